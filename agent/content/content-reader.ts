@@ -13,7 +13,7 @@ export interface ContentSources {
 }
 
 /**
- * Reads the content of files one after the other, whether in git or in Git LFS. A pointer is never given as content.
+ * Reads the content of files one after the other, whether in git or in Git LFS. A pointer is content only if `.gitattributes` doesn't say that it is one.
  * Whether all of it is on disk shows while it is read: to look at each file before would take as long as to read it.
  */
 export class ContentReader {
@@ -63,8 +63,10 @@ export class ContentReader {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
     const content = await wholeOf(blob);
-    if (isLfsPointer(content, content.length)) return await this.#openObject(file, content);
-    return { size: blob.size, chunks: [content] };
+    if (!isLfsPointer(content, content.length)) return { size: blob.size, chunks: [content] };
+    // As git does: a fixture or an example that looks like a pointer is a file like any other.
+    if (!file.lfs) return { size: blob.size, chunks: [content], lfs: false };
+    return { ...(await this.#openObject(file, content)), lfs: true };
   }
 
   /** The content of a small file, where it has come already and is no pointer; undefined otherwise: it has to be opened. */

@@ -47,7 +47,7 @@ async function deliverRendered(blob: Content, recipe: Recipe, sink: ContentSink)
   const { content, keys } = await render(await wholeOf(blob), recipe);
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
-  return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) } };
+  return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) }, lfs: blob.lfs };
 }
 
 /** Templates come first: a patch may address what they make. */
@@ -88,6 +88,7 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
   return {
     sha256: hash.digest('hex'),
     inputs: file.template ? { keys: [], hash: inputsHash([], NO_VALUES) } : undefined,
+    lfs: blob.lfs,
   };
 }
 
@@ -123,7 +124,8 @@ export class ContentPreviews {
   }
 }
 
-const keyOf = ({ blob, template, patches }: DesiredFile): string => `${blob} ${template} ${patches?.hash ?? ''}`;
+const keyOf = ({ blob, template, patches, lfs }: DesiredFile): string =>
+  `${blob} ${template} ${lfs === true} ${patches?.hash ?? ''}`;
 
 function hasSameInputs({ inputs }: PreviewedContent, { values }: ContentSource): boolean {
   return !inputs || inputsHash(inputs.keys, values) === inputs.hash;

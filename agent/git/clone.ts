@@ -5,6 +5,7 @@ import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { Aside } from './aside.ts';
 import { BlobReader, type BlobSurvey, readPointers, surveyBlobs } from './blob-reader.ts';
+import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type CommitSource, type FetchOptions, fetchBlobs, fetchCommit, fetchTag } from './fetch-commit.ts';
 import {
@@ -170,6 +171,11 @@ export class Clone {
   /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */
   async changes({ from, to, ...rest }: Omit<TreePair, 'gitDir'>): Promise<TreeChange[] | undefined> {
     return from === to ? [] : await diffTrees(this.#git, { gitDir: this.#repository.path, from, to, ...rest });
+  }
+
+  /** Queries the attributes of paths: see {@link checkAttributes}. */
+  async attributes(query: AttributesQuery, onPath: Parameters<typeof checkAttributes>[3]): Promise<void> {
+    await checkAttributes(this.#git, this.#repository.path, query, onPath);
   }
 
   /** The pointers of Git LFS among blobs; those that are not there are passed over. */

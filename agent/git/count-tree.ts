@@ -6,6 +6,8 @@ export interface TreeRequest {
   commit: string;
   /** Paths to list with everything below; `''` is the whole tree. */
   sources: string[];
+  /** Whether to list the `.gitattributes` of the directories above the sources as well. */
+  withAttributes?: boolean;
   signal?: AbortSignal | undefined;
 }
 

@@ -26,6 +26,8 @@ export interface Expansion {
   isEnough: (size: TreeSize) => boolean;
   /** Is called with what each submodule lists before it is listed, and throws where that is too much. */
   onSize: (size: TreeSize) => void;
+  /** Is called with the path of each submodule that is followed. */
+  onModule: (path: string) => void;
 }
 
 /** Where submodules are fetched to, and with whose credentials. */
@@ -83,6 +85,7 @@ class Run {
       const module = await this.#provide(link, urls, holder).catch((error) => {
         throw named(link.path, error);
       });
+      this.#expansion.onModule(module.path);
       const below = await this.#list(module);
       const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
       for (const entry of await this.expand(placed, module)) expanded.push(entry);
@@ -98,7 +101,7 @@ class Run {
     const above = module.path.length + 1;
     const { files, bytes, folders, folderBytes } = size;
     onSize({ ...size, bytes: bytes + files * above, folderBytes: folderBytes + folders * above });
-    return await modules.tree(request);
+    return await modules.tree({ ...request, withAttributes: true });
   }
 
   /** URLs of the submodules of a commit, by their paths in it. */

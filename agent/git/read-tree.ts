@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
+import { attributesFilesAbove } from '../plan/content-attributes.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { MODE_BYTES, TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { otherKind } from './find-fault.ts';
@@ -36,7 +37,8 @@ export type TreeListing =
 export async function listTree(git: Git, request: TreeRequest, bounds: TreeBounds): Promise<TreeListing> {
   const paths = request.sources.includes('') ? [] : request.sources;
   // Folders count, too: git may go through any number of them and find no file.
-  const listing = await list(git, { ...request, args: ['-r', '-t'], paths }, bounds);
+  const more = request.withAttributes && paths.length > 0 ? attributesFilesAbove(paths) : [];
+  const listing = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, bounds);
   if (listing.kind === 'counted') return listing;
   const { entries, size } = listing;
   const missing = paths.filter(

@@ -6,7 +6,7 @@ import type { SyncDependencies } from '../sync/sync-aim.ts';
 import { readSmall } from '../volume/read-small.ts';
 
 /** Where content comes from: a blob in the repository, or a path of the data volume. */
-type Origin = { kind: 'blob'; blob: string } | { kind: 'disk'; path: string };
+type Origin = { kind: 'blob'; blob: string; isInLfs: boolean } | { kind: 'disk'; path: string };
 
 /** A change, and where its content is; `leftOut` where it must not be shown. */
 export interface Candidate {
@@ -81,5 +81,5 @@ async function read(origin: Origin, { root, sizes, reader }: Sources): Promise<S
   if (size === undefined) return { kind: 'leftOut', why: 'notFetched' };
   if (size > INSPECTION.fileBytes) return { kind: 'leftOut', why: 'large' };
   const content = await wholeOf(await reader.open(origin.blob));
-  return isLfsPointer(content, content.length) ? { kind: 'leftOut', why: 'lfs' } : shownText(content);
+  return origin.isInLfs && isLfsPointer(content, content.length) ? { kind: 'leftOut', why: 'lfs' } : shownText(content);
 }

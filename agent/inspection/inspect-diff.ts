@@ -86,7 +86,7 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
       ...(file && { after: { executable: file.executable } }),
     },
     before: before && { kind: 'disk', path },
-    after: file && { kind: 'blob', blob: file.blob },
+    after: file && { kind: 'blob', blob: file.blob, isInLfs: file.lfs === true },
     leftOut: leftOut ?? (record && isRendered(record) ? 'template' : undefined),
   };
 }

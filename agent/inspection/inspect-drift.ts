@@ -42,7 +42,7 @@ const notComplete = () =>
   });
 
 function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | undefined): Candidate {
-  const { path, source, blob, executable } = record;
+  const { path, source, blob, executable, lfs = false } = record;
   const isFile = live?.kind === 'file';
   return {
     change: {
@@ -50,7 +50,7 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
       before: { executable },
       ...(isFile && { after: { executable: live.executable } }),
     },
-    before: { kind: 'blob', blob },
+    before: { kind: 'blob', blob, isInLfs: lfs },
     after: isFile ? { kind: 'disk', path } : undefined,
     leftOut: whyNot(record) ?? (live && !isFile ? 'noFile' : leftOut),
   };

@@ -14,6 +14,8 @@ import type { LfsPointer } from './lfs-pointer.ts';
 export interface Content {
   size: number;
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
+  /** For a pointer of Git LFS: whether this is what it points to, or the pointer itself. */
+  lfs?: boolean;
 }
 
 /** A file in the data volume, by git's id of what it was made from and the SHA-256 sum of what it came to. */

@@ -88,6 +88,7 @@ function staysDrifted(path: string, { settings, repairs }: PlanInput): boolean {
 
 function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValues): WriteReason | undefined {
   if (file.blob !== owned.blob || file.template !== Boolean(owned.inputs)) return 'ContentChanged';
+  if (owned.lfs !== undefined && owned.lfs !== Boolean(file.lfs)) return 'ContentChanged';
   if (file.patches?.hash !== owned.patches) return 'PatchesChanged';
   const { inputs } = owned;
   return inputs && inputsHash(inputs.keys, values) !== inputs.hash ? 'ValuesChanged' : undefined;
@@ -104,7 +105,7 @@ function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedCont
 interface Basis {
   record: OwnedFile | undefined;
   /** Of what the file holds; the record itself where it still applies. */
-  content: { inputs?: PreviewedContent['inputs'] } | undefined;
+  content: Partial<Pick<PreviewedContent, 'inputs' | 'lfs'>> | undefined;
 }
 
 /** The content is right; what is left is the mode and the record of the file. */
@@ -132,9 +133,9 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
     record.executable === executable &&
     record.fingerprint === fingerprint;
   if (isRecorded) return record;
-  const inputs = content?.inputs;
+  const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
-  const recipe = { ...(inputs && { inputs }), ...(patches && { patches }) };
+  const recipe = { ...(inputs && { inputs }), ...(patches && { patches }), ...(lfs !== undefined && { lfs }) };
   const more = { ...(record?.groupWrite && { groupWrite: true }), ...(record?.kept && { kept: record.kept }) };
   return { path, source, blob, ...recipe, sha256, executable, fingerprint, ...more };
 }

@@ -35,6 +35,8 @@ export interface OwnedFile {
   inputs?: { keys: string[]; hash: string } | undefined;
   /** Hash of the JSON patches that it went through. */
   patches?: string | undefined;
+  /** For a pointer of Git LFS: whether what it points to was delivered, or the pointer itself. */
+  lfs?: boolean | undefined;
   /** Of the content as delivered. */
   sha256: string;
   executable: boolean;

@@ -30,6 +30,8 @@ export interface DesiredFile {
   template: boolean;
   /** JSON patches of its content, rendered. */
   patches?: FilePatches;
+  /** Whether `.gitattributes` says `filter=lfs`: a pointer then stands for content in Git LFS. */
+  lfs?: true;
 }
 
 /** What the data volume must hold, as far as the profile speaks of it. */
@@ -102,4 +104,6 @@ export interface PreviewedContent {
   sha256: string;
   /** For templates: the keys that it uses, and a hash of their values. */
   inputs: OwnedFile['inputs'];
+  /** For a pointer of Git LFS: whether the content is what it points to. */
+  lfs?: boolean | undefined;
 }

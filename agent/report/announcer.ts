@@ -12,10 +12,15 @@ export interface AnnouncerOptions {
   log: Logger;
 }
 
+/** Maximum number of files that a line names. */
+const MAX_LOGGED = 50;
+
 /** Tells the world what is new: by the report, the metrics and one log line for each sync. */
 export class Announcer {
   readonly #options: AnnouncerOptions;
   #said = NOTHING_SAID;
+  /** Run and commit whose content was judged last. */
+  #warnedOf = '';
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -29,7 +34,23 @@ export class Announcer {
     if (figures.inLine) metrics.onInLine(figures.inLine);
     if (figures.syncPeriod !== undefined) metrics.onPeriod(figures.syncPeriod);
     if (line) log[line.level](line.fields, line.message);
+    if (happening.kind === 'done') this.#warnOfContent(happening);
     if (finding) await report(finding);
+  }
+
+  /** Once per commit. */
+  #warnOfContent({ intent, outcome }: Extract<Happening, { kind: 'done' }>): void {
+    const key = `${outcome.kind} ${intent.commit}`;
+    if (this.#warnedOf === key) return;
+    this.#warnedOf = key;
+    const { ignored = new Map(), pointers = [] } = outcome;
+    const named = [...ignored].map(([file, attributes]) => `${file} (${attributes})`);
+    const warn = (names: string[], message: string) => {
+      const files = names.slice(0, MAX_LOGGED);
+      if (files.length > 0) this.#options.log.warn({ ...fieldsOf(intent), count: names.length, files }, message);
+    };
+    warn(named, 'attributes in .gitattributes ignored');
+    warn(pointers, 'delivered without filter=lfs, though they look like pointers of Git LFS');
   }
 
   /** The gateway was notified of changes, or could not be. */

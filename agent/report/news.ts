@@ -15,6 +15,10 @@ export interface SyncOutcome {
   plan: Plan;
   /** Earlier commits that the volume of the clone has no room for, or that were in a clone that was damaged. */
   lost?: string[];
+  /** Attributes of mapped files in `.gitattributes` that have no effect, by the file's path in the repository. */
+  ignored?: ReadonlyMap<string, string>;
+  /** Mapped files that look like pointers of Git LFS and were delivered as they are, by their paths in the repository. */
+  pointers?: string[];
   /** Who wrote the commit, where something was changed for it and git could say. */
   author?: string | undefined;
 }
@@ -94,13 +98,13 @@ type Of<K extends Happening['kind']> = Extract<Happening, { kind: K }>;
 
 /** A check that found nothing to do is no news, and no sync to be counted. */
 function newsOfSync(before: Said, { intent, verification, outcome, durationMs, problem }: Of<'done'>): News {
-  const { kind, plan, lost = [], author } = outcome;
+  const { kind, plan, lost = [], ignored = new Map(), pointers = [], author } = outcome;
   const files = countFiles(plan);
   const isNew = kind === 'synced' && plan.changes.length > 0;
   const figures = isNew ? { files, durationMs } : (before.untold ?? { files, durationMs });
   const drift = plan.isPartial ? before.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
-  const remains = { problem, drift, lost };
-  const finding = kind === 'planned' ? plannedFinding(intent, plan) : syncedFinding(intent, remains);
+  const remains = { problem, drift, lost, ignored, pointers };
+  const finding = kind === 'planned' ? plannedFinding(intent, plan, ignored) : syncedFinding(intent, remains);
   const untold = problem ? figures : undefined;
   const circumstances = { intent, verification, isNew, untold, drift };
   const { isNews, said, report } = judge(before, { ...finding, ...figures }, circumstances);
@@ -189,41 +193,63 @@ interface Remains {
   problem: ReloadProblem | undefined;
   drift: Drift[];
   lost: string[];
+  ignored: ReadonlyMap<string, string>;
+  pointers: string[];
 }
 
 /** All files are in place, but for those that somebody else changed and that are left so. */
-function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, lost }: Remains): Finding {
+function syncedFinding(
+  { commit, ref, profile }: Intent,
+  { problem, drift, lost, ignored, pointers }: Remains,
+): Finding {
   const differing = drift.length > 0 ? driftFinding(drift, profile.drift) : undefined;
   const untold = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem?.message}`;
-  const said = [problem && untold, differing?.message, lost.length > 0 && goneFromClone(lost)].filter(Boolean);
+  const content = [ignoredAttributes(ignored), plainPointers(pointers)];
+  const said = [problem && untold, differing?.message, lost.length > 0 && goneFromClone(lost), ...content].filter(
+    Boolean,
+  );
   const message = said.length > 0 ? { message: said.join('; ') } : {};
   const state = problem ? (problem.isWaiting ? 'Pending' : 'Error') : 'Synced';
   return { ...differing, state, ...message };
 }
 
 function goneFromClone(commits: string[]): string {
-  const more = commits.length > 5 ? ` and ${commits.length - 5} more` : '';
-  return `the clone was damaged, or its volume has no room for earlier commits, and going back to them needs the git host: ${commits.slice(0, 5).join(', ')}${more}`;
+  return `the clone was damaged, or its volume has no room for earlier commits, and going back to them needs the git host: ${firstOf(commits)}`;
 }
 
 function driftFinding(
   drift: Drift[],
   policy: Intent['profile']['drift'],
 ): Pick<Finding, 'message' | 'changes'> & object {
-  const names = drift
-    .slice(0, 5)
-    .map(({ path }) => path)
-    .join(', ');
-  const more = drift.length > 5 ? ` and ${drift.length - 5} more` : '';
+  const names = firstOf(drift.map(({ path }) => path));
   const message =
     policy === 'report'
-      ? `${drift.length} files differ from what was delivered (drift: report): ${names}${more}`
-      : `the gateway rewrites ${names}${more}: repaired ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
+      ? `${drift.length} files differ from what was delivered (drift: report): ${names}`
+      : `the gateway rewrites ${names}: repaired ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
   return { message, changes };
 }
 
-function plannedFinding({ commit, ref }: Intent, plan: Plan): Finding {
-  const message = `dry run: ${plan.changes.length} changes would bring commit ${commit} (${ref}) in place`;
+/** Names mapped files whose attributes have no effect, the first of them. */
+function ignoredAttributes(ignored: ReadonlyMap<string, string>): string | undefined {
+  if (ignored.size === 0) return undefined;
+  const files = [...ignored].map(([file, attributes]) => `${file} (${attributes})`);
+  return `.gitattributes has no effect, so these files may differ from a checkout: ${firstOf(files)}`;
+}
+
+/** In a repository whose .gitattributes were lost, these are not what the gateway needs. */
+function plainPointers(pointers: string[]): string | undefined {
+  if (pointers.length === 0) return undefined;
+  return `delivered as they are, because no .gitattributes says filter=lfs, though they look like pointers of Git LFS: ${firstOf(pointers)}`;
+}
+
+function firstOf(names: string[]): string {
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return `${names.slice(0, 5).join(', ')}${more}`;
+}
+
+function plannedFinding({ commit, ref }: Intent, plan: Plan, ignored: ReadonlyMap<string, string>): Finding {
+  const planned = `dry run: ${plan.changes.length} changes would bring commit ${commit} (${ref}) in place`;
+  const message = [planned, ignoredAttributes(ignored)].filter(Boolean).join('; ');
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
 }

@@ -1,3 +1,4 @@
+import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import { RepairCounts } from '../plan/drift.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -14,6 +15,7 @@ export class Baseline {
   /** Commit and generation that files are repaired for. */
   #cause = '';
   #lookedAt = Number.NEGATIVE_INFINITY;
+  #attributes = NO_ATTRIBUTES;
 
   /** A sync begins: for another commit or spec files are repaired again that were given up. */
   onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
@@ -23,8 +25,9 @@ export class Baseline {
   }
 
   /** The manifest says what this recipe (everything but the commit that decides on paths and patches) came to. */
-  onSynced(recipe: string, { drift, isPartial }: Plan): void {
+  onSynced(recipe: string, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
     this.#recipe = recipe;
+    this.#attributes = attributes;
     if (!isPartial) this.repairs.onLook(drift);
   }
 
@@ -37,6 +40,11 @@ export class Baseline {
   forget(): void {
     this.#recipe = undefined;
     this.#lookedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Attributes of the commit that the manifest names, while the baseline holds. */
+  get attributes(): CommitAttributes {
+    return this.#attributes;
   }
 
   /** Whether the manifest is the outcome of the recipe for the commit that it names. */

@@ -1,5 +1,7 @@
+import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import type { TreeSize } from '../git/count-tree.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
+import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
 import {
@@ -17,8 +19,10 @@ import {
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
+import type { DesiredTree, TreeChange } from '../plan/plan-input.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { keptNames } from '../volume/set-aside.ts';
+import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
@@ -26,27 +30,35 @@ import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './s
  * Looks at the data volume and plans, by one algorithm for a run and a dry run. What it is given is narrowed to what
  * changed where that is certain to come to the same.
  */
-export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan> {
+export async function planSync(
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<{ plan: Plan; attributes: CommitAttributes }> {
   const narrowed = await narrowSync(aim, dependencies);
   const result = narrowed && (await planFor(narrowed, aim, dependencies));
-  if (result?.kind === 'plan') return result.plan;
-  const whole = await planEverything(aim, dependencies);
+  if (narrowed && result?.kind === 'plan') return { plan: result.plan, attributes: narrowed.attributes };
+  const { desired, attributes } = await layOut(aim, dependencies);
+  const whole = await planFor({ desired, manifest: aim.manifest, untouched: 0 }, aim, dependencies);
   if (whole.kind === 'refused') {
     // What is in the way may be what another agent delivered that has the volume by now.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
   dependencies.baseline.onLook();
-  return whole.plan;
+  return { plan: whole.plan, attributes };
 }
 
 /** The same from a look at all files, with the problems that are in the way. Takes note of nothing. */
 export async function planEverything(aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
-  const everything = { desired: await layOut(aim, dependencies), manifest: aim.manifest, untouched: 0 };
-  return await planFor(everything, aim, dependencies);
+  const { desired } = await layOut(aim, dependencies);
+  return await planFor({ desired, manifest: aim.manifest, untouched: 0 }, aim, dependencies);
 }
 
-async function layOut({ intent, mappings, manifest, signal, isRefetch }: SyncAim, dependencies: SyncDependencies) {
+async function layOut(
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<{ desired: DesiredTree; attributes: CommitAttributes }> {
+  const { intent, mappings, manifest, signal, isRefetch } = aim;
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
@@ -59,12 +71,14 @@ async function layOut({ intent, mappings, manifest, signal, isRefetch }: SyncAim
     if (!size.isComplete || !fits(size)) throw refused(size);
     load = withCount(load, size);
   };
-  const listing = await clone.list({ commit, sources, signal }, { fits, isEnough });
+  const listing = await clone.list({ commit, sources, signal, withAttributes: true }, { fits, isEnough });
   if (listing.kind === 'counted') throw refused(listing.size);
   load = withCount(load, listing.size);
   const tree = listing.entries;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize, isRefetch };
+  const roots = [''];
+  const onModule = (path: string) => void roots.push(path);
+  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize, onModule, isRefetch };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
   load = withMappings(load, mappings, entries);
   checkMemory(load, dependencies);
@@ -76,7 +90,9 @@ async function layOut({ intent, mappings, manifest, signal, isRefetch }: SyncAim
     load.leavingBytes += path.length;
   }
   checkMemory(load, dependencies);
-  return result.tree;
+  const found = await findAttributes({ entries, roots }, aim, dependencies);
+  const ignored = await markFiles(result.tree.files.values(), found, { aim, all: roots, dependencies });
+  return { desired: result.tree, attributes: { roots: found, ignored } };
 }
 
 /** An error that says what to do, where the process would otherwise run out of memory and end. */
@@ -133,7 +149,7 @@ async function planFor(
 async function narrowSync(
   aim: SyncAim,
   dependencies: SyncDependencies,
-): Promise<(NarrowedInput & { isPartial: boolean }) | undefined> {
+): Promise<(NarrowedInput & { isPartial: boolean; attributes: CommitAttributes }) | undefined> {
   const { baseline, clone, root } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
@@ -141,9 +157,11 @@ async function narrowSync(
   if (intent.submodules) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
-  const sources = mappings.map(({ source }) => source);
+  const mapped = mappings.map(({ source }) => source);
+  const sources = [...mapped, ...attributesFilesAbove(mapped)];
   const changes = await clone.changes({ from: applied.commit, to: intent.commit, sources, signal });
-  if (!changes) return undefined;
+  // Other attributes may change the content of any file.
+  if (!changes || changes.some(({ path }) => isAttributesFile(path))) return undefined;
   // A new name may be one that is there already: that takes all of them to tell.
   if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const coming = changes.filter(({ before }) => !before);
@@ -158,5 +176,23 @@ async function narrowSync(
   const { excludePatterns, prune } = intent.profile;
   const isExcluded = excludeFilter(excludePatterns);
   const narrowed = narrowChange({ mappings, changes, manifest, values, isExcluded, prune });
-  return narrowed && { ...narrowed, isPartial: isTrusted };
+  if (!narrowed) return undefined;
+  const attributes = await narrowAttributes(changes, narrowed, aim, dependencies);
+  return { ...narrowed, isPartial: isTrusted, attributes };
+}
+
+/** The attributes of the last sync, with those of the files that changed. */
+async function narrowAttributes(
+  changes: TreeChange[],
+  { desired }: NarrowedInput,
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<CommitAttributes> {
+  const { roots, ignored: before } = dependencies.baseline.attributes;
+  const added = await markFiles(desired.files.values(), roots, { aim, all: [''], dependencies });
+  if (roots.length === 0) return NO_ATTRIBUTES;
+  const ignored = new Map(before);
+  for (const { path } of changes) ignored.delete(path);
+  for (const [source, attributes] of added) ignored.set(source, attributes);
+  return { roots, ignored };
 }

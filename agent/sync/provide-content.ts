@@ -108,7 +108,9 @@ export async function provideFiles(
   const source = { ...intent, signal };
   const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
   const fetched = missing.length > 0 ? await withGitAccess(source, accessFiles, fetch) : [];
-  const pointers = await lfs.missing(await clone.pointersAmong([...small, ...fetched], signal));
+  const inLfs = new Set(files.flatMap((file) => (file.lfs ? [file.blob] : [])));
+  const mayPoint = [...small, ...fetched].filter((blob) => inLfs.has(blob));
+  const pointers = await lfs.missing(await clone.pointersAmong(mayPoint, signal));
   if (pointers.length === 0) return;
   await withGitAccess(source, accessFiles, async (access) => {
     await lfs.fetch(pointers, { ...intent, access, signal }).catch((error) => {

@@ -71,13 +71,25 @@ async function attempt(
   const aim = { ...(await aimOf(intent, dependencies, signal)), isRefetch };
   await provideCommit(aim, dependencies);
   await verifyCommit(aim, dependencies);
-  const plan = await planSync(aim, dependencies);
-  if (!intent.profile.dryRun) await bringAbout(plan, aim, dependencies);
+  const { plan, attributes } = await planSync(aim, dependencies);
+  if (!intent.profile.dryRun) {
+    await bringAbout(plan, aim, dependencies);
+    dependencies.baseline.onSynced(recipeOf(aim), plan, attributes);
+  }
   await keepCommit(intent, dependencies);
   const lost = dependencies.clone.pins.lost.filter((commit) => intent.earlier?.includes(commit));
-  if (intent.profile.dryRun) return { kind: 'planned', plan, lost };
-  if (plan.changes.length === 0) return { kind: 'synced', plan, lost };
-  return { kind: 'synced', plan, lost, author: await authorOf(intent, dependencies) };
+  const { ignored } = attributes;
+  if (intent.profile.dryRun) return { kind: 'planned', plan, lost, ignored };
+  const outcome = { kind: 'synced' as const, plan, lost, ignored, pointers: await plainPointers(dependencies) };
+  return plan.changes.length === 0 ? outcome : { ...outcome, author: await authorOf(intent, dependencies) };
+}
+
+/** Paths in the repository of pointers of Git LFS that were delivered as they are, because no attribute names them. */
+async function plainPointers({ manifestFile }: SyncDependencies): Promise<string[]> {
+  const { files } = await manifestFile.read();
+  const pointers: string[] = [];
+  for (const { source, lfs } of files.values()) if (lfs === false) pointers.push(source);
+  return pointers;
 }
 
 /** A dry run leaves the volume alone, whoever's it is. */
@@ -127,7 +139,6 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
       throw error;
     });
   }
-  baseline.onSynced(recipeOf(aim), plan);
 }
 
 async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: SyncDependencies): Promise<void> {

@@ -46,7 +46,7 @@ export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
 function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
-    const { path, source, blob, inputs, patches, sha256, executable, groupWrite, fingerprint, found, kept } = file;
+    const { path, source, blob, inputs, patches, lfs, sha256, executable, groupWrite, fingerprint, found, kept } = file;
     const isPending = pending.has(path);
     yield JSON.stringify({
       path,
@@ -54,6 +54,7 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       blob,
       inputs,
       patches,
+      lfs,
       sha256,
       executable: executable || undefined,
       groupWrite: groupWrite || undefined,

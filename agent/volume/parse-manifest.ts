@@ -28,6 +28,7 @@ const fileLine = v.object({
   blob: v.string(),
   inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
   patches: v.optional(v.string()),
+  lfs: v.optional(v.boolean()),
   sha256: v.string(),
   executable: v.optional(v.literal(true)),
   groupWrite: v.optional(v.literal(true)),
@@ -195,6 +196,7 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
     blob,
     inputs,
     patches,
+    lfs,
     sha256,
     executable = false,
     groupWrite,
@@ -209,6 +211,7 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
   const used = inputs && { keys: inputs.keys.slice(), hash: inputs.hash };
   const file: OwnedFile = { path, source, blob, inputs: used, patches, sha256, executable, fingerprint };
   // Of most files there is no more to say, and there may be very many. One by one: spread, they take 300 bytes more.
+  if (lfs !== undefined) file.lfs = lfs;
   if (groupWrite) file.groupWrite = groupWrite;
   if (found) file.found = found;
   if (kept) file.kept = { name: kept[0], size: kept[1] };

@@ -114,8 +114,9 @@ function look(root: DataRoot, path: string, owned: OwnedFile | undefined): Look 
   return executable === owned.executable ? { kind: 'recorded' } : { ...asRecorded(owned), executable };
 }
 
-function asRecorded({ inputs, patches, blob, executable, fingerprint, sha256 }: OwnedFile): LiveFile {
-  return { kind: 'file', executable, fingerprint, sha256, blob: inputs || patches ? undefined : blob };
+function asRecorded({ inputs, patches, lfs, blob, executable, fingerprint, sha256 }: OwnedFile): LiveFile {
+  const isOther = inputs || patches || lfs !== undefined;
+  return { kind: 'file', executable, fingerprint, sha256, blob: isOther ? undefined : blob };
 }
 
 /** Of a file whose content nobody has to know. */

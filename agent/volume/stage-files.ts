@@ -109,7 +109,7 @@ const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
 /** What the manifest will say of a file that is written; its mode is final then. */
 function recordOf(
   file: DesiredFile,
-  { sha256, inputs }: PreviewedContent,
+  { sha256, inputs, lfs }: PreviewedContent,
   { handle, mode, groupWrite }: Written,
 ): OwnedFile {
   const stats = fstatSync(handle);
@@ -118,7 +118,8 @@ function recordOf(
   const { path, source, blob, executable, patches } = file;
   const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
   const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
-  return groupWrite ? { ...record, groupWrite } : record;
+  if (lfs === undefined && !groupWrite) return record;
+  return { ...record, ...(lfs !== undefined && { lfs }), ...(groupWrite && { groupWrite }) };
 }
 
 interface Written {

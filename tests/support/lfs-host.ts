@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
+import type { GitServer } from '../../scripts/testbed/git-server.ts';
 
 /** A request that reached a Git LFS host. */
 interface LfsRequest {
@@ -91,3 +93,13 @@ async function textOf(request: IncomingMessage): Promise<string> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
 }
+
+/** Makes a repository with every file in Git LFS, by its `.gitattributes`. */
+export async function createLfsRepository(server: Pick<GitServer, 'createRepository'>): Promise<GitRepository> {
+  const repository = await server.createRepository('x');
+  await repository.commit({ files: { '.gitattributes': '* filter=lfs diff=lfs merge=lfs -text\n' } });
+  return repository;
+}
+
+/** A target whose profile leaves the `.gitattributes` out. */
+export const WITHOUT_ATTRIBUTES = { profile: { excludePatterns: ['.gitattributes'] } };

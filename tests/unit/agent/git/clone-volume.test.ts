@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
@@ -76,7 +76,7 @@ suite('the volume of the clone', () => {
     const server = await startServer(t);
     const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
     server.lfs = lfs.listener;
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       for (let n = 0; n < 2; n += 1) {

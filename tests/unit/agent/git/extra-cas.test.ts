@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createLfsHost, createLfsRepository, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 test('the CAs of the installation count for Git LFS, and for submodules of other hosts', async (t) => {
@@ -11,7 +11,7 @@ test('the CAs of the installation count for Git LFS, and for submodules of other
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   server.lfs = lfs.listener;
-  const [root, lib] = [await server.createRepository('x'), await other.createRepository('lib')];
+  const [root, lib] = [await createLfsRepository(server), await other.createRepository('lib')];
   const submodule = await lib.commit({ files: { l: '1' } });
   const gitmodules = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.url}\n`;
   const files = { '.gitmodules': gitmodules, lib: { submodule }, large: lfs.add('content') };
@@ -20,6 +20,6 @@ test('the CAs of the installation count for Git LFS, and for submodules of other
   const certificates = [server.caFile, other.caFile].map((file) => readFile(file ?? '', 'utf8'));
   await writeFile(extraCaFile, (await Promise.all(certificates)).join('\n'));
   const sandbox = await createSandbox(t, { files: { extraCaFile } });
-  await sandbox.sync({ repo: root.url, commit: await root.commit({ files }), submodules: true });
+  await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo: root.url, commit: await root.commit({ files }), submodules: true });
   assert.deepEqual(await sandbox.files(), { '.gitmodules': gitmodules, 'lib/l': '1', large: 'content' });
 });

@@ -4,19 +4,20 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const MIB = 1024 ** 2;
 
-async function startWorld(t: TestContext) {
+async function startWorld(t: TestContext, { inLfs = false } = {}) {
   const server = await startGitServer();
   t.after(() => server.stop());
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   server.lfs = lfs.listener;
   const sandbox = await createSandbox(t);
-  return { server, lfs, repository: await server.createRepository('x'), sandbox };
+  const repository = await (inLfs ? createLfsRepository(server) : server.createRepository('x'));
+  return { server, lfs, repository, sandbox };
 }
 
 /** Ids of the objects of Git LFS on disk. */
@@ -59,7 +60,7 @@ suite('with no git host, a gateway goes back', () => {
   });
 
   test('to files in Git LFS, which are kept as long as the commit is', async (t) => {
-    const { server, lfs, repository, sandbox } = await startWorld(t);
+    const { server, lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     const contents = ['first', 'second', 'third'];
     const pointers = contents.map((content) => lfs.add(content));
@@ -85,7 +86,7 @@ suite('with no git host, a gateway goes back', () => {
   });
 
   test('to files in Git LFS that the volume has room for', async (t) => {
-    const { lfs, repository, sandbox } = await startWorld(t);
+    const { lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       const history: string[] = [];

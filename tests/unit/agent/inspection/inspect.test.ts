@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
-import { createLfsHost } from '../../../support/lfs-host.ts';
+import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
@@ -170,7 +170,7 @@ suite('a look at another commit', () => {
     t.after(() => host.stop());
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
-    const repository = await host.createRepository('x');
+    const repository = await createLfsRepository(host);
     const first = lfs.add(Buffer.from('first\n'));
     const second = lfs.add(Buffer.from('second\n'));
     const commit = await repository.commit({ files: { 'config/a': first, 'config/b': first } });
@@ -188,7 +188,7 @@ suite('a look at another commit', () => {
     t.after(() => host.stop());
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
-    const repository = await host.createRepository('x');
+    const repository = await createLfsRepository(host);
     const sandbox = await createSandbox(t);
     const mappings = mapped('config').mappings.map((mapping) => ({ ...mapping, template: true }));
     const target = { repo: repository.url, profile: { mappings } };

@@ -11,7 +11,7 @@ import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
-import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
+import { createLfsHost, createLfsRepository, type LfsHost, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -36,7 +36,7 @@ const mapped = (more: object = {}) => ({
 suite('files in Git LFS', () => {
   test('are delivered as what they are, fetched at once, and repaired without a word to the host', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const large = randomBytes(3 * 1024 * 1024).toString('base64');
     const many = Object.fromEntries(
       Array.from({ length: 20 }, (_, n) => [`config/many/${n}`, lfs.add(`content ${n}`)]),
@@ -44,7 +44,7 @@ suite('files in Git LFS', () => {
     const unmapped = lfs.add('not mapped');
     const files = { 'config/large': lfs.add(large), 'config/plain': 'plain', ...many, 'media/film': unmapped };
     const sandbox = await createSandbox(t);
-    const target = { repo, commit: await commit({ files }), profile: mapped() };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files }), profile: mapped() };
     const { plan } = await sandbox.sync(target);
     assert.equal(plan.changes.length, 22);
     const delivered = await sandbox.files();
@@ -64,32 +64,36 @@ suite('files in Git LFS', () => {
 
   test('come once where several pointers name them', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const content = randomBytes(512 * 1024).toString('hex');
     const pointer = lfs.add(content);
     const files = { a: pointer, b: `${pointer}\n`, c: `${pointer}\n\n` };
-    await sandbox.sync({ repo, commit: await commit({ files }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files }) });
     assert.ok(Object.values(await sandbox.files()).every((delivered) => delivered === content));
     assert.equal(lfs.requests.filter(({ path: file }) => !file.endsWith('/batch')).length, 1);
   });
 
   test('take the place of pointers that somebody put there', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const pointer = lfs.add('content');
     const sandbox = await createSandbox(t);
     await writeFile(path.join(sandbox.data, 'a'), pointer);
-    await sandbox.sync({ repo, commit: await commit({ files: { a: pointer } }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: pointer } }) });
     assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
   test('take no room any more once nothing needs them', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
-    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('first'), b: lfs.add('same') } }) });
-    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('second') } }) });
+    await sandbox.sync({
+      ...WITHOUT_ATTRIBUTES,
+      repo,
+      commit: await commit({ files: { a: lfs.add('first'), b: lfs.add('same') } }),
+    });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('second') } }) });
     const store = path.join(sandbox.repo, 'sync-agent-lfs');
     const sums = ['second', 'same'].map((content) => createHash('sha256').update(content).digest('hex'));
     await new LfsStore({ git: sandbox.git, http: localHttp(), path: store }).tidy(
@@ -103,7 +107,7 @@ suite('files in Git LFS', () => {
 
   test('stay where templates are made of them', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const repository = await server.createRepository('x');
+    const repository = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const commit = await repository.commit({ files: { 'config/a': lfs.add('{{ .GatewayName }}') } });
     const target = { repo: repository.url, commit, profile: mapped({ template: true }) };
@@ -125,17 +129,17 @@ suite('files in Git LFS', () => {
 
   test('may be templates, and be patched', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const profile = mapped({ template: true, patches: [{ file: 'a.json', set: { n: '2' } }] });
     const files = { 'config/a.json': lfs.add('{"name": "{{ .GatewayName }}", "n": 1}') };
-    await sandbox.sync({ repo, commit: await commit({ files }), profile });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files }), profile });
     assert.deepEqual(await sandbox.files(), { 'config/a.json': '{"name": "edge", "n": 2}' });
   });
 
   test('need credentials, which stay with the origin of the repository', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true, credentials: { password: 'lfs-secret' } });
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'lfs-secret');
     const elsewhere = await startWorld(t, { tls: true });
@@ -147,15 +151,15 @@ suite('files in Git LFS', () => {
     const config = `[lfs]\n\turl = ${other}\n[remote "origin"]\n\tlfsurl = ${other}\n`;
     const sandbox = await createSandbox(t, { files: { tokenFile, caFile } });
     const first = { a: lfs.add('first'), '.lfsconfig': config };
-    await sandbox.sync({ repo, commit: await commit({ files: first }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: first }) });
     assert.equal((await sandbox.files()).a, 'first');
     assert.equal(elsewhere.lfs.requests.length, 0);
     assert.ok(lfs.requests.every(({ headers }) => headers.authorization?.startsWith('Basic ')));
     lfs.downloadUrl = `${other}/objects`;
-    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('second') } }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('second') } }) });
     lfs.downloadUrl = `${server.url}/x.git/info/lfs/objects`;
     lfs.redirectUrl = `${other}/objects`;
-    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('third') } }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('third') } }) });
     assert.equal((await sandbox.files()).a, 'third');
     assert.equal(elsewhere.lfs.requests.length, 2);
     assert.ok(elsewhere.lfs.requests.every(({ headers }) => headers.authorization === undefined));
@@ -168,17 +172,17 @@ suite('files in Git LFS', () => {
     await writeFile(tokenFile, 'wrong');
     server.credentials = { password: 'other' };
     const last = await commit({ files: { a: lfs.add('fourth') } });
-    await assert.rejects(sandbox.sync({ repo, commit: last }), { code: 'git.authentication' });
+    await assert.rejects(sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: last }), { code: 'git.authentication' });
   });
 
   test('that the host does not have, or spoils, are not delivered', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const first = { a: lfs.add('content'), b: 'plain' };
     const oid = /sha256:(\w+)/.exec(first.a)?.[1] ?? '';
     lfs.objects.delete(oid);
-    const target = { repo, commit: await commit({ files: first }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: first }) };
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'lfs.objectNotFound' });
     lfs.objects.set(oid, Buffer.from('swapped'));
     await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
@@ -187,7 +191,7 @@ suite('files in Git LFS', () => {
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: 'content', b: 'plain' });
     const damaged = 'version https://git-lfs.github.com/spec/v1\noid sha256:../../x\nsize 9\n';
-    const next = { repo, commit: await commit({ files: { a: damaged } }) };
+    const next = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: damaged } }) };
     await assert.rejects(sandbox.sync(next), { name: 'TerminalError', code: 'lfs.pointer' });
     assert.deepEqual(await sandbox.files(), { a: 'content', b: 'plain' });
   });
@@ -195,9 +199,13 @@ suite('files in Git LFS', () => {
   test('are refused, and change nothing, where the host has no Git LFS, as a dry run says as well', async (t) => {
     const { server, lfs } = await startWorld(t);
     server.lfs = undefined;
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
-    const target = { repo, commit: await commit({ files: { a: '1', big: lfs.add('content') } }) };
+    const target = {
+      ...WITHOUT_ATTRIBUTES,
+      repo,
+      commit: await commit({ files: { a: '1', big: lfs.add('content') } }),
+    };
     const refusal = { name: 'TerminalError', message: /kept in Git LFS, and the git host has no Git LFS/ };
     await assert.rejects(sandbox.sync({ ...target, profile: { dryRun: true } }), refusal);
     await assert.rejects(sandbox.sync(target), refusal);
@@ -208,9 +216,9 @@ suite('files in Git LFS', () => {
     const { server, lfs } = await startWorld(t, { tls: true });
     const plain = await startWorld(t);
     plain.lfs.objects = lfs.objects;
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t, { files: { caFile: server.caFile } });
-    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('content') } }) };
     lfs.downloadUrl = `${plain.server.url}/x.git/info/lfs/objects`;
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'lfs.insecure' });
     lfs.downloadUrl = `${server.url}/x.git/info/lfs/objects`;
@@ -223,9 +231,9 @@ suite('files in Git LFS', () => {
     const { server, lfs } = await startWorld(t);
     const denied = await startWorld(t, { address: '127.0.0.2' });
     denied.lfs.objects = lfs.objects;
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t, { http: localHttp((address) => address === '127.0.0.2') });
-    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('content') } }) };
     const there = `${denied.server.url.replace('127.0.0.1', '127.0.0.2')}/x.git/info/lfs/objects`;
     lfs.downloadUrl = there;
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.deniedAddress' });
@@ -238,7 +246,7 @@ suite('files in Git LFS', () => {
 
   test('come from the next address if the first one is dead, as their commit does', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url, commit } = await server.createRepository('x');
+    const { url, commit } = await createLfsRepository(server);
     const addresses = [REFUSING, '::1', '127.0.0.1'];
     const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     const http = new GuardedHttp({ guard: new AddressGuard({ resolve }, () => false), environment: {} });
@@ -246,7 +254,11 @@ suite('files in Git LFS', () => {
     const sandbox = await createSandbox(t, { http });
     const named = (text: string) => text.replace('127.0.0.1', 'git.test');
     lfs.downloadUrl = named(`${server.url}/x.git/info/lfs/objects`);
-    await sandbox.sync({ repo: named(url), commit: await commit({ files: { a: lfs.add('content') } }) });
+    await sandbox.sync({
+      ...WITHOUT_ATTRIBUTES,
+      repo: named(url),
+      commit: await commit({ files: { a: lfs.add('content') } }),
+    });
     assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
@@ -255,12 +267,12 @@ suite('files in Git LFS', () => {
     const [store, beyond] = [await startWorld(t), await startWorld(t)];
     store.lfs.objects = lfs.objects;
     beyond.lfs.objects = lfs.objects;
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     lfs.downloadUrl = `${store.server.url}/x.git/info/lfs/objects`;
     lfs.downloadHeaders = { Authorization: 'signed', 'X-Part': '1', Host: 'inner', 'Bad Name': 'x', Line: 'a\r\nb: c' };
     store.lfs.redirectUrl = `${beyond.server.url}/x.git/info/lfs/objects`;
-    await sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add('content') } }) });
+    await sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('content') } }) });
     assert.equal((await sandbox.files()).a, 'content');
     const [asked] = store.lfs.requests;
     assert.equal(asked?.headers.authorization, 'signed');
@@ -274,9 +286,9 @@ suite('files in Git LFS', () => {
 
   test('stay where the clone is made anew', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
-    const target = { repo, commit: await commit({ files: { a: lfs.add('content') } }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('content') } }) };
     await sandbox.sync(target);
     const requests = lfs.requests.length;
     await sandbox.clone.recreate(target.commit);
@@ -288,10 +300,10 @@ suite('files in Git LFS', () => {
 
   test('go on where they were cut off', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const content = randomBytes(1024 * 1024).toString('hex');
-    const target = { repo, commit: await commit({ files: { a: lfs.add(content) } }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add(content) } }) };
     lfs.cutOffAt = 1_500_000;
     await assert.rejects(sandbox.sync(target), { name: 'TransientError', code: 'lfs.cutOff' });
     lfs.cutOffAt = undefined;
@@ -305,7 +317,7 @@ suite('files in Git LFS', () => {
 
   test('give up what has not arrived where another commit needs the room', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const { path: folder, remove } = await makeTemporaryFolder('full-');
     t.after(remove);
     const git = new Git({ ...process.env, PATH: `${folder}:${process.env.PATH}` });
@@ -313,7 +325,7 @@ suite('files in Git LFS', () => {
     const incomplete = path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete');
     const first = await commit({ files: { a: lfs.add(randomBytes(1024 * 1024).toString('hex')) } });
     lfs.cutOffAt = 1_500_000;
-    await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'lfs.cutOff' });
+    await assert.rejects(sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: first }), { code: 'lfs.cutOff' });
     assert.equal((await readdir(incomplete)).length, 1);
     const room = path.join(sandbox.repo, 'tmp_room'); // where the agent looks whether it can write: not to a folder
     const script = `#!/bin/sh
@@ -323,20 +335,23 @@ case " $* " in *" fetch "*) [ -z "$(ls ${incomplete})" ] || { mkdir ${room}; ech
 exec git "$@"
 `;
     await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
-    const target = { repo, commit: await commit({ files: { a: 'small' } }) };
+    const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: 'small' } }) };
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: 'small' });
   });
 
   test('give up what has not arrived where others are fetched', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
     const fail = async (content: string) => {
       lfs.cutOffAt = 1_500_000;
-      await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: lfs.add(content) } }) }), {
-        code: 'lfs.cutOff',
-      });
+      await assert.rejects(
+        sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add(content) } }) }),
+        {
+          code: 'lfs.cutOff',
+        },
+      );
       return await readdir(path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete'));
     };
     const contents = [1, 2].map(() => randomBytes(1024 * 1024).toString('hex'));

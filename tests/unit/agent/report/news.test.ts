@@ -63,6 +63,24 @@ suite('news', () => {
     assert.equal(last?.report?.files?.added, 1);
   });
 
+  test('files whose content differs from a checkout are named, as long as they do, and the state stays Synced', () => {
+    const names = ['a.bat', 'b.bat', 'c.bat', 'd.bat', 'e.bat', 'f.bat', 'g.bat'];
+    const ignored = new Map(names.map((name) => [name, 'eol=crlf']));
+    const outcome = { kind: 'synced' as const, plan: planOf(), ignored, pointers: ['docs/p'] };
+    const [first, second, third] = tell(done([added], { outcome }), done([], { outcome }), done([]));
+    assert.equal(first?.report?.state, 'Synced');
+    assert.match(
+      first?.report?.message ?? '',
+      /from a checkout: a\.bat \(eol=crlf\), .*e\.bat \(eol=crlf\) and 2 more; /,
+    );
+    assert.match(first?.report?.message ?? '', /like pointers of Git LFS: docs\/p$/);
+    assert.equal(second?.report, undefined);
+    assert.deepEqual([third?.report?.state, third?.report?.message], ['Synced', undefined]);
+    const [planned] = tell(done([], { outcome: { ...outcome, kind: 'planned' } }));
+    assert.equal(planned?.report?.state, 'DryRun');
+    assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
+  });
+
   test('commits that the clone has no room for are named, once', () => {
     const outcome = { kind: 'synced' as const, plan: planOf(), lost: ['b'.repeat(40), 'c'.repeat(40)] };
     const [first, second, third] = tell(done([added]), done([], { outcome }), done([], { outcome }));

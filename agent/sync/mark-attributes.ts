@@ -1,0 +1,105 @@
+import { isWithin } from '../../shared/domain/relative-path.ts';
+import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { wholeOf } from '../git/blob-reader.ts';
+import type { AttributesRoot } from '../git/check-attributes.ts';
+import { withGitAccess } from '../git/git-access.ts';
+import { attributesIn, isAttributesFile, judgeAttributes } from '../plan/content-attributes.ts';
+import type { DesiredFile, TreeEntry } from '../plan/plan-input.ts';
+import type { SyncAim, SyncDependencies } from './sync-aim.ts';
+
+/** Files that would be read as a whole; of larger ones all attributes are queried. */
+const MAX_READ_BYTES = 1024 * 1024;
+
+/** Finds what attributes of a commit may change content. Fetches `.gitattributes` that aren't on disk. */
+export async function findAttributes(
+  { entries, roots }: { entries: TreeEntry[]; roots: string[] },
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<AttributesRoot[]> {
+  const files = entries.filter(({ kind, path }) => kind === 'file' && isAttributesFile(path));
+  if (files.length === 0) return [];
+  const { clone, accessFiles } = dependencies;
+  const { intent, signal } = aim;
+  const missing = await clone.missing([...new Set(files.map(({ blob }) => blob))], signal);
+  if (missing.length > 0) {
+    const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
+    await withGitAccess({ ...intent, signal }, accessFiles, fetch);
+  }
+  const texts = await readTexts(files, dependencies);
+  const found: AttributesRoot[] = [];
+  for (const [path, own] of byRoot(files, roots)) {
+    const names = attributesIn(own.map(({ blob }) => texts.get(blob) ?? ''));
+    if (names.length > 0)
+      found.push({ path, files: own.map(({ blob, ...file }) => ({ path: inside(file.path, path), blob })), names });
+  }
+  return found;
+}
+
+/** Marks the files that are in Git LFS, and returns the attributes that have no effect, by source. */
+export async function markFiles(
+  files: Iterable<DesiredFile>,
+  roots: AttributesRoot[],
+  { aim: { signal }, all, dependencies }: { aim: SyncAim; all: string[]; dependencies: SyncDependencies },
+): Promise<Map<string, string>> {
+  const ignored = new Map<string, string>();
+  if (roots.length === 0) return ignored;
+  const grouped = byRoot(
+    [...files].map((file) => ({ path: file.source, file })),
+    all,
+  );
+  for (const root of roots) {
+    const bySource = new Map<string, DesiredFile[]>();
+    for (const { file } of grouped.get(root.path) ?? []) {
+      const path = inside(file.source, root.path);
+      bySource.set(path, [...(bySource.get(path) ?? []), file]);
+    }
+    await dependencies.clone.attributes({ ...root, paths: [...bySource.keys()], signal }, (path, values) => {
+      const judged = judgeAttributes(values);
+      for (const file of bySource.get(path) ?? []) {
+        if (judged.isLfs) file.lfs = true;
+        if (judged.ignored.length > 0) ignored.set(file.source, judged.ignored.join(', '));
+      }
+    });
+  }
+  return ignored;
+}
+
+const inside = (path: string, root: string): string => (root === '' ? path : path.slice(root.length + 1));
+
+/** Groups what has a path by the innermost of the roots that it is in. */
+function byRoot<T extends { path: string }>(items: T[], roots: string[]): Map<string, T[]> {
+  const inner = roots.filter((root) => root !== '').sort((a, b) => b.length - a.length);
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const root = inner.find((path) => isWithin(item.path, path)) ?? '';
+    const group = groups.get(root);
+    if (group) group.push(item);
+    else groups.set(root, [item]);
+  }
+  return groups;
+}
+
+/** Contents by their blobs; one that is too large counts as one that sets every attribute. */
+async function readTexts(files: TreeEntry[], { clone }: SyncDependencies): Promise<Map<string, string>> {
+  const blobs = [...new Set(files.map(({ blob }) => blob))];
+  const reader = clone.blobs();
+  const texts = new Map<string, string>();
+  try {
+    reader.announce(blobs);
+    for (const blob of blobs) {
+      const content = await reader.open(blob);
+      texts.set(
+        blob,
+        content.size > MAX_READ_BYTES ? await everything(content.chunks) : (await wholeOf(content)).toString('latin1'),
+      );
+    }
+  } finally {
+    await reader.close();
+  }
+  return texts;
+}
+
+async function everything(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
+  for await (const _ of chunks); // it has to be read to its end
+  return 'eol=crlf ident filter= working-tree-encoding=';
+}
