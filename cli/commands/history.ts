@@ -2,7 +2,7 @@ import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { shortCommit } from '../fleet/gateway.ts';
-import { historyView } from '../fleet/orders.ts';
+import { historyView, shortWay } from '../fleet/orders.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { drawTable } from '../terminal/table.ts';
@@ -12,9 +12,9 @@ import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 /** `kubectl gs history`: commits that were complete. */
 export const history = makeCommand({
   name: 'history',
-  summary: 'List the commits that all gateways had, to which you can go back',
+  summary: 'List the commits that all gateways had, to which you can go',
   details: [
-    'The commits that were complete, the newest first: ten of them, or as many as spec.history says. They are kept where spec.rollout is set.',
+    'The commits that were complete, the newest first: ten of them, or as many as spec.history says. A rollback removes none, and moves the mark `current`. They are kept if spec.rollout is set.',
   ],
   examples: [{ line: 'history plant -n gateways', does: 'before kubectl gs rollback plant --to' }],
   args: {
@@ -37,11 +37,15 @@ export const history = makeCommand({
       return EXIT.ok;
     }
     const ink = inkFor(host.hasColours);
-    const rows = items.map(({ commit, ref, time, isStable }) => [
+    const rows = items.map(({ commit, ref, time, isStable, to }) => [
       shortCommit(commit),
       ref,
       `${ageOf(time, host.now())} ago`,
-      isStable ? { text: 'what the gateways have', colour: 'green' as const } : '',
+      isStable
+        ? { text: 'current: what the gateways have', colour: 'green' as const }
+        : to === commit
+          ? ''
+          : `--to ${shortWay(to)}`,
     ]);
     const columns = [
       { title: 'COMMIT' },

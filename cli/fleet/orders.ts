@@ -1,58 +1,76 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { canRetry, rollbackTarget } from '../../shared/domain/releases.ts';
+import { canRetry, isSame, type Release, rollbackTarget, stableOf } from '../../shared/domain/releases.ts';
 import { shortCommit } from './gateway.ts';
 
 /** A commit that all gateways had verified. */
 export interface HistoryView extends HistoryEntry {
   /** What the gateways are to have: those of them that a rollout has not reached yet. */
   isStable: boolean;
-  /** Whether `kubectl gs rollback --to` goes there. */
+  /** Whether `kubectl gs rollback --to` leads there. */
   canGoBack: boolean;
+  /** The value of `--to` that does. */
+  to: string;
 }
 
 /** The history of a GatewaySync, the newest first. */
 export function historyView({ status }: GatewaySync): HistoryView[] {
   const { rollout, history = [] } = status ?? {};
   return history.map((entry) => {
-    const isStable = entry.commit === rollout?.stableCommit && entry.revision === rollout.stableRevision;
-    return { ...entry, isStable, canGoBack: rollout !== undefined && !isStable };
+    const { commit, revision } = entry;
+    const isStable = commit === rollout?.stableCommit && revision === rollout.stableRevision;
+    const way = rollout && rollbackTarget(commit, { rollout, history });
+    const to = way && !isSame(way, entry) ? `${commit}/${revision}` : commit;
+    return { ...entry, isStable, canGoBack: rollout !== undefined && !isStable, to };
   });
 }
 
-/** A release to go back to, and the value of the annotation that asks for it. */
+/** The first characters of a value of `--to`, as far as a person needs them. */
+export const shortWay = (to: string): string => to.split('/').map(shortCommit).join('/');
+
+/** A release to go to, and the value of the annotation that orders it. */
 export interface WayBack {
   value: string;
   commit: string;
   ref: string;
-}
-
-/** Where `previous` leads; undefined where there is nothing to go back to. */
-function wayBack({ status }: GatewaySync): WayBack | undefined {
-  return wayTo(status ?? {}, 'previous');
+  /** Whether it is newer than what the gateways have. */
+  isForward: boolean;
 }
 
 type Status = NonNullable<GatewaySync['status']>;
 
 function wayTo({ rollout, history = [] }: Status, value: string): WayBack | undefined {
   const target = rollout && rollbackTarget(value, { rollout, history });
-  return target && { value, commit: target.commit, ref: target.ref };
+  if (!target) return undefined;
+  const indexOf = (release: Release) => history.findIndex((entry) => isSame(entry, release));
+  const isForward = indexOf(target) < indexOf(stableOf(rollout));
+  return { value, commit: target.commit, ref: target.ref, isForward };
 }
 
 /** What the first characters of a commit stand for. */
 export type Named = { kind: 'way'; way: WayBack } | { kind: 'unknown' | 'several' | 'there' };
 
-/** Finds the commit of the history that begins so: the one to go back to, or why there is none. */
+/**
+ * Finds the commit of the history that begins so: the one to go to, or why there is none. `COMMIT/REVISION` chooses among
+ * entries of one commit.
+ */
 export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
   const { status = {} } = gatewaySync;
-  const previous = wayBack(gatewaySync);
-  if (start === 'previous') return previous ? { kind: 'way', way: previous } : { kind: 'unknown' };
-  const commits = new Set((status.history ?? []).map(({ commit }) => commit).filter((each) => each.startsWith(start)));
-  if (commits.size > 1) return { kind: 'several' };
-  const [commit] = commits;
-  if (commit === undefined || start === '') return { kind: 'unknown' };
-  // The stable release is no entry to choose while another is on its way: it is the previous one then.
-  const way = wayTo(status, commit) ?? (previous?.commit === commit ? previous : undefined);
+  if (start === 'previous') {
+    const way = wayTo(status, start);
+    return way ? { kind: 'way', way } : { kind: 'unknown' };
+  }
+  const [first = '', second] = start.split('/');
+  const found = (status.history ?? []).filter(
+    ({ commit, revision }) => commit.startsWith(first) && revision.startsWith(second ?? ''),
+  );
+  const values = new Set(
+    found.map(({ commit, revision }) => (second === undefined ? commit : `${commit}/${revision}`)),
+  );
+  if (values.size > 1) return { kind: 'several' };
+  const [value] = values;
+  if (value === undefined || first === '') return { kind: 'unknown' };
+  const way = wayTo(status, value);
   return way ? { kind: 'way', way } : { kind: 'there' };
 }
 

@@ -1,7 +1,11 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { shortCommit } from './gateway.ts';
+import { isBackwards } from './waves.ts';
+
+type Status = NonNullable<GatewaySync['status']>;
 
 /** One delivery on its way from a webhook to the disks. Plain data: it is what `--output json` prints. */
 export interface TraceView {
@@ -57,7 +61,7 @@ export function traceView(
   if (!last) return undefined;
   const delivery = found(gatewaySync, last, events) ?? last;
   const { metadata, status = {} } = gatewaySync;
-  const { lastSyncCommit: commit, lastSyncTime = '', discoveredGateways = [] } = status;
+  const { lastSyncCommit: commit, lastSyncTime = '', discoveredGateways = [], rollout } = status;
   const start = Date.parse(delivery.at);
   const moments: TraceView['moments'] = [];
   const note = (what: string, at: string | undefined, gateway?: string) => {
@@ -66,9 +70,12 @@ export function traceView(
   };
   const firstAfter = (isMeant: (event: ObservedEvent) => boolean) =>
     eventTimes(events, isMeant).find((time) => Date.parse(time) >= start);
-  const without = discoveredGateways.flatMap(
-    (gateway) => noteGateway(gateway, { note, commit, start, isRefused: isRefused(delivery) }) ?? [],
-  );
+  const refused = isRefused(delivery);
+  const isKept = refused && !isGivenUp(delivery, status);
+  const takenBack = discoveredGateways.filter((gateway) => isTakenBack(gateway, rollout));
+  const without = discoveredGateways
+    .filter((gateway) => !takenBack.includes(gateway))
+    .flatMap((gateway) => noteGateway(gateway, { note, commit, start, isKept, rollout }) ?? []);
   // The status keeps whole seconds. The event has more, and is written after the status, which gateways act on.
   const resolvedAt = eventTimes(events, (event) => isResolved(event, commit)).at(-1) ?? lastSyncTime;
   const isOlder = Date.parse(resolvedAt) + SECOND_MS <= start;
@@ -82,13 +89,21 @@ export function traceView(
     const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
     note(`the controller noted it: ${delivery.outcome}`, handled);
   }
-  const readyAt = firstAfter(({ reason }) => reason === 'Synced');
-  note('Ready: all that are to have it do', readyAt);
+  // After a commit that failed, gateways may have become ready with another one.
+  if (!refused)
+    note(
+      'Ready: all that are to have it do',
+      firstAfter(({ reason }) => reason === 'Synced'),
+    );
   return {
     ...{ namespace: metadata.namespace, name: metadata.name, delivery },
     ...(commit && { commit }),
     moments: moments.sort((a, b) => a.ms - b.ms || rankOf(a) - rankOf(b)),
-    missing: [...missingOf(delivery, { isOlder, events }), ...without],
+    missing: [
+      ...missingOf(delivery, { isOlder, events, status }),
+      ...takenBackWords(takenBack.length, rollout),
+      ...without,
+    ],
   };
 }
 
@@ -114,13 +129,39 @@ const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boole
 
 const isRefused = ({ outcome }: Pick<Delivery, 'outcome'>): boolean => outcome !== undefined && outcome !== 'Applied';
 
+/** Whether the commit came of a request that failed after it was resolved. */
+const isGivenUp = ({ kind, ref, id, outcome }: Delivery, { target }: Status): boolean =>
+  kind === 'request' &&
+  outcome === 'Failed' &&
+  target?.source === 'Request' &&
+  target.ref === ref &&
+  target.requestId === id;
+
+const isTakenBack = ({ syncedCommit }: DiscoveredGateway, rollout: Status['rollout']): boolean =>
+  rollout !== undefined &&
+  isBackwards(rollout) &&
+  syncedCommit === rollout.stableCommit &&
+  syncedCommit !== rollout.commit;
+
+function takenBackWords(count: number, { stableCommit = '' }: Partial<RolloutStatus> = {}): string[] {
+  if (count === 0) return [];
+  const gateways = count === 1 ? '1 gateway was' : `${count} gateways were`;
+  return [`${gateways} taken back to ${shortCommit(stableCommit)} since`];
+}
+
 function missingOf(
-  { outcome, message }: Delivery,
-  { isOlder, events }: { isOlder: boolean; events: readonly ObservedEvent[] | undefined },
+  delivery: Delivery,
+  { isOlder, events, status }: { isOlder: boolean; events: readonly ObservedEvent[] | undefined; status: Status },
 ): string[] {
+  const { outcome, message } = delivery;
+  const { rollout, lastSyncCommit } = status;
   const refused = isRefused({ outcome });
+  const wasTried = isGivenUp(delivery, status);
+  const isBackAgain = wasTried && rollout?.phase === 'Complete' && rollout.stableCommit === lastSyncCommit;
+  const verdict = wasTried ? 'it failed' : `it was not applied (${outcome})`;
   return [
-    ...(refused ? [`it was not applied (${outcome})${message ? `: ${message}` : ''}`] : []),
+    ...(refused ? [`${verdict}${message ? `: ${message}` : ''}`] : []),
+    ...(isBackAgain ? ['the commit was tried again since, and every gateway may have it'] : []),
     ...(!refused && isOlder ? ['it brought no other commit: the one from before is still the newest'] : []),
     ...(events ? [] : ['you may not read events, which say when the controller noted it']),
   ];
@@ -137,17 +178,20 @@ interface Noting {
   commit: string | undefined;
   start: number;
   /** The commit did not come of the delivery. */
-  isRefused: boolean;
+  isKept: boolean;
+  rollout: Status['rollout'];
 }
 
 /** Notes when a gateway began and ended; gives what is missing there. */
-function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isRefused }: Noting): string | undefined {
+function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, rollout }: Noting): string | undefined {
   const { name, syncedCommit, lastSyncTime = '', lastSyncDuration = '', syncStatus, message } = gateway;
   const end = Date.parse(lastSyncTime);
   const what = commit ? shortCommit(commit) : 'it';
+  const waits = rollout && syncStatus === 'Synced' && syncedCommit !== undefined && syncedCommit !== commit;
+  if (waits) return `${name} stays on ${shortCommit(syncedCommit)} for now: ${rollout.summary}`;
   if (syncedCommit !== commit || Number.isNaN(end))
     return `${name} does not have ${what} (${syncStatus})${message ? `: ${message}` : ''}`;
-  if (end < start) return isRefused ? `${name} keeps ${what}, which it had before` : `${name} had ${what} before`;
+  if (end < start) return isKept ? `${name} keeps ${what}, which it had before` : `${name} had ${what} before`;
   const took = parseDuration(lastSyncDuration);
   // The receiver's time may be ahead of the agent's: nothing begins before what it is about.
   if (took !== undefined) note(`${name} began to sync`, new Date(Math.max(start, end - took)).toISOString(), name);

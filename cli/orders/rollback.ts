@@ -2,18 +2,18 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { shortCommit } from '../fleet/gateway.ts';
 import { gatewaysDo } from '../fleet/names.ts';
-import { historyView, named, type WayBack, wayBackTo } from '../fleet/orders.ts';
+import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/orders.ts';
 import { type Plan, planOnce } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Takes all gateways back: to `previous`, or to the commit of the history that begins so. Throws `Problem`. */
+/** Takes all gateways to `previous`, or to the commit of the history that begins so, older or newer. Throws `Problem`. */
 export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
   const { status } = gatewaySync;
   const { commit, ref, phase } = rolloutOf(gatewaySync);
-  const { value, ...target } = findWay(gatewaySync, to);
+  const { value, isForward, ...target } = findWay(gatewaySync, to);
   const left =
     phase === 'RolledBack' ? { commit: status?.rollout?.stableCommit ?? commit, ref: undefined } : { commit, ref };
-  const way = `back from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}`;
+  const way = `${isForward ? 'forward' : 'back'} from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}`;
   const says = gatewaysDo(gatewaySync, {
     one: `goes ${way}, at once`,
     many: `go ${way}, all at once`,
@@ -30,11 +30,16 @@ function findWay(gatewaySync: GatewaySync, to: string): WayBack {
   const found = wayBackTo(gatewaySync, to);
   if (found.kind === 'way') return found.way;
   const entries = historyView(gatewaySync).filter(({ canGoBack }) => canGoBack);
-  const list = entries.map(({ commit, ref }) => named(commit, ref)).join(', ');
-  const choose = list ? `choose one of ${list}` : 'no other commit was complete yet';
+  const list = entries
+    .map(({ commit, ref, to: value }) => (ref === commit ? shortWay(value) : `${shortWay(value)} (${ref})`))
+    .join(', ');
+  const choose = list ? `choose one of ${list}` : 'it has no other commit';
   if (found.kind === 'there')
-    throw new Problem(`${shortCommit(to)} is what the gateways have, or go back to: ${choose}`, EXIT.usage);
+    throw new Problem(`${shortCommit(to)} is what the gateways have, or go to: ${choose}`, EXIT.usage);
   if (found.kind === 'several') throw new Problem(`several commits begin with ${to}: ${choose}`, EXIT.usage);
-  if (to === 'previous') throw new Problem(`there is nothing to go back to: ${choose}`);
+  if (to === 'previous') {
+    const newer = list && `; for a newer one, use --to: ${list}`;
+    throw new Problem(`there is no earlier commit in the history to go back to${newer}`);
+  }
   throw new Problem(`${to} is no commit of the history: ${choose}`, EXIT.usage);
 }

@@ -1,8 +1,11 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
+import { givenUpWords } from '../rollout/given-up-words.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
+import { nameOf } from '../rollout/transitions.ts';
 import { withHeldOrders } from '../rollout/words.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
@@ -42,7 +45,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, momen
   const kept = next ? noted(next, observation) : held;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: true };
   return {
-    fields: { ...kept, ...requestOf(sync, kept) },
+    fields: { ...kept, ...requestOf(sync, kept, gatewaySync) },
     wantedOf: wantedBy(kept, input.gateways),
     wakeInMs: next?.wakeInMs,
     isHeldBack:
@@ -86,13 +89,38 @@ function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]
   return ({ name }) => (admitted.has(name) ? { commit, revision } : { commit: stableCommit, revision: stableRevision });
 }
 
-/** Who asked for a commit is told that it failed. */
+/**
+ * Who asked for a commit is told that it was given up before all gateways had it. Once they had, that stays the outcome,
+ * whatever is taken back later.
+ */
 function requestOf(
-  { lastRequest, target, lastSyncCommit }: GatewaySyncStatus,
+  sync: GatewaySyncStatus,
   { rollout }: RolloutState,
+  { spec, status: before }: Observation['gatewaySync'],
 ): Pick<RolledOut['fields'], 'lastRequest'> {
-  const isGivenUp = GIVEN_UP.includes(rollout.phase);
-  const isMeant = target?.source === 'Request' && rollout.commit === lastSyncCommit && lastRequest?.ref === target.ref;
-  if (lastRequest?.outcome !== 'Applied' || !isGivenUp || !isMeant) return {};
-  return { lastRequest: { ...lastRequest, outcome: 'Failed', message: rollout.message ?? rollout.summary } };
+  const { lastRequest, target, lastSyncCommit: commit = '' } = sync;
+  const isMeant = target?.source === 'Request' && lastRequest?.ref === target.ref;
+  if (lastRequest?.outcome !== 'Applied' || !isMeant) return {};
+  const isGivenUp = rollout.commit === commit && GIVEN_UP.includes(rollout.phase);
+  const wasGivenUp = rollout.givenUp?.includes(nameOf({ commit, revision: spec.revision ?? '' }));
+  if (!isGivenUp && !(wasGivenUp && rollout.nextCommit === commit)) return {};
+  const isNew = !isSameRequest(before.lastRequest, lastRequest);
+  if (!isNew && (wasReached(commit, before) || !wasComing(commit, before.rollout))) return {};
+  return { lastRequest: { ...lastRequest, outcome: 'Failed', message: givenUpWords(commit, rollout, { isNew }) } };
 }
+
+type Request = NonNullable<GatewaySyncStatus['lastRequest']>;
+
+/** Whether the status says already that this very request was applied. */
+const isSameRequest = (was: Request | undefined, { ref, at, by, id, outcome }: Request): boolean =>
+  was?.ref === ref && was.at === at && was.by === by && was.id === id && was.outcome === outcome;
+
+/** Whether all gateways had a commit since it was asked for. */
+function wasReached(commit: string, { rollout, history = [], targetTime = '' }: GatewaySyncStatus): boolean {
+  const isSince = (time: string) => !(Date.parse(time) < Date.parse(targetTime));
+  return rollout?.stableCommit === commit || history.some((entry) => entry.commit === commit && isSince(entry.time));
+}
+
+/** Whether a commit was rolled out, or waited for that. */
+const wasComing = (commit: string, rollout: RolloutStatus | undefined): boolean =>
+  rollout?.nextCommit === commit || (rollout?.commit === commit && !GIVEN_UP.includes(rollout.phase));

@@ -25,7 +25,7 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
     ...(failureMessage !== undefined && { failureMessage }),
     ...(nextCommit !== undefined && { nextCommit }),
   };
-  return goBack({ ...back, history: state.history, rollout: noted }, input);
+  return goBack({ ...back, rollout: noted }, input);
 }
 
 /** Everybody goes back, until all are or the deadline is over. */

@@ -27,7 +27,7 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
     ...handledOf(input),
   };
-  return { rollout, history: remembered([], release, input) };
+  return { rollout, history: remembered([], release, { input }) };
 }
 
 /** Reports may be left from rollouts before `spec.rollout` was removed: none of them had the same number. */
@@ -48,10 +48,20 @@ export function handledOf(
   return Object.keys(handled).length > 0 ? { handled } : {};
 }
 
-/** The newest first, each once. */
-function remembered(history: HistoryEntry[], release: Release, { now, historyLength }: RolloutInput): HistoryEntry[] {
+/**
+ * The history with a release that is complete now: the newest first, each once. Directly below it is the one that the
+ * gateways had before, which after a rollback isn't the newest of the others.
+ */
+function remembered(
+  history: HistoryEntry[],
+  release: Release,
+  { input: { now, historyLength }, before }: { input: RolloutInput; before?: Release },
+): HistoryEntry[] {
   const others = history.filter((entry) => !isSame(entry, release));
-  return [{ ...releaseOf(release), time: iso(now) }, ...others].slice(0, historyLength);
+  const isBefore = (entry: Release) => before !== undefined && isSame(entry, before);
+  const former = others.filter(isBefore);
+  const rest = others.filter((entry) => !isBefore(entry));
+  return [{ ...releaseOf(release), time: iso(now) }, ...former, ...rest].slice(0, historyLength);
 }
 
 /** What all rollouts begin with; what was handled stays so. */
@@ -91,21 +101,19 @@ export function returnToStable({ rollout, history }: RolloutState, input: Rollou
   return { history, rollout: withGivenUp(next, rollout.givenUp) };
 }
 
-/** Takes everybody back; the release that they leave is remembered, so that it is not tried again. */
+/**
+ * Takes all gateways to a release of the history, which stays as it is; the release that they leave is remembered, so that
+ * it is not tried again.
+ */
 export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
-  const next = renewed(rollout, input, NOBODY);
+  // Who goes on to the release that was taken back before leaves the stable one.
+  const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   return {
-    // What came after it was no good.
-    history: history.slice(
-      Math.max(
-        0,
-        history.findIndex((entry) => isSame(entry, target)),
-      ),
-    ),
+    history,
     rollout: {
-      ...next,
+      ...renewed(rollout, input, NOBODY),
       phase: 'RollingBack',
-      ...releaseOf(rollout),
+      ...left,
       ...stableFields(target),
       givenUp: leftFor(target, rollout),
     },
@@ -113,18 +121,18 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
 }
 
 /** A release as the status names those that were given up. */
-export const nameOf = ({ commit, revision }: Release): string => `${commit} ${revision}`;
+export const nameOf = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string => `${commit} ${revision}`;
 
 /** The releases that were given up last, with this one. */
 export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
   return [...new Set([nameOf(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
 }
 
-/** What everybody leaves: what was on its way, and also the stable release where they go back further. */
+/** What all gateways leave: what was rolled out, and also the stable release where they go past it. */
 function leftFor(target: Release, rollout: RolloutStatus): string[] {
-  const stable = stableOf(rollout);
-  const givenUp = isSame(stable, target) ? rollout.givenUp : givenUpWith(rollout, stable);
-  return givenUpWith({ ...rollout, ...(givenUp && { givenUp }) }, rollout);
+  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(nameOf);
+  const others = (rollout.givenUp ?? []).filter((name) => name !== nameOf(target));
+  return [...new Set([...left, ...others])].slice(0, MAX_GIVEN_UP);
 }
 
 export const withGivenUp = ({ givenUp: _, ...rollout }: RolloutStatus, names: string[] = []): RolloutStatus =>
@@ -140,6 +148,6 @@ export function noteComplete({ rollout, history }: RolloutState, input: RolloutI
   const admission = noteGateways(all, input.gateways);
   return {
     rollout: { ...rest, phase: 'Complete', ...stableFields(release), admission },
-    history: remembered(history, release, input),
+    history: remembered(history, release, { input, before: stableOf(rollout) }),
   };
 }

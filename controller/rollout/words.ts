@@ -4,6 +4,7 @@ import { formatDuration } from '../../shared/domain/duration.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { lateAt } from './failures.ts';
+import { failureOf, named } from './given-up-words.ts';
 import { isBack, notBack } from './judge-gateway.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -134,12 +135,6 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   }
 }
 
-/** Where it failed, and what was wrong with the first one. */
-function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
-  const whose = failures.length > 1 ? `${failures[0]}: ` : '';
-  return `failed on ${named(failures)}${failureMessage === undefined ? '' : ` (${whose}${failureMessage})`}`;
-}
-
 const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
 function approvalOf(commit: string, { approved }: RolloutInput): string {
@@ -251,10 +246,4 @@ function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: Roll
     'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect, since no such commit was given up`,
   };
   return ignored.map((order) => words[order]);
-}
-
-/** The first of them, by name. */
-function named(names: readonly string[]): string {
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
-  return names.length === 0 ? 'nobody' : `${names.toSorted().slice(0, 3).join(', ')}${more}`;
 }

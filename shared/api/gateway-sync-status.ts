@@ -151,7 +151,9 @@ export const gatewaySyncStatusSchema = v.pipe(
       v.pipe(
         v.array(historyEntrySchema),
         v.maxLength(BOUNDS.history),
-        v.description('Commits that all gateways had verified, newest first.'),
+        v.description(
+          'Commits that all gateways had verified, newest first. Directly below a commit is the one that the gateways had before it. A rollback removes none: the current one has the commit and the revision of rollout.stableCommit and rollout.stableRevision.',
+        ),
       ),
     ),
     commitStatus: v.optional(commitStatusSchema),

@@ -20,18 +20,23 @@ export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
 
 /**
- * What `sync.io/rollback` goes back to: the stable release while another is on its way, also by its commit; for
- * `previous` else the one before, or a commit of the history. Undefined where there is none.
+ * The release that `sync.io/rollback` leads to; undefined if there is none. `previous` is the stable release while another
+ * one is rolled out, else the entry of the history after the current one. A commit, or `COMMIT/REVISION` where the history
+ * has it with several revisions of `spec.sync`, is any other entry, older or newer.
  */
 export function rollbackTarget(
   value: string,
   { rollout, history }: { rollout: RolloutStatus; history: readonly HistoryEntry[] },
 ): Release | undefined {
   const stable = stableOf(rollout);
+  const [commit, revision] = value.split('/');
+  const isNamed = (release: Release) =>
+    release.commit === commit && (revision === undefined || release.revision === revision);
   const isOther = !isSame(releaseOf(rollout), stable) && rollout.phase !== 'RolledBack';
-  if (isOther && (value === 'previous' || value === stable.commit)) return stable;
-  const earlier = history.filter((entry) => !isSame(entry, stable));
-  return value === 'previous' ? earlier[0] : earlier.find(({ commit }) => commit === value);
+  if (isOther && (value === 'previous' || isNamed(stable))) return stable;
+  const current = history.findIndex((entry) => isSame(entry, stable));
+  if (value === 'previous') return history[current + 1];
+  return history.find((entry, index) => index !== current && isNamed(entry));
 }
 
 /** Whether `sync.io/retry-rollout` with this commit has an effect: it was stopped, taken back, or given up before. */

@@ -54,7 +54,7 @@ export function frameResource(main, { namespace, name }) {
       section('waits', 'What waits, and why'),
       section('differences', 'Differs from git'),
       section('trace', 'Last delivery'),
-      section('history', 'History', 'Commits that all gateways had. You can go back to them.'),
+      section('history', 'History', 'Commits that all gateways had. You can go to each of them.'),
     ),
     h(
       'details',

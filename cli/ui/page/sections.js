@@ -93,27 +93,29 @@ export const drawDifferences = (differences) =>
 /** @param {Detail} detail @param {boolean} [may] */
 export function drawHistory({ namespace, name, history }, may) {
   if (history.length === 0) return [h('p', { class: 'calm' }, 'No commit is kept yet.')];
+  const current = history.findIndex(({ isStable }) => isStable);
+  const wayOf = (/** @type {number} */ index) => (index < current ? 'Go forward' : 'Go back');
   return [
     h(
       'ol',
       { class: 'history' },
-      history.map(({ commit, ref, time, isStable, canGoBack }) =>
+      history.map(({ commit, ref, time, isStable, canGoBack, to }, index) =>
         h(
           'li',
           { class: isStable ? 'stable' : '' },
           h('code', { title: commit }, short(commit)),
           h('bdi', { class: 'ref' }, ref),
           h('small', {}, ago(time)),
-          isStable && h('span', { class: 'note' }, 'what the gateways have'),
+          isStable && h('span', { class: 'note' }, 'current: what the gateways have'),
           canGoBack &&
             may !== false &&
             h(
               'button',
               {
-                ...{ type: 'button', class: 'quiet', 'aria-label': `Go back to ${short(commit)}` },
-                onclick: () => openDialog({ verb: 'rollback', namespace, name, to: commit }),
+                ...{ type: 'button', class: 'quiet', 'aria-label': `${wayOf(index)} to ${short(commit)}` },
+                onclick: () => openDialog({ verb: 'rollback', namespace, name, to }),
               },
-              'Go back',
+              wayOf(index),
             ),
         ),
       ),

@@ -187,6 +187,66 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', good);
   });
 
+  test('goes back and forward in its history, and leaves the outcome of a request as it was', async (t) => {
+    const { address, first, commit, agents, untilPhase } = await arrange(t);
+    const order = async (to: string) => {
+      await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
+      await untilGatewaySync(address, 'no order', ({ status }) => !status?.rollout?.handled?.rollback);
+      await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, `sync.io/rollback=${to}`);
+    };
+    const untilStable = (stable: string) =>
+      untilGatewaySync(
+        address,
+        `all on ${stable}`,
+        ({ status }) =>
+          status?.rollout?.stableCommit === stable &&
+          ['Complete', 'RolledBack'].includes(status.rollout.phase) &&
+          status.gateways?.synced === 3,
+      );
+    const commits = [first];
+    for (const n of [2, 3]) {
+      const next = await commit(n);
+      commits.unshift(next);
+      await request(address, next);
+      await untilPhase('Complete', next);
+      await untilStable(next);
+    }
+    const [third = '', second = ''] = commits;
+    for (const [to, stable] of [
+      ['previous', second],
+      ['previous', first],
+      [second, second],
+      [third, third],
+      ['previous', second],
+    ] as const) {
+      await order(to);
+      const { status } = await untilStable(stable);
+      assert.deepEqual(
+        status?.history?.map((entry) => entry.commit),
+        commits,
+      );
+      assert.equal(status?.lastRequest?.outcome, 'Applied');
+    }
+    assert.deepEqual(shortOf(agents, { [first]: '1', [second]: '2', [third]: '3' }).b, [
+      '1',
+      '2',
+      '3',
+      '2',
+      '1',
+      '2',
+      '3',
+      '2',
+    ]);
+    await untilPhase('RolledBack', third);
+    await request(address, third);
+    const refused = await untilGatewaySync(
+      address,
+      'an answer',
+      ({ status }) => status?.lastRequest?.outcome === 'Failed',
+    );
+    assert.match(refused.status?.lastRequest?.message ?? '', /failed or was taken back before: to try it again, set/);
+  });
+
   test('waits while changes are frozen, and goes on as soon as they are not, without a poll', async (t) => {
     const frozen = { waves, windows: [{ kind: 'Deny' }] };
     const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);

@@ -7,6 +7,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
@@ -404,7 +405,9 @@ suite('an order', () => {
   const underWay = resource({ commit: NEW, phase: 'Progressing' });
 
   test('to go back is to a commit of the history, the stable one only while another is under way', () => {
-    const way = (value: string, commit: string, ref: string) => ({ kind: 'way', way: { value, commit, ref } });
+    const way = (value: string, commit: string, ref: string) => ({
+      ...{ kind: 'way', way: { value, commit, ref, isForward: false } },
+    });
     assert.deepEqual(wayBackTo(resource(), 'previous'), way('previous', `c1${OLD}`, 'v0'));
     assert.deepEqual(wayBackTo(underWay, 'previous'), way('previous', OLD, 'v1'));
     assert.deepEqual(wayBackTo(resource(), 'c2'), way(`c2${OLD}`, `c2${OLD}`, 'c2'));
@@ -427,6 +430,43 @@ suite('an order', () => {
       [false, false, false],
     );
     assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
+  });
+
+  test('to go on is to a newer commit of the history, and the previous one is always the next older one', () => {
+    const middle = resource({ commit: OLD, stableCommit: `c1${OLD}`, phase: 'RolledBack' });
+    const oldest = resource({ commit: OLD, stableCommit: `c2${OLD}`, phase: 'RolledBack' });
+    const wayOf = (from: GatewaySync, start: string) => {
+      const found = wayBackTo(from, start);
+      return found.kind === 'way' ? [found.way.commit.slice(0, 2), found.way.isForward] : found.kind;
+    };
+    assert.deepEqual(wayOf(middle, 'previous'), ['c2', false]);
+    assert.deepEqual(wayOf(middle, 'aaa'), ['aa', true]);
+    assert.deepEqual(wayOf(middle, 'c1'), 'there');
+    assert.deepEqual(wayOf(oldest, 'previous'), 'unknown');
+    assert.deepEqual(wayOf(oldest, 'c1'), ['c1', true]);
+    assert.deepEqual(
+      historyView(middle).map(({ isStable, canGoBack }) => [isStable, canGoBack]),
+      [
+        [false, true],
+        [true, false],
+        [false, true],
+      ],
+    );
+  });
+
+  test('to go to a commit that is there with several revisions of spec.sync names one of them', () => {
+    const other = { ...entry(OLD, 'v1'), revision: 'other' };
+    const status = { rollout: { ...rollout, stableCommit: `c1${OLD}` } as RolloutStatus };
+    const both = gatewaySync({ ...status, history: [entry(OLD, 'v1'), other, entry(`c1${OLD}`, 'v0')] });
+    const ways = historyView(both).map(({ to }) => to);
+    assert.deepEqual(ways, [OLD, `${OLD}/other`, `c1${OLD}`]);
+    for (const to of [`${OLD}/other`, 'aaa/o']) {
+      const found = wayBackTo(both, to);
+      assert.deepEqual(found.kind === 'way' && found.way.value, `${OLD}/other`);
+    }
+    assert.deepEqual(wayBackTo(both, 'aaa/x'), { kind: 'unknown' });
+    assert.deepEqual(wayBackTo(both, 'aaa/'), { kind: 'several' });
+    assert.equal(rollbackTarget(`${OLD}/other`, both.status as never)?.revision, 'other');
   });
 
   test('to approve is of the commit that waits, or is under way', () => {

@@ -157,13 +157,34 @@ suite('a rollback', () => {
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
+  test('goes forward to a newer commit of the history', () => {
+    const back = { ...rollout, phase: 'RolledBack' };
+    const { says, change: asked } = planRollback(
+      resource({ status: { rollout: back, history } }),
+      'bbb',
+    ) as PlannedChange;
+    assert.match(says, /^gateways\/plant: its 2 gateways go forward from aaaaaaaa to bbbbbbbb \(v2\), all at once\./);
+    assert.deepEqual(asked, { annotations: { 'sync.io/rollback': NEW } });
+  });
+
   const usage = 64;
   const others = 'choose one of aaaaaaaa (v1), cccccccc (v0), cccccccc';
   const refusals: [to: string, message: string, status: number, given: Given][] = [
-    [NEW, `bbbbbbbb is what the gateways have, or go back to: ${others}`, usage, complete],
+    [NEW, `bbbbbbbb is what the gateways have, or go to: ${others}`, usage, complete],
     ['c', `several commits begin with c: ${others}`, usage, complete],
     ['v1', `v1 is no commit of the history: ${others}`, usage, complete],
-    ['previous', 'there is nothing to go back to: no other commit was complete yet', 1, { rollout: done }],
+    ['previous', 'there is no earlier commit in the history to go back to', 1, { rollout: done }],
+    [
+      'previous',
+      'there is no earlier commit in the history to go back to; for a newer one, use --to: bbbbbbbb (v2)',
+      1,
+      {
+        status: {
+          history: [entry(NEW, 'v2'), entry(OLD, 'v1')],
+          rollout: { ...rollout, phase: 'RolledBack' },
+        },
+      },
+    ],
   ];
   for (const [to, message, status, given] of refusals)
     test(`is refused: ${message.slice(0, 40)}`, () => {

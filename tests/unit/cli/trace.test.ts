@@ -236,4 +236,54 @@ suite('the delivery of a trace', () => {
     assert.deepEqual(view?.missing, ['a had c0ffee11 before', 'c does not have c0ffee11 (Synced)']);
     assert.deepEqual(view?.moments.map(({ what, gateway: of }) => [what, of]).at(-1), ['it is on the disk of b', 'b']);
   });
+
+  suite('of a rollout', () => {
+    const OLD = '0'.repeat(40);
+    const rollout = (state: object) =>
+      ({ commit: COMMIT, stableCommit: OLD, summary: 'canary 1/1, waiting for approval', ...state }) as never;
+    const asked = { ref: 'v2', at: at('10.100'), id: 'r1', outcome: 'Applied' as const };
+    const target = { ref: 'v2', source: 'Request' as const, requestId: 'r1' };
+    const on = (commit: string, ...names: string[]) =>
+      names.map((name) => gateway(name, { syncedCommit: commit, lastSyncTime: at('20') }));
+    const ready = { reason: 'Synced', eventTime: at('11.000000') };
+    const hasReady = (view: ReturnType<typeof traceView>) =>
+      view?.moments.some(({ what }) => what.startsWith('Ready:')) === true;
+
+    test('says once that all gateways were taken back later, and keeps that they had it', () => {
+      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a', 'b') };
+      const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
+      assert.ok(hasReady(view));
+      assert.deepEqual(view?.missing, ['2 gateways were taken back to 00000000 since']);
+      const one = { ...status, discoveredGateways: [...on(OLD, 'a'), ...on(COMMIT, 'b')] };
+      const going = traceView(gatewaySync({ ...one, rollout: rollout({ phase: 'RollingBack' }) }), [ready]);
+      assert.deepEqual(going?.missing, ['1 gateway was taken back to 00000000 since']);
+    });
+
+    test('says of a commit that was given up why, and never that all have it', () => {
+      const failed = { ...asked, outcome: 'Failed' as const, message: 'commit c0ffee11 failed on a' };
+      const status = { lastRequest: failed, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
+      const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
+      assert.ok(!hasReady(view));
+      assert.deepEqual(view?.missing, [
+        'it failed: commit c0ffee11 failed on a',
+        '1 gateway was taken back to 00000000 since',
+      ]);
+      const again = { phase: 'Complete', stableCommit: COMMIT };
+      const retried = traceView(
+        gatewaySync({ ...status, discoveredGateways: on(COMMIT, 'a'), rollout: rollout(again) }),
+        [ready],
+      );
+      assert.ok(!hasReady(retried));
+      assert.deepEqual(retried?.missing, [
+        'it failed: commit c0ffee11 failed on a',
+        'the commit was tried again since, and every gateway may have it',
+      ]);
+    });
+
+    test('says what a gateway waits for that is not let in yet', () => {
+      const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
+      const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'AwaitingApproval' }) }), []);
+      assert.deepEqual(view?.missing, ['a stays on 00000000 for now: canary 1/1, waiting for approval']);
+    });
+  });
 });

@@ -379,43 +379,88 @@ suite('what becomes of a rollout', () => {
     );
   });
 
-  test('is told to who asked for the commit', () => {
-    const failed = next(complete({}), {}).fields;
-    const stopped = {
-      ...failed,
-      rollout: { ...failed.rollout, failures: ['gateway-0'], maxFailures: 0 },
-    } as GatewaySyncStatus;
-    const told = (lastRequest: object | undefined, target: object) => {
+  suite('is told to who asked for the commit', () => {
+    const request = { ref: 'v2', outcome: 'Applied', id: '1' };
+    const target = { ref: 'v2', source: 'Request' };
+    const failing = (state: GatewaySyncStatus) =>
+      ({ ...state, rollout: { ...state.rollout, failures: ['gateway-0'] } }) as GatewaySyncStatus;
+    /** What the status says of a request, as the controller looks at it again. */
+    const told = (before: object, lastRequest: object | undefined, more: object = { target }, rollback?: string) => {
+      const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
       const gatewaySync = projectGatewaySync({
-        metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
-        ...{ spec: gatewaySpec({ rollout: {} }), status: stopped },
+        metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
+        ...{ spec: gatewaySpec({ rollout: {} }), status: before },
       } as unknown as GatewaySync);
       const observation = {
         ...{ gatewaySync, pods: [pod], isRevisionKept: true },
         reportOf: () => undefined,
       } as unknown as Observation;
-      const sync = {
-        observedGeneration: 1,
-        lastSyncCommit: newest,
-        lastSyncRef: 'v2',
-        lastRequest,
-        target,
-      } as GatewaySyncStatus;
-      const { rollout, lastRequest: said } = rollOut(sync, observation, {
+      const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest, ...more };
+      const { fields } = rollOut(followed as GatewaySyncStatus, observation, {
         now,
         isResolved: true,
         isAnswered: true,
-      }).fields;
-      assert.equal(rollout?.phase, 'Stopped');
-      return said && { ...said, message: said.message === rollout.message };
+      });
+      return { phase: fields.rollout?.phase, ...fields.lastRequest };
     };
-    const request = { ref: 'v2', outcome: 'Applied', id: '1' };
-    const target = { ref: 'v2', source: 'Request' };
-    assert.deepEqual(told(request, target), { ref: 'v2', outcome: 'Failed', id: '1', message: true });
-    assert.equal(told(request, { ref: 'v2', source: 'Push' }), undefined);
-    assert.equal(told(request, { ref: 'v3', source: 'Request' }), undefined);
-    assert.equal(told({ ...request, outcome: 'Superseded' }, target), undefined);
-    assert.equal(told(undefined, target), undefined);
+    const begun = next(complete({}), {}).fields;
+    const { rollout: { revision = '' } = {} } = begun;
+    const entry = (commit: string, time: string) => ({ commit, ref: 'v', revision, time });
+    const wasComplete = {
+      ...{ lastRequest: request, targetTime: '2026-11-22T11:00:00Z' },
+      rollout: { ...begun.rollout, phase: 'Complete', stableCommit: newest, stableRef: 'v2', stableRevision: revision },
+      history: [entry(newest, '2026-11-22T11:30:00Z'), entry(stable, '2026-11-22T10:00:00Z')],
+    };
+
+    test('where it stopped, in words that stay true', () => {
+      const before = { ...failing(begun), lastRequest: request };
+      const message = `commit ${newest} failed on gateway-0`;
+      assert.deepEqual(told(before, request), { phase: 'Stopped', ...request, outcome: 'Failed', message });
+      assert.deepEqual(told(before, request, { target: { ref: 'v2', source: 'Push' } }), { phase: 'Stopped' });
+      assert.deepEqual(told(before, request, { target: { ref: 'v3', source: 'Request' } }), { phase: 'Stopped' });
+      assert.deepEqual(told(before, { ...request, outcome: 'Superseded' }), { phase: 'Stopped' });
+      assert.deepEqual(told(before, undefined), { phase: 'Stopped' });
+    });
+
+    test('where somebody took it back before all gateways had it', () => {
+      const before = { ...begun, lastRequest: request };
+      const message = `commit ${newest} was taken back before all gateways had it`;
+      assert.deepEqual(told(before, request, undefined, 'previous'), {
+        ...{ phase: 'RollingBack', ...request },
+        ...{ outcome: 'Failed', message },
+      });
+    });
+
+    test('not where all gateways had it once, whatever comes of it later', () => {
+      assert.deepEqual(told(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
+      const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
+      const { targetTime } = wasComplete;
+      assert.deepEqual(told({ ...back, lastRequest: request, targetTime }, request), { phase: 'RollingBack' });
+      const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
+      assert.equal(retried.rollout?.phase, 'Progressing');
+      const failed = { ...failing(retried), lastRequest: request, targetTime };
+      assert.deepEqual(told(failed, request), { phase: 'Stopped' });
+      const edited = { ...wasComplete, rollout: { ...wasComplete.rollout, stableRevision: 'earlier' } };
+      const again = { ...edited, rollout: { ...edited.rollout, phase: 'Progressing', wave: 'rest' } };
+      assert.deepEqual(told(failing(again as never), request), { phase: 'Stopped' });
+    });
+
+    test('where it asks anew for what was given up before', () => {
+      const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
+      const other = { ...request, id: '2' };
+      const message = `commit ${newest} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${newest}`;
+      assert.deepEqual(told({ ...back, lastRequest: request }, other), {
+        ...{ phase: 'RollingBack', ...other },
+        ...{ outcome: 'Failed', message },
+      });
+    });
+
+    test('where it fails, although all gateways had the commit before it was asked for again', () => {
+      const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
+      const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
+      const failed = { ...failing(retried), lastRequest: request, targetTime: '2026-11-22T11:45:00Z' };
+      assert.equal(told(failed, request).outcome, 'Failed');
+    });
   });
 
   test('is looked at again when its clock says so', () => {

@@ -42,6 +42,11 @@ const small: Case[] = [
   ],
   ['three gateways in two waves, one of which leaves', twoWaves, { newer: 1, leave: 1 }],
   ['three gateways, a bad commit that stops, and is tried again', stopping, { newer: 1, rollback: 1, retry: 1 }],
+  [
+    'two gateways, two newer commits, and people who go to any commit of the history',
+    { spec: plan([one]), fits: everywhere(2, 1), bad: [] },
+    { newer: 2, goTo: 2 },
+  ],
   ['three gateways whose waves are edited while windows open and close', edited, { newer: 1, edit: 1, gate: 1 }],
   ['a canary that leaves and comes', canaryFirst, { newer: 1, leave: 1, join: 1 }],
   ['a canary that is paused, and goes on', canaryFirst, { newer: 1, rest: 2 }],
@@ -103,6 +108,11 @@ const large: Case[] = [
     'five gateways in three waves, a bad commit after a good one, and a rollback',
     { ...threeWaves, bad: ['B'] },
     { newer: 2, rollback: 1 },
+  ],
+  [
+    'two gateways, a bad commit, a rollback, and people who go to any commit of the history',
+    { spec: plan([one]), fits: everywhere(2, 1), bad: ['B'] },
+    { newer: 2, rollback: 1, goTo: 2, retry: 1 },
   ],
   ['five gateways in three waves, one of which leaves', threeWaves, { newer: 1, leave: 1 }],
   ['five gateways in three waves, one of which dies', threeWaves, { newer: 1, die: 1 }],

@@ -13,6 +13,8 @@ import type { Release } from '../../../../shared/domain/releases.ts';
 export const TICK_MS = 1000;
 export const DEADLINE_MS = 2 * TICK_MS;
 export const SOAK_MS = 1000;
+/** Entries of the history. */
+export const HISTORY = 3;
 
 /** Commits of the model: `S` is in place at the beginning. */
 export type Commit = 'S' | 'A' | 'B' | 'C';
@@ -111,7 +113,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
     rollback: world.rollback,
     retry: world.retry,
     window: { isOpen: world.isOpen, message: world.isOpen ? '' : 'no window is open' },
-    historyLength: 3,
+    historyLength: HISTORY,
     deadlineMs: DEADLINE_MS,
     soakMs: (spec.waves ?? []).map(({ soak }) => (soak ? SOAK_MS : 0)),
     now: world.now,

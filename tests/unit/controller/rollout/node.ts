@@ -4,6 +4,8 @@ import type { World } from './model.ts';
 export interface Limits {
   newer?: number;
   rollback?: number;
+  /** A person names a commit of the history. */
+  goTo?: number;
   retry?: number;
   leave?: number;
   join?: number;

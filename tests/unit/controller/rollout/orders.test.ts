@@ -72,3 +72,51 @@ test('a commit that was said to wait before waits on', () => {
   assert.equal(stateOf(world), 'RolledBack A S');
   assert.equal(stateOf(settle({ ...world, isOpen: true })), 'Complete C C');
 });
+
+const historyOf = ({ state }: World) => state?.history.map(({ commit }) => commit).join('');
+
+/** Another order to go back, of which the annotation was removed before. */
+const rollBack = (world: World, rollback: string): World =>
+  settle({ ...settle({ ...world, rollback: undefined }), rollback });
+
+/** `S`, then `A`, then `C`. */
+const threeCommits = settle({ ...settle({ ...settle(makeWorld(setup)), wanted: 'A' }), wanted: 'C' });
+
+test('a rollback keeps the whole history, and each one goes one entry further back', () => {
+  assert.equal(historyOf(threeCommits), 'CAS');
+  const once = rollBack(threeCommits, 'previous');
+  assert.deepEqual([stateOf(once), historyOf(once)], ['RolledBack C A', 'CAS']);
+  const twice = rollBack(once, 'previous');
+  assert.deepEqual([stateOf(twice), historyOf(twice)], ['RolledBack C S', 'CAS']);
+  const further = rollBack(twice, 'previous');
+  assert.deepEqual([stateOf(further), historyOf(further)], ['RolledBack C S', 'CAS']);
+  assert.match(further.state?.rollout.message ?? '', /sync\.io\/rollback: previous had no effect/);
+});
+
+test('one rollback too far is undone by naming a newer commit of the history', () => {
+  const twice = rollBack(threeCommits, 'S');
+  assert.equal(stateOf(twice), 'RolledBack C S');
+  const forward = rollBack(twice, 'A');
+  assert.deepEqual([stateOf(forward), historyOf(forward)], ['RolledBack C A', 'CAS']);
+  // What the ref leads to needs no leave once somebody has named it.
+  const newest = rollBack(forward, 'C');
+  assert.deepEqual([stateOf(newest), historyOf(newest)], ['Complete C C', 'CAS']);
+  assert.ok(newest.agents.every(({ holds }) => holds === 'C'));
+  assert.equal(stateOf(rollBack(newest, 'previous')), 'RolledBack C A');
+});
+
+test('a commit that is gone to forwards is no commit that was given up', () => {
+  const elsewhere = { ...rollBack(threeCommits, 'S'), wanted: 'B' as const };
+  const forward = rollBack({ ...settle(elsewhere), retry: undefined }, 'C');
+  assert.equal(forward.state?.rollout.stableCommit, 'C');
+  assert.ok(!forward.state?.rollout.givenUp?.includes('C r'));
+  assert.ok(forward.agents.every(({ holds }) => holds === 'C'));
+});
+
+test('after a rollback and a newer commit, the one before is what the gateways had', () => {
+  const back = rollBack(settle({ ...settle(makeWorld(setup)), wanted: 'A' }), 'previous');
+  assert.equal(stateOf(back), 'RolledBack A S');
+  const newer = settle({ ...back, rollback: undefined, wanted: 'C' });
+  assert.deepEqual([stateOf(newer), historyOf(newer)], ['Complete C C', 'CSA']);
+  assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
+});

@@ -63,10 +63,12 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   const moves: Move[] = [];
   const to = (name: string, next: Partial<World>, used: Partial<Limits>, more: Partial<Node> = {}) =>
     moves.push([name, { ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more }]);
-  const { newer, rollback, retry, edit, gate, approve, unknown, remove } = left;
+  const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
   if (world.rollback !== undefined) to('rollback is removed', { rollback: undefined }, {});
   else if (rollback > 0) to('rollback', { rollback: 'previous' }, { rollback: rollback - 1 });
+  for (const entry of world.rollback === undefined && goTo > 0 ? (world.state?.history ?? []) : [])
+    to(`go to ${entry.commit}`, { rollback: entry.commit }, { goTo: goTo - 1 });
   const { commit } = world.state?.rollout ?? {};
   const givenUp = node.givenUp.filter((each) => each !== commit);
   if (retry > 0) to('retry', { retry: commit }, { retry: retry - 1 }, { givenUp });
@@ -107,7 +109,9 @@ function controlled(node: Node, setup: Setup): Node {
   const next = { ...node, world, ...seen(node, world, setup) };
   check(next, node.world, setup);
   const isGivenUp = GIVEN_UP.includes(after.phase) && after.commit !== after.stableCommit;
-  return { ...next, givenUp: isGivenUp ? [...new Set([...node.givenUp, after.commit])].sort() : node.givenUp };
+  // A person may name what was given up before.
+  const before = node.givenUp.filter((each) => each !== after.stableCommit);
+  return { ...next, givenUp: isGivenUp ? [...new Set([...before, after.commit])].sort() : before };
 }
 
 /** Which waves have gateways, and which have shown that all is well. */
@@ -160,7 +164,7 @@ function atLast(world: World): World {
 
 /** A world in which all have the commit `S`, and nothing else has happened yet. */
 export function firstNode(setup: Setup, limits: Limits): Node {
-  const events = { newer: 0, rollback: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
+  const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
   const edits = { edit: 0, gate: 0, rest: 0, approve: 0, unknown: 0, remove: 0 };
   const world = control(makeWorld(setup), setup);
   const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };

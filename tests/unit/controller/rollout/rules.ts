@@ -7,7 +7,7 @@ import { standingOf } from '../../../../controller/rollout/standing.ts';
 import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
-import { DEADLINE_MS, gatewaysOf, inputOf, planIn, type Setup, type World } from './model.ts';
+import { DEADLINE_MS, gatewaysOf, HISTORY, inputOf, planIn, type Setup, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
 /** What has to hold for each write of the controller, held against the world as it is, not as the controller sees it. */
@@ -23,8 +23,31 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   );
   if (rollout.phase === 'Complete' && was?.stableCommit !== rollout.stableCommit)
     checkComplete({ rollout, was, really }, world, setup);
+  checkHistory(world, before);
   if (!was || was.number !== rollout.number || rollout.phase === 'RollingBack') return;
   for (const index of rollout.admission.keys()) checkWave(index, { rollout, was, really }, node, setup);
+}
+
+/** No order loses an entry; what is current is one; and who names one gets it, until the next commit. */
+function checkHistory({ state, rollback }: World, before: World['state']): void {
+  const { rollout, history } = state as NonNullable<World['state']>;
+  const commits = history.map(({ commit }) => commit);
+  const former = before?.history.map(({ commit }) => commit) ?? [];
+  const isNew = former.length > 0 && !former.includes(commits[0] ?? '');
+  const lost = former.filter((commit) => !commits.includes(commit));
+  assert.ok(lost.length === 0 || (isNew && commits.length === HISTORY), `${lost} is gone from the history`);
+  assert.equal(new Set(commits).size, commits.length, 'a commit is twice in the history');
+  assert.ok(commits.includes(rollout.stableCommit), 'what is current is not in the history');
+  const { handled = {}, givenUp = [], stableCommit } = rollout;
+  const { stableCommit: wasStable, handled: wasHandled = {} } = before?.rollout ?? {};
+  if (rollback === undefined || handled.rollback === wasHandled.rollback) return;
+  if (handled.ignored?.includes('rollback')) {
+    const isCurrent = rollback === wasStable;
+    assert.ok(isCurrent || former.at(-1) === wasStable, `${rollback} has no effect`);
+    return;
+  }
+  assert.ok(!givenUp.includes(`${stableCommit} r`), 'what all go to is given up');
+  if (rollback !== 'previous') assert.equal(stableCommit, rollback);
 }
 
 interface Write {

@@ -16,7 +16,8 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   if (!rollout) return '';
   const { phase, wave, commit, stableCommit, nextCommit, failures, admission, handled = {} } = rollout;
   const isAtRest = AT_REST.includes(phase);
-  const comesBack = left.rollback > 0 || (world.rollback !== undefined && world.rollback !== handled.rollback);
+  const comesBack =
+    left.rollback + left.goTo > 0 || (world.rollback !== undefined && world.rollback !== handled.rollback);
   const isTriedAgain = world.retry !== handled.retry;
   const canCome = [commit, world.wanted, nextCommit];
   return [

@@ -1,0 +1,24 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
+
+/** Where it failed, and what was wrong with the first one. */
+export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
+  const whose = failures.length > 1 ? `${failures[0]}: ` : '';
+  return `failed on ${named(failures)}${failureMessage === undefined ? '' : ` (${whose}${failureMessage})`}`;
+}
+
+/** Why a request for a commit failed, in words that stay true. */
+export function givenUpWords(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
+  if (isNew)
+    return `commit ${commit} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${commit}`;
+  const why = rollout.commit === commit && (rollout.failures ?? []).length > 0 ? failureOf(rollout) : undefined;
+  return `commit ${commit} ${why ?? 'was taken back before all gateways had it'}`
+    .slice(0, BOUNDS.message)
+    .toWellFormed();
+}
+
+/** The first of them, by name. */
+export function named(names: readonly string[]): string {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  return names.length === 0 ? 'nobody' : `${names.toSorted().slice(0, 3).join(', ')}${more}`;
+}
