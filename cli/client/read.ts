@@ -11,10 +11,14 @@ import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
 
 const PAGE_SIZE = 250;
+/** Pods that ended are no gateways. */
+export const PODS_THAT_LIVE = 'status.phase!=Succeeded,status.phase!=Failed';
 
 /** A pod, as far as it matters here. */
-interface PodMetadata {
-  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels'>;
+export interface PodMetadata {
+  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
+    deletionTimestamp?: string | undefined;
+  };
 }
 
 /** What the kubelet reports of a pod and of the container of its agent. */
@@ -66,7 +70,7 @@ export async function readDetails(access: Access, namespace: string | undefined)
       unlessForbidden(
         list<PodMetadata>(access, corePath('pods', namespace), {
           accept: METADATA_LIST,
-          query: { labelSelector: `${AGENT_LABEL}=true` },
+          query: { labelSelector: `${AGENT_LABEL}=true`, fieldSelector: PODS_THAT_LIVE },
         }),
       ),
     ]);

@@ -1,5 +1,5 @@
 import type { FleetView, ResourceState, ResourceView } from '../fleet/fleet.ts';
-import { type GatewayView, shortCommit } from '../fleet/gateway.ts';
+import { byNeed, type GatewayView, shortCommit } from '../fleet/gateway.ts';
 import { drawLegend, drawWaves } from '../terminal/bars.ts';
 import type { Host } from '../terminal/host.ts';
 import { type Colour, inkFor } from '../terminal/ink.ts';
@@ -12,6 +12,7 @@ const STATES: Record<ResourceState, { glyph: string; colour: Colour }> = {
   busy: { glyph: '…', colour: 'yellow' },
   failed: { glyph: '✘', colour: 'red' },
   paused: { glyph: '‖', colour: 'cyan' },
+  rolledBack: { glyph: '↩', colour: 'cyan' },
 };
 
 const GATEWAY_COLOURS: Record<GatewayView['status'], Colour> = {
@@ -50,7 +51,7 @@ export function drawFleet(
       isEverywhere ? item.namespace : '',
       item.name,
       item.ref,
-      item.commit && shortCommit(item.commit),
+      shortCommit(item.backOn ?? item.commit ?? ''),
       `${item.counts.synced}/${item.counts.total}`,
       item.rollout?.summary,
       { text: item.says, colour: item.state === 'failed' ? 'red' : 'dim' },
@@ -86,7 +87,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
   const facts: [string, string | undefined][] = [
     ['repository', item.repo],
     ['follows', followed(item)],
-    ['commit', item.commit && `${item.commit}${item.resolvedAt ? `, ${ageOf(item.resolvedAt, host.now())} ago` : ''}`],
+    ['commit', commitWords(item, host)],
     ['gateways', countsOf(item)],
     ['request', item.lastRequest && echoWords(item.lastRequest, host)],
     ['push', item.lastPush && echoWords(item.lastPush, host)],
@@ -97,7 +98,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
   const room = (columns ?? Number.POSITIVE_INFINITY) - 13;
   const gateways = drawTable(
     gatewayColumns({ isBrief: false }),
-    item.gateways.map((gateway) => gatewayCells(gateway, host, { isBrief: false })),
+    byNeed(item.gateways).map((gateway) => gatewayCells(gateway, host, { isBrief: false })),
     { columns, ink },
   );
   const { rollout } = item;
@@ -130,6 +131,11 @@ const waveOf = ({ state, ...wave }: NonNullable<ResourceView['rollout']>['waves'
 function lead(text: string, { glyph, columns }: { glyph: string; columns: number | undefined }): string[] {
   const [first = '', ...others] = columns ? wrap(plain(text), Math.max(columns - 2, 20)) : [plain(text)];
   return [`${glyph} ${first}`, ...others.map((line) => `  ${line}`)];
+}
+
+function commitWords({ commit, backOn, resolvedAt }: ResourceView, host: Host): string | undefined {
+  if (backOn && commit && backOn !== commit) return `${backOn}, in place of ${shortCommit(commit)}`;
+  return commit && `${commit}${resolvedAt ? `, ${ageOf(resolvedAt, host.now())} ago` : ''}`;
 }
 
 function followed({ ref, source, unfollowed }: ResourceView): string | undefined {
@@ -170,7 +176,7 @@ function rolloutWords({ summary, message }: NonNullable<ResourceView['rollout']>
 }
 
 const gatewaysThatWait = ({ gateways }: ResourceView): GatewayView[] =>
-  gateways.filter(({ status, waitsFor }) => status !== 'Synced' && waitsFor);
+  byNeed(gateways).filter(({ status, waitsFor }) => status !== 'Synced' && waitsFor);
 
 function gatewayColumns({ isBrief }: { isBrief: boolean }): Column[] {
   return [

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { type Beyond, reportsOf } from './fleet.ts';
+import { allGateways } from './all-gateways.ts';
+import { type Beyond, reportsOf } from './beyond.ts';
 
 /** What differs from git on a gateway, or what a dry run would change there, as far as its report names it. */
 export interface DifferenceView {
@@ -11,9 +12,9 @@ export interface DifferenceView {
 }
 
 /** Names what reports say of files that differ, gateway by gateway. */
-export function differencesIn({ metadata, status }: GatewaySync, beyond: Beyond): DifferenceView[] {
-  const reportOf = reportsOf(metadata.namespace, beyond);
-  return (status?.discoveredGateways ?? []).flatMap((gateway) => {
+export function differencesIn(gatewaySync: GatewaySync, beyond: Beyond): DifferenceView[] {
+  const reportOf = reportsOf(gatewaySync.metadata.namespace, beyond);
+  return allGateways(gatewaySync, beyond).flatMap((gateway) => {
     const { changes = [], state } = reportOf(gateway) ?? {};
     if (changes.length === 0) return [];
     return [

@@ -1,14 +1,10 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type {
-  Condition,
-  ConditionType,
-  DiscoveredGateway,
-  GatewayCounts,
-} from '../../shared/api/gateway-sync-status.ts';
+import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { allGateways } from './all-gateways.ts';
+import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
-import { type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
+import { isBackwards, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
 
 /** What a person wants to know of a GatewaySync. Plain data: it is what `--output json` prints. */
 export interface ResourceView {
@@ -27,6 +23,8 @@ export interface ResourceView {
   unfollowed?: { ref: string; reason?: string };
   /** The newest commit, whoever has it. */
   commit?: string;
+  /** What all gateways are to have in its place, where they were taken back. */
+  backOn?: string;
   resolvedAt?: string;
   counts: Counts;
   rollout?: RolloutView;
@@ -35,8 +33,8 @@ export interface ResourceView {
   lastPush?: NonNullable<GatewaySync['status']>['lastPush'];
 }
 
-/** Of a GatewaySync as a whole. */
-export type ResourceState = 'ready' | 'busy' | 'failed' | 'paused';
+/** Of a GatewaySync as a whole. `rolledBack` is not ready, but nothing is wrong: a person went to another commit. */
+export type ResourceState = 'ready' | 'busy' | 'failed' | 'paused' | 'rolledBack';
 
 type Counts = Omit<GatewayCounts, 'summary'>;
 
@@ -50,16 +48,6 @@ type RolloutView = Pick<
 export interface FleetView {
   items: ResourceView[];
   totals: { resources: number; ready: number; gateways: number; synced: number };
-}
-
-/** What is known next to a GatewaySync; a part that may not be read is left out. */
-export interface Beyond {
-  reports?: readonly SyncReport[] | undefined;
-  pods?: readonly PodLabels[] | undefined;
-}
-
-interface PodLabels {
-  metadata: { name: string; namespace: string; uid: string; labels?: Record<string, string> };
 }
 
 /** Makes the view of several GatewaySyncs. */
@@ -87,19 +75,23 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   const { metadata, spec, status = {} } = gatewaySync;
   const { namespace, name } = metadata;
   const reportOf = reportsOf(namespace, beyond);
-  const placed = placeInWaves(gatewaySync, { reportOf, labelsOf: labelsIn(namespace, beyond) });
+  const all = allGateways(gatewaySync, beyond);
   const { summary: _, ...counts } = status.gateways ?? { summary: '', ...NOTHING };
+  const placed = placeInWaves(gatewaySync, all, { reportOf, labelsOf: labelsIn(namespace, beyond) });
+  const placeOf = new Map(placed?.map((each) => [each.podName, each]));
   const { target, lastSyncCommit, lastSyncTime, lastRequest, lastPush, rollout } = status;
   return {
     ...{ namespace, name, ...verdictOf(gatewaySync), repo: spec.git.repo },
     ...(target ? { ref: target.ref, source: target.source } : { ref: spec.git.ref }),
     ...unfollowedBy(gatewaySync),
     ...(lastSyncCommit && { commit: lastSyncCommit }),
+    ...(rollout && isBackwards(rollout) && { backOn: rollout.stableCommit }),
     ...(lastSyncTime && { resolvedAt: lastSyncTime }),
     counts,
-    ...(rollout && { rollout: rolloutView(rollout, placed) }),
-    gateways: (status.discoveredGateways ?? []).map((gateway) =>
-      gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placedOf(placed, gateway) }),
+    // Of some of the gateways only, no number of a wave would be right.
+    ...(rollout && { rollout: rolloutView(rollout, all.length < counts.total ? undefined : placed) }),
+    gateways: all.map((gateway) =>
+      gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
     ),
     ...(lastRequest && { lastRequest }),
     ...(lastPush && { lastPush }),
@@ -115,9 +107,6 @@ function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'u
   return { unfollowed: { ref, ...(resolved?.status === 'False' && { reason: resolved.reason }) } };
 }
 
-const placedOf = (placed: readonly PlacedGateway[] | undefined, { podName }: DiscoveredGateway) =>
-  placed?.find((gateway) => gateway.podName === podName);
-
 function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined): RolloutView {
   const { number, phase, summary, commit, stableCommit, nextCommit, message, startedAt } = rollout;
   return {
@@ -126,27 +115,6 @@ function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined
     ...(message && { message }),
     waves: waveViews(rollout, placed),
   };
-}
-
-type ReportOf = (gateway: DiscoveredGateway) => SyncReportStatus | undefined;
-
-/** Reports count for the pod that they are about, and not for another one of the same name. */
-export function reportsOf(namespace: string, { reports = [], pods }: Beyond): ReportOf {
-  const uids = new Map(pods?.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, metadata.uid]));
-  const found = new Map(
-    reports.filter(({ metadata }) => metadata.namespace === namespace).map((report) => [report.metadata.name, report]),
-  );
-  return ({ podName }) => {
-    const status = found.get(podName)?.status;
-    const uid = uids.get(`${namespace}/${podName}`);
-    return uid === undefined || status?.podUID === uid ? status : undefined;
-  };
-}
-
-/** Labels of the pods of a namespace; undefined where they may not be read. */
-function labelsIn(namespace: string, { pods }: Beyond): ReadonlyMap<string, Record<string, string>> | undefined {
-  const own = pods?.filter(({ metadata }) => metadata.namespace === namespace);
-  return own && new Map(own.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
 }
 
 const conditionOf = (conditions: readonly Condition[] | undefined, type: ConditionType) =>
@@ -169,7 +137,18 @@ function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reas
   if (ready.status === 'True') return { state: 'ready', reason, says: readyWords(gatewaySync) };
   const says =
     status.rollout && reason.startsWith('Rollout') ? (status.rollout.message ?? ready.message) : ready.message;
+  if (isRolledBack(gatewaySync, reason)) return { state: 'rolledBack', reason, says };
   return { state: ready.status === 'False' ? 'failed' : 'busy', reason, says };
+}
+
+/** Whether a person took all gateways to another commit, and all of them are there. */
+function isRolledBack({ status }: GatewaySync, reason: string): boolean {
+  const { rollout, gateways } = status ?? {};
+  if (reason !== 'RolloutRolledBack' || rollout?.phase !== 'RolledBack' || !gateways) return false;
+  const { total, synced, paused, dryRun } = gateways;
+  return (
+    (rollout.failures ?? []).length === 0 && rollout.verified >= rollout.total && synced + paused + dryRun >= total
+  );
 }
 
 function readyWords({ status }: GatewaySync): string {

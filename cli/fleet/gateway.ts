@@ -46,6 +46,12 @@ export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext)
   };
 }
 
+/** Gateways with those first that need help. */
+export function byNeed(gateways: readonly GatewayView[]): GatewayView[] {
+  const needsHelp = ({ status }: GatewayView) => status === 'Error' || status === 'MissingSidecar';
+  return [...gateways.filter(needsHelp), ...gateways.filter((gateway) => !needsHelp(gateway))];
+}
+
 /** The first characters of a commit, as far as a person needs them. */
 export const shortCommit = (commit: string): string => commit.slice(0, 8);
 

@@ -5,7 +5,8 @@ import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
-import { type Beyond, resourceView } from './fleet.ts';
+import type { Beyond } from './beyond.ts';
+import { resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
 
@@ -31,7 +32,7 @@ export function askableGateways(
   const reportOf = new Map(reports.map(({ metadata, status }) => [metadata.name, status]));
   const named = resourceView(gatewaySync, beyond).gateways;
   const isNamed = new Set(named.map(({ pod }) => pod));
-  const pods = beyond.pods && new Set(beyond.pods.map(({ metadata }) => metadata.name));
+  const pods = beyond.pods && new Set([...beyond.pods.map(({ metadata }) => metadata.name), ...agentPods.keys()]);
   const others = reports.flatMap(({ metadata, status }): Askable[] =>
     isNamed.has(metadata.name) || pods?.has(metadata.name) === false
       ? []

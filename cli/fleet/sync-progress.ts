@@ -1,12 +1,12 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
-import { type Beyond, type ResourceView, resourceView } from './fleet.ts';
-import { shortCommit } from './gateway.ts';
+import type { Beyond } from './beyond.ts';
+import { type ResourceView, resourceView } from './fleet.ts';
+import { byNeed, type GatewayView, shortCommit } from './gateway.ts';
 import { gatewaysOf } from './names.ts';
 import type { WaveView } from './waves.ts';
 
@@ -82,33 +82,36 @@ function stuckOf({ status }: GatewaySync): string[] | undefined {
 /** Those that do not have it yet, and what each waits for. */
 export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
   const { gateways } = resourceView(gatewaySync, beyond);
-  return gateways
+  return byNeed(gateways)
     .filter(({ status, waitsFor }) => status !== 'Synced' || waitsFor)
     .map(({ name, status, waitsFor }) => `${name}: ${waitsFor ?? status}`);
 }
 
 /** What the bars show: the waves, or all gateways at once where there are none. */
 export function barsOf(gatewaySync: GatewaySync, beyond: Beyond): BarView[] {
-  return barsIn(gatewaySync, resourceView(gatewaySync, beyond));
+  return barsIn(resourceView(gatewaySync, beyond));
 }
 
 /** A bar: a wave, and its gateways if they are known. */
 export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
 
 /** The same of a view that was made already. */
-export function barsIn(gatewaySync: GatewaySync, { rollout }: Pick<ResourceView, 'rollout'>): BarView[] {
+export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit'>): BarView[] {
+  const { rollout, counts, commit } = view;
   if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));
-  const gateways = (gatewaySync.status?.discoveredGateways ?? []).map((gateway) => ({
+  const gateways = view.gateways.map((gateway) => ({
     name: gateway.name,
-    pod: gateway.podName,
-    look: lookOf(gateway, gatewaySync.status?.lastSyncCommit),
+    pod: gateway.pod,
+    look: lookOf(gateway, commit),
   }));
-  const isDone = gateways.every(({ look }) => look === 'new');
-  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', gateways }];
+  const isDone = counts.synced === counts.total && gateways.every(({ look }) => look === 'new');
+  const isWhole = gateways.length >= counts.total;
+  return [{ name: 'all', mark: isDone ? 'done' : 'underWay', ...(isWhole && { gateways }) }];
 }
 
-function lookOf({ syncStatus, syncedCommit }: DiscoveredGateway, commit: string | undefined): Look {
-  if (syncStatus === 'Error' || syncStatus === 'MissingSidecar') return 'failed';
-  if (syncStatus === 'Paused' || syncStatus === 'DryRun') return 'old';
-  return syncStatus === 'Synced' && syncedCommit === commit ? 'new' : 'onItsWay';
+function lookOf(gateway: GatewayView, commit: string | undefined): Look {
+  const { status } = gateway;
+  if (status === 'Error' || status === 'MissingSidecar') return 'failed';
+  if (status === 'Paused' || status === 'DryRun') return 'old';
+  return status === 'Synced' && gateway.commit === commit ? 'new' : 'onItsWay';
 }

@@ -103,6 +103,7 @@ export function traceView(
       ...missingOf(delivery, { isOlder, events, status }),
       ...takenBackWords(takenBack.length, rollout),
       ...without,
+      ...unnamedWords(status),
     ],
   };
 }
@@ -147,6 +148,11 @@ function takenBackWords(count: number, { stableCommit = '' }: Partial<RolloutSta
   if (count === 0) return [];
   const gateways = count === 1 ? '1 gateway was' : `${count} gateways were`;
   return [`${gateways} taken back to ${shortCommit(stableCommit)} since`];
+}
+
+function unnamedWords({ gateways, discoveredGateways = [] }: Status): string[] {
+  const count = (gateways?.total ?? 0) - discoveredGateways.length;
+  return count > 0 ? [`of ${count} more gateways, the status names no times: it has no room for them`] : [];
 }
 
 function missingOf(

@@ -33,18 +33,19 @@ export interface Known {
 type Named = Pick<DiscoveredGateway, 'name' | 'podName'> & DiscoveredGateway;
 
 /**
- * Places the gateways of the status in its waves, in the order in which they are admitted. Undefined where there is no
+ * Places gateways in the waves of the status, in the order in which they are admitted. Undefined where there is no
  * rollout, where its waves are not those of the spec any more, or where labels are needed and may not be read.
  */
 export function placeInWaves(
   { spec, status }: GatewaySync,
+  gateways: readonly DiscoveredGateway[],
   { reportOf, labelsOf }: Known,
 ): PlacedGateway[] | undefined {
-  const { rollout, discoveredGateways = [] } = status ?? {};
+  const { rollout } = status ?? {};
   const { waves = [] } = spec.rollout ?? {};
   if (!rollout || rollout.plan !== planOf(waves)) return undefined;
   if (!labelsOf && waves.some(({ selector }) => selector)) return undefined;
-  return discoveredGateways
+  return gateways
     .map((gateway) => {
       const { name, podName } = gateway;
       const key = rolloutKey(name, podName);
@@ -109,7 +110,7 @@ export function markOf(
   rollout: RolloutStatus,
 ): WavePicture['mark'] {
   if (gateways.some(({ look }) => look === 'failed')) return 'failed';
-  if (isBackwards(rollout)) return 'waiting';
+  if (isBackwards(rollout)) return 'back';
   const current = rollout.admission.findIndex(({ wave }) => wave === rollout.wave);
   if (rollout.phase === 'Complete' || index < current) return 'done';
   return index === current ? 'underWay' : 'waiting';

@@ -6,7 +6,8 @@ export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
 
 export interface WavePicture {
   name: string;
-  mark: 'waiting' | 'underWay' | 'done' | 'failed';
+  /** `back`: its gateways are taken back, or are back already. */
+  mark: 'waiting' | 'underWay' | 'done' | 'failed' | 'back';
   /** In the order in which they are admitted. */
   gateways: { name: string; look: Look }[];
 }
@@ -24,6 +25,7 @@ export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour 
   underWay: { glyph: '▶', colour: 'yellow' },
   done: { glyph: '✔', colour: 'green' },
   failed: { glyph: '✘', colour: 'red' },
+  back: { glyph: '↩', colour: 'cyan' },
 };
 
 const LEGEND_WIDTH = 60;
@@ -50,7 +52,7 @@ export function drawWaves(
     const { glyph, colour } = MARKS[mark];
     const start = `${ink(colour, glyph)} ${ink('bold', pad(cut(plain(name), nameWidth), nameWidth))}`;
     if (!gateways) return start.trimEnd();
-    const counts = countsOf(gateways);
+    const counts = countsOf(gateways, mark);
     const room = Math.max(1, columns - nameWidth - widthOf(counts) - 8);
     const shown = gateways.slice(0, gateways.length > room ? room - 1 : room);
     const bars = shown.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');
@@ -58,13 +60,14 @@ export function drawWaves(
   });
 }
 
-function countsOf(gateways: readonly { look: Look }[]): string {
-  if (gateways.length === 0) return 'nobody';
+function countsOf(gateways: readonly { look: Look }[], mark: WavePicture['mark']): string {
+  if (gateways.length === 0) return 'no gateway';
   const count = (look: Look) => gateways.filter((gateway) => gateway.look === look).length;
   const parts = [
     [count('failed'), 'failed'],
     [count('onItsWay'), 'on the way'],
   ] as const;
   const rest = parts.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`);
+  if (mark === 'back') return `${count('old')}/${gateways.length} back${rest.join('')}`;
   return `${count('new')}/${gateways.length}${rest.join('')}`;
 }

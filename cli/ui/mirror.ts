@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_LABEL } from '../../shared/api/names.ts';
+import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -9,11 +9,7 @@ import { corePath, gatewaySyncPath, syncReportPath } from '../../shared/io/kuber
 import type { Access } from '../client/connect.ts';
 import { attempt, isPassing } from '../client/explain.ts';
 import { EXIT, Problem } from '../client/problem.ts';
-
-/** A pod, as far as it matters here. */
-interface Pod {
-  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels'>;
-}
+import { PODS_THAT_LIVE, type PodMetadata } from '../client/read.ts';
 
 /** Whether the cluster answers, and since when it does not. */
 export interface Connection {
@@ -55,7 +51,7 @@ export class Mirror {
   readonly gatewaySyncs = new Map<string, Map<string, GatewaySync>>();
   connection: Connection;
   readonly #reports = new Map<string, Map<string, SyncReport>>();
-  readonly #pods = new Map<string, Map<string, Pod>>();
+  readonly #pods = new Map<string, Map<string, PodMetadata>>();
   readonly #options: MirrorOptions;
   readonly #forbidden = new Set<Kind>();
   readonly #stopped = new AbortController();
@@ -78,11 +74,12 @@ export class Mirror {
         path: syncReportPath(namespace),
         project: withoutManagers,
       }),
-      this.#watch<Pod & { metadata: ObjectMeta }, Pod>('pods', this.#pods, {
+      this.#watch<PodMetadata & { metadata: ObjectMeta }, PodMetadata>('pods', this.#pods, {
         path: corePath('pods', namespace),
         labelSelector: `${AGENT_LABEL}=true`,
-        project: ({ metadata: { name, namespace, uid, labels = {} } }) => ({
-          metadata: { name, namespace, uid, labels },
+        fieldSelector: PODS_THAT_LIVE,
+        project: ({ metadata: { name, namespace, uid, labels = {}, annotations, deletionTimestamp } }) => ({
+          metadata: { name, namespace, uid, labels, annotations: ownIn(annotations), deletionTimestamp },
         }),
       }),
     ]);
@@ -95,7 +92,7 @@ export class Mirror {
   }
 
   /** What is known in a namespace next to its GatewaySyncs; a part that may not be read is left out. */
-  beyond(namespace: string): { reports: SyncReport[] | undefined; pods: Pod[] | undefined } {
+  beyond(namespace: string): { reports: SyncReport[] | undefined; pods: PodMetadata[] | undefined } {
     return {
       reports: this.#forbidden.has('SyncReports') ? undefined : [...(this.#reports.get(namespace)?.values() ?? [])],
       pods: this.#forbidden.has('pods') ? undefined : [...(this.#pods.get(namespace)?.values() ?? [])],
@@ -115,7 +112,7 @@ export class Mirror {
   #watch<TRaw extends { metadata: ObjectMeta }, T>(
     kind: Kind,
     into: Map<string, Map<string, T>>,
-    options: Pick<ReflectorOptions<TRaw, T>, 'path' | 'project'> & { labelSelector?: string },
+    options: Pick<ReflectorOptions<TRaw, T>, 'path' | 'project' | 'labelSelector' | 'fieldSelector'>,
   ): Promise<void> {
     const refused = Promise.withResolvers<void>();
     const { access, onChange, onNews } = this.#options;
@@ -170,6 +167,12 @@ export class Mirror {
   async #sleep(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stopped.signal }).catch(() => {});
   }
+}
+
+/** The annotations that say whose gateway a pod is: others may be of any length. */
+function ownIn(annotations: Record<string, string> = {}): Record<string, string> {
+  const names = Object.values(POD_ANNOTATIONS).filter((name) => name in annotations);
+  return Object.fromEntries(names.map((name) => [name, annotations[name] ?? '']));
 }
 
 /** Whether the same may work a moment later. */

@@ -1,6 +1,8 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
-import { type Beyond, type FleetView, type ResourceView, resourceView } from '../fleet/fleet.ts';
+import { type FleetView, type ResourceView, resourceView } from '../fleet/fleet.ts';
+import { byNeed } from '../fleet/gateway.ts';
 import { type HistoryView, historyView } from '../fleet/orders.ts';
 import { type BarView, barsIn } from '../fleet/sync-progress.ts';
 import type { Look } from '../terminal/bars.ts';
@@ -9,7 +11,10 @@ import { type Offer, offersOf } from './verbs.ts';
 
 /** A GatewaySync among others. */
 export interface Card
-  extends Pick<ResourceView, 'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'counts'> {
+  extends Pick<
+    ResourceView,
+    'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'counts'
+  > {
   rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
   /** Looks of the gateways that are known, in the order of the waves. */
   looks: Look[];
@@ -37,13 +42,14 @@ interface Wait {
 /** Makes the card of a GatewaySync; no text in it moves other text about. */
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
-  const { namespace, name, state, reason, says, ref, commit, counts, rollout } = view;
+  const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
   return plainly({
     ...{ namespace, name, state, reason, says, counts },
     ...(ref && { ref }),
     ...(commit && { commit }),
+    ...(backOn && { backOn }),
     ...(rollout && { rollout: { phase: rollout.phase, summary: rollout.summary } }),
-    looks: barsIn(gatewaySync, view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look)),
+    looks: barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look)),
   });
 }
 
@@ -52,7 +58,8 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
   const view = resourceView(gatewaySync, beyond);
   return plainly({
     ...view,
-    bars: barsIn(gatewaySync, view),
+    gateways: byNeed(view.gateways),
+    bars: barsIn(view),
     waits: waitsOf(view),
     differences: differencesIn(gatewaySync, beyond),
     history: historyView(gatewaySync),

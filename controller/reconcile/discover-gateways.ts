@@ -41,9 +41,13 @@ export function discoverGateways(input: FleetInput): Fleet {
   return { gateways, counts: countOf(gateways) };
 }
 
-/** The list as it fits into status. */
+/** The list as it fits into status, by pod name: those that need help are always among the ones that it names. */
 export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
-  return gateways.slice(0, BOUNDS.discoveredGateways);
+  if (gateways.length <= BOUNDS.discoveredGateways) return gateways;
+  const needsHelp = ({ syncStatus }: DiscoveredGateway) => syncStatus === 'Error' || syncStatus === 'MissingSidecar';
+  const first = [...gateways.filter(needsHelp), ...gateways.filter((gateway) => !needsHelp(gateway))];
+  const named = new Set(first.slice(0, BOUNDS.discoveredGateways));
+  return gateways.filter((gateway) => named.has(gateway));
 }
 
 function noSidecar(isLabelRequired: boolean): string {

@@ -144,7 +144,13 @@ export const gatewaySyncStatusSchema = v.pipe(
         v.description('The last push to a branch: exactly what was handled.'),
       ),
     ),
-    discoveredGateways: v.optional(v.pipe(v.array(discoveredGatewaySchema), v.maxLength(BOUNDS.discoveredGateways))),
+    discoveredGateways: v.optional(
+      v.pipe(
+        v.array(discoveredGatewaySchema),
+        v.maxLength(BOUNDS.discoveredGateways),
+        v.description('Gateways by pod name. Of more than fit, all that have an error come before others.'),
+      ),
+    ),
     gateways: v.optional(gatewayCountsSchema),
     rollout: v.optional(rolloutStatusSchema),
     history: v.optional(

@@ -73,6 +73,31 @@ export function statusOf(
   };
 }
 
+/** A GatewaySync of two gateways that were taken back; gives the commit that they left, and the one that they have. */
+export async function writeRolledBack({ namespace, name }: { namespace: string; name: string }) {
+  const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
+  const plan = [{ name: 'canary', gateways: 1 }];
+  const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
+  const message = `the gateways are back on commit ${OLD}: ${NEW.slice(0, 8)} is not tried again`;
+  const rollout: RolloutStatus = {
+    ...{ number: 5, phase: 'RolledBack', summary: 'rolled back', message, startedAt: minutesAgo(3) },
+    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'v1.3.0', stableRevision: revision },
+    ...{ admitted: 0, verified: 2, failed: 0, total: 2, plan: planOf(plan) },
+    admission: [
+      { wave: 'canary', members: first, admitted: '' },
+      { wave: 'rest', members: 'all', admitted: '' },
+    ],
+  };
+  for (const { podName } of gateways) await writeReport(namespace, podName, { commit: OLD, rollout: 5 });
+  const history = [
+    { commit: NEW, ref: 'main', revision, time: minutesAgo(9) },
+    { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(90) },
+  ];
+  const status = { ...statusOf(gateways, ['False', 'RolloutRolledBack', message]), rollout, history };
+  await writeResource({ namespace, name }, { status, spec: { rollout: { waves: plan } } });
+  return [NEW, OLD] as const;
+}
+
 const waves = [
   { name: 'canary', gateways: 2, soak: '10m' },
   { name: 'early', gateways: '40%', maxConcurrent: 4 },

@@ -7,7 +7,7 @@ import { startUi } from '../support/start-ui.ts';
 import { until } from '../support/until.ts';
 import { viewerOf } from '../support/viewer-of.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
-import { gatewaysOf, statusOf, writeExampleFleet, writeResource } from './example-fleet.ts';
+import { gatewaysOf, statusOf, writeExampleFleet, writeResource, writeRolledBack } from './example-fleet.ts';
 
 /** The page of a namespace, with the rights of an administrator unless a kubeconfig is given. */
 async function openNamespace(
@@ -171,6 +171,53 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
       (await last.getAttribute('aria-label')) ?? '',
       /^plant-north-\d+: old commit, its turn in the wave early$/,
     );
+  });
+
+  for (const viewport of [
+    { width: 1280, height: 800 },
+    { width: 390, height: 800 },
+  ])
+    test(`leads to what is known of a dot that is far down, ${viewport.width} pixels wide`, async (t) => {
+      const namespace = await createNamespace(t);
+      const name = 'plant';
+      const message = 'the volume is full';
+      const gateways = gatewaysOf({ namespace, name, count: 200 }, { 3: { syncStatus: 'Error', message } });
+      await writeResource({ namespace, name }, { status: statusOf(gateways, ['False', 'GatewaysFailed', message]) });
+      const page = await openNamespace(t, namespace, { viewport });
+      await page.getByRole('link', { name }).click();
+      const dot = page.getByRole('button', { name: 'plant-3: failed, the volume is full' });
+      await dot.click();
+      const panel = page.getByRole('region', { name: 'The chosen gateway' });
+      await panel.getByText(message).waitFor();
+      const { y = 0, height = 0 } = (await panel.boundingBox()) ?? {};
+      assert.ok(y >= 0 && y + height <= viewport.height, `${y} and ${height}`);
+      const isFocused = (element: typeof panel) =>
+        element.evaluate((each) => each === each.ownerDocument.activeElement);
+      assert.equal(await isFocused(panel), true);
+      // What it shows may change meanwhile.
+      gateways[2] = { ...(gateways[2] as (typeof gateways)[number]), message: 'the volume is read-only' };
+      await writeResource({ namespace, name }, { status: statusOf(gateways, ['False', 'GatewaysFailed', message]) });
+      await panel.getByText('the volume is read-only').waitFor();
+      assert.equal(await isFocused(panel), true);
+      await page.keyboard.press('Escape');
+      assert.equal(await isFocused(page.getByRole('button', { name: 'plant-3: failed' })), true);
+      assert.equal(await panel.textContent(), '');
+    });
+
+  test('shows after a rollback what the gateways have, and that nothing is wrong', async (t) => {
+    const namespace = await createNamespace(t);
+    const [left, current] = await writeRolledBack({ namespace, name: 'plant' });
+    const page = await openNamespace(t, namespace);
+    const card = page.locator('.card', { hasText: 'plant' });
+    await card.getByText('rolled back', { exact: true }).first().waitFor();
+    assert.equal(await card.locator('code').textContent(), current.slice(0, 8));
+    await page.getByRole('link', { name: 'plant' }).click();
+    await page.locator('.wave', { hasText: 'canary' }).getByText('1/1').waitFor();
+    const facts = (await page.locator('#facts').textContent()) ?? '';
+    assert.match(facts, new RegExp(`Commit${current.slice(0, 8)}.*in place of ${left.slice(0, 8)}`));
+    assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /needs you|0\/1|waits$/);
+    await page.getByRole('button', { name: `Go forward to ${left.slice(0, 8)}` }).click();
+    await page.getByRole('dialog').getByText('go forward from').waitFor();
   });
 
   test('keeps the focus on a button that changes, and takes a question back by Escape', async (t) => {

@@ -95,7 +95,8 @@ export function redraw(element, value, draw) {
   const text = JSON.stringify(value) ?? '';
   if (shown.get(element) === text) return;
   shown.set(element, text);
-  const active = element.contains(document.activeElement) ? document.activeElement : null;
+  const { activeElement } = document;
+  const active = element !== activeElement && element.contains(activeElement) ? activeElement : null;
   const unfolded = [...element.querySelectorAll('details')].map(({ open }) => open);
   element.replaceChildren(...nodesOf(draw()));
   for (const [index, details] of [...element.querySelectorAll('details')].entries())

@@ -6,7 +6,7 @@ import { counted, countLooks, STATES, short, wordsOfLooks } from './words.js';
 /** @typedef {import('../views.ts').Card} Card */
 /** @typedef {import('../board.ts').Update} Update */
 
-const ORDER = ['failed', 'busy', 'paused', 'ready'];
+const ORDER = ['failed', 'busy', 'rolledBack', 'paused', 'ready'];
 
 /** @param {Card} card */
 export const keyOf = ({ namespace, name }) => `${namespace}/${name}`;
@@ -80,7 +80,7 @@ export function drawFleet(main, cards, { totals }) {
   ]);
   const wanted = search.trim().toLowerCase();
   const isWanted = (/** @type {Card} */ card) =>
-    `${keyOf(card)} ${card.ref} ${card.commit} ${card.says}`.toLowerCase().includes(wanted);
+    `${keyOf(card)} ${card.ref} ${card.commit} ${card.backOn ?? ''} ${card.says}`.toLowerCase().includes(wanted);
   const shown = [...cards.values()].filter(isWanted).sort(byNeed);
   keep(byId('cards'), shown, { key: keyOf, make: makeCard, update: updateCard });
   byId('search-label').hidden = cards.size < 5 && !search;
@@ -134,10 +134,11 @@ function updateCard(element, card) {
   const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (element.querySelector(name));
   setAttribute(element, 'data-state', card.state);
   setText(part('.state'), STATES[card.state]);
-  redraw(part('.where'), [card.namespace, card.ref, card.commit], () => [
+  const commit = card.backOn ?? card.commit;
+  redraw(part('.where'), [card.namespace, card.ref, commit], () => [
     !document.body.dataset.namespace && h('bdi', { class: 'namespace' }, card.namespace),
     card.ref && h('bdi', { class: 'ref' }, card.ref),
-    card.commit && h('code', {}, short(card.commit)),
+    commit && h('code', {}, short(commit)),
   ]);
   const looks = card.looks;
   const strip = part('.strip');

@@ -11,6 +11,8 @@ import { ago, counted, countLooks, MARKS, STATES, short, wordsOfLooks } from './
 
 /** The gateway that is shown, by its pod. @type {string | undefined} */
 let chosen;
+/** What was drawn last. @type {Detail} */
+let latest;
 
 /** @param {string} id @param {string} title @param {string} [hint] */
 const section = (id, title, hint) =>
@@ -46,7 +48,10 @@ export function frameResource(main, { namespace, name }) {
       h('div', { class: 'section-head' }, h('h2', { id: 'waves-title' }, 'Gateways'), legend()),
       h('ol', { class: 'waves', id: 'waves' }),
       h('p', { class: 'hint', id: 'unnamed' }),
-      h('div', { id: 'gateway', class: 'gateway', 'aria-live': 'polite' }),
+      h('div', {
+        ...{ id: 'gateway', class: 'gateway', role: 'region', 'aria-label': 'The chosen gateway', tabindex: -1 },
+        onkeydown: (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && leaveGateway(),
+      }),
     ),
     h(
       'div',
@@ -82,7 +87,16 @@ export function drawResource(detail, { may, trace, traceError }) {
   );
   redraw(
     byId('facts'),
-    [detail.repo, detail.ref, detail.source, detail.commit, detail.counts, detail.rollout, ago(detail.resolvedAt)],
+    [
+      detail.repo,
+      detail.ref,
+      detail.source,
+      detail.commit,
+      detail.backOn,
+      detail.counts,
+      detail.rollout,
+      ago(detail.resolvedAt),
+    ],
     () => drawFacts(detail),
   );
   drawWaves(detail);
@@ -103,15 +117,18 @@ export function drawResource(detail, { may, trace, traceError }) {
 }
 
 /** @param {Detail} detail */
-function drawFacts({ repo, ref, source, commit, resolvedAt, counts, rollout }) {
+function drawFacts({ repo, ref, source, commit, backOn, resolvedAt, counts, rollout }) {
   const followed = { Spec: 'as spec.git.ref says', Request: 'since it was requested', Push: 'since it was pushed' };
+  const since = backOn && commit && backOn !== commit ? `in place of ${short(commit)}` : ago(resolvedAt);
   /** @type {[string, (Node | string)[]][]} */
   const facts = [
     ['Repository', [h('bdi', {}, repo)]],
     ['Follows', [h('bdi', {}, ref ?? ''), source ? h('small', {}, followed[source]) : '']],
     [
       'Commit',
-      commit ? [h('code', { title: commit }, short(commit)), h('small', {}, ago(resolvedAt))] : ['not resolved yet'],
+      commit
+        ? [h('code', { title: backOn ?? commit }, short(backOn ?? commit)), h('small', {}, since)]
+        : ['not resolved yet'],
     ],
     ['In sync', [`${counts.synced} of ${counts.total}`]],
   ];
@@ -125,6 +142,7 @@ function drawFacts({ repo, ref, source, commit, resolvedAt, counts, rollout }) {
 
 /** @param {Detail} detail */
 function drawWaves(detail) {
+  latest = detail;
   const { bars, gateways, counts } = detail;
   const hasWaves = detail.rollout !== undefined;
   const list = byId('waves');
@@ -141,8 +159,9 @@ function drawWaves(detail) {
     setAttribute(element, 'data-mark', bar.mark);
     setText(part('.mark'), hasWaves ? (MARKS[bar.mark] ?? '') : '');
     const looks = countLooks(dots ?? []);
-    const words = !dots ? 'which gateways is not known' : dots.length === 0 ? 'nobody' : wordsOfLooks(looks);
-    setText(part('.share'), dots ? `${looks.new ?? 0}/${dots.length}` : '');
+    const words = !dots ? 'which gateways is not known' : dots.length === 0 ? 'no gateway' : wordsOfLooks(looks);
+    const arrived = (bar.mark === 'back' ? looks.old : looks.new) ?? 0;
+    setText(part('.share'), dots ? `${arrived}/${dots.length}` : '');
     setText(part('.words'), words);
     const group = part('.dots');
     setAttribute(
@@ -157,7 +176,8 @@ function drawWaves(detail) {
         chosen,
         onChoose: (pod) => {
           chosen = chosen === pod ? undefined : pod;
-          drawWaves(detail);
+          drawWaves(latest);
+          if (chosen !== undefined) showGateway();
         },
       },
     );
@@ -166,6 +186,21 @@ function drawWaves(detail) {
   setText(byId('unnamed'), unnamed > 0 ? `and ${unnamed} more, which the status counts and does not name` : '');
   const shown = chosen === undefined ? undefined : about.get(chosen);
   redraw(byId('gateway'), shown, () => (shown ? gatewayFacts(shown) : []));
+}
+
+/** Leads to the panel of the chosen gateway, which is below the waves, and may be out of sight. */
+function showGateway() {
+  const panel = byId('gateway');
+  panel.focus({ preventScroll: true });
+  panel.scrollIntoView({ block: 'nearest' });
+}
+
+/** Closes the panel, and goes back to the dot that opened it. */
+function leaveGateway() {
+  const dot = /** @type {HTMLElement | null} */ (byId('waves').querySelector('[aria-pressed="true"]'));
+  chosen = undefined;
+  drawWaves(latest);
+  dot?.focus();
 }
 
 /** @param {string} name */

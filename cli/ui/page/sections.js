@@ -39,7 +39,7 @@ export function gatewayFacts({ name, pod, profile, wave, status, commit, syncedA
 
 /** @param {Detail['waits']} waits */
 export function drawWaits(waits) {
-  if (waits.length === 0) return [h('p', { class: 'calm' }, 'Nobody waits for anything.')];
+  if (waits.length === 0) return [h('p', { class: 'calm' }, 'No gateway waits for anything.')];
   return [
     h(
       'ul',

@@ -7,10 +7,16 @@
 export const LOOKS = { new: 'new, verified', onItsWay: 'on its way', old: 'old commit', failed: 'failed' };
 
 /** @type {Record<ResourceState, string>} */
-export const STATES = { ready: 'ready', busy: 'under way', failed: 'needs you', paused: 'paused' };
+export const STATES = {
+  ready: 'ready',
+  busy: 'under way',
+  failed: 'needs you',
+  paused: 'paused',
+  rolledBack: 'rolled back',
+};
 
 /** @type {Record<string, string>} */
-export const MARKS = { waiting: 'waits', underWay: 'under way', done: 'done', failed: 'failed' };
+export const MARKS = { waiting: 'waits', underWay: 'under way', done: 'done', failed: 'failed', back: 'rolled back' };
 
 /** @param {string} [commit] */
 export const short = (commit = '') => commit.slice(0, 8);

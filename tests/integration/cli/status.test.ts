@@ -6,8 +6,9 @@ import { parse } from 'yaml';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
-import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
@@ -68,6 +69,31 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     assert.match(output, /shop +d +d-0 +Error +c0ffee11 +the volume is full/);
     assert.match(output, /1 of 2 ready, 3 of 4 gateways in sync/);
     assert.ok(!output.includes('\u001b'));
+  });
+
+  test('counts gateways that the status has no room for, by their pods, and not those that ended', async (t) => {
+    const { namespace } = await arrange(t);
+    const names = ['e', 'f', 'g'];
+    for (const name of [...names, 'job']) {
+      await apply(injectedPod(namespace, name, 'plant'));
+      await report({ namespace, name }, { crName: 'plant', commit: COMMIT });
+    }
+    await callApi({
+      method: 'PATCH',
+      path: `${corePath('pods', namespace, 'job')}/status`,
+      body: { status: { phase: 'Succeeded' } },
+      contentType: 'application/merge-patch+json',
+    });
+    await writeStatus(namespace, 'plant', {
+      gateways: { ...NONE, summary: '5/5 synced', total: 5, synced: 5 },
+    });
+    const { kubeconfig } = await connectCluster();
+    const { output } = await runCli(['status', 'plant', '-o', 'json', '-n', namespace, '--kubeconfig', kubeconfig]);
+    const { gateways } = JSON.parse(output) as ResourceView;
+    assert.deepEqual(
+      gateways.map(({ pod, status }) => `${pod} ${status}`),
+      ['a-0 Synced', 'b-0 Synced', 'e Synced', 'f Synced', 'g Synced'],
+    );
   });
 
   test('ends with 0 where all that it shows is ready', async (t) => {

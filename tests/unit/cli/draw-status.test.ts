@@ -100,11 +100,11 @@ suite('status shows a fleet', () => {
       '✘   ovens       oven    main   c0ffee11   0/9        canary 0/1   no such ref',
       '',
       'GATEWAYSYNC   GATEWAY   POD    STATUS   COMMIT     WAITS FOR',
-      'ovens/oven    same             Paused              somebody',
       'ovens/oven    e0        e0-0   Error    c0ffee11   a disk',
       'ovens/oven    e1        e1-0   Error    c0ffee11   a disk',
       'ovens/oven    e2        e2-0   Error    c0ffee11   a disk',
       'ovens/oven    e3        e3-0   Error    c0ffee11   a disk',
+      'ovens/oven    e4        e4-0   Error    c0ffee11   a disk',
       '',
       '1 of 2 ready, 2 of 11 gateways in sync',
     ]);
@@ -120,7 +120,7 @@ suite('status shows a fleet', () => {
     ]);
     const waiting = { ...fleet, items: [failed] };
     const below = drawFleet(waiting, { host: hostOf(undefined), isEverywhere: false });
-    assert.ok(textOf(below).includes('oven          same             Paused              somebody'), below.join('\n'));
+    assert.ok(textOf(below).includes('oven          e4        e4-0   Error    c0ffee11   a disk'), below.join('\n'));
   });
 
   test('in colours that say how it is', () => {
@@ -130,6 +130,7 @@ suite('status shows a fleet', () => {
       busy: ['…', 'yellow'],
       failed: ['✘', 'red'],
       paused: ['‖', 'cyan'],
+      rolledBack: ['↩', 'cyan'],
     } as const;
     for (const [state, [glyph, colour]] of Object.entries(states)) {
       const items = [{ ...plain, state: state as ResourceView['state'] }];
@@ -211,8 +212,8 @@ suite('status shows one resource', () => {
     assert.deepEqual(textOf(drawResource({ ...plain, gateways }, hostOf(undefined))).slice(4), [
       '',
       'GATEWAY   POD   WAVE     STATUS   COMMIT     SYNCED    TOOK   WAITS FOR',
-      'a         a-0   canary   Synced   c0ffee11   60s ago   1.2s',
       'b               rest     Error                                a disk',
+      'a         a-0   canary   Synced   c0ffee11   60s ago   1.2s',
     ]);
   });
 
@@ -228,6 +229,8 @@ suite('status shows one resource', () => {
     assert.equal(kept(), 'main, as before: spec.git.ref now says mian, which is not resolved yet');
     assert.equal(facts({ commit: COMMIT }).commit, COMMIT);
     assert.equal(facts({ commit: COMMIT, resolvedAt: at(3) }).commit, `${COMMIT}, 2m ago`);
+    const back = { commit: COMMIT, resolvedAt: at(3), backOn: 'f'.repeat(40) };
+    assert.equal(facts(back).commit, `${'f'.repeat(40)}, in place of c0ffee11`);
     const every = { total: 28, synced: 1, pending: 2, error: 3, missingSidecar: 4, paused: 5, dryRun: 6, skewed: 7 };
     const counted = 'with an error, 4 without a sidecar, 9 on the way, 5 paused, 6 in a dry run';
     assert.equal(facts({ counts: every }).gateways, `1 of 28 in sync, 3 ${counted}`);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Beyond, fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
+import type { Beyond } from '../../../cli/fleet/beyond.ts';
+import { fleetView, resourceView } from '../../../cli/fleet/fleet.ts';
+import { byNeed } from '../../../cli/fleet/gateway.ts';
 import { historyView, named, toApprove, toRetry, wayBackTo } from '../../../cli/fleet/orders.ts';
+import { barsOf } from '../../../cli/fleet/sync-progress.ts';
 import { lookOf, markOf } from '../../../cli/fleet/waves.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, DiscoveredGateway, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
@@ -292,9 +295,135 @@ suite('a rollout in pictures', () => {
       [0, 1, 2].map((index) => markOf(index, [{ look: 'new' }, { look }], { ...rollout, ...changes }));
     assert.deepEqual(marks({}), ['done', 'underWay', 'waiting']);
     assert.deepEqual(marks({ phase: 'Complete' }), ['done', 'done', 'done']);
-    assert.deepEqual(marks({ phase: 'RollingBack' }), ['waiting', 'waiting', 'waiting']);
-    assert.deepEqual(marks({ phase: 'RolledBack' }), ['waiting', 'waiting', 'waiting']);
+    assert.deepEqual(marks({ phase: 'RollingBack' }), ['back', 'back', 'back']);
+    assert.deepEqual(marks({ phase: 'RolledBack' }), ['back', 'back', 'back']);
     assert.deepEqual(marks({}, 'failed'), ['failed', 'failed', 'failed']);
+  });
+});
+
+suite('a fleet of more gateways than a status has room for', () => {
+  const total = 500;
+  const names = Array.from({ length: total }, (_, index) => `store-${String(index).padStart(3, '0')}`);
+  const podsOf = (wanted: readonly string[]) =>
+    wanted.map((name, index) => ({
+      metadata: {
+        ...{ name, namespace: 'gateways', uid: name, labels: index < 5 ? { tier: 'canary' } : {} },
+        annotations: { 'sync.io/cr-name': 'plant' },
+      },
+    }));
+  const reportOf = (name: string, status: Partial<SyncReportStatus> = {}): SyncReport =>
+    ({
+      metadata: { name, namespace: 'gateways' },
+      status: { podUID: name, state: 'Synced', commit: NEW, revision, rollout: 7, crName: 'plant', ...status },
+    }) as unknown as SyncReport;
+  const rollout = {
+    ...{ number: 7, phase: 'Progressing', wave: 'rest', commit: NEW, revision, stableCommit: OLD },
+    ...{
+      plan: planOf(waves),
+      admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
+    },
+  } as unknown as RolloutStatus;
+  const counts = { ...{ summary: '', total, synced: total, pending: 0, error: 0, missingSidecar: 0 } };
+  const status = {
+    ...{ rollout, conditions: ready('Unknown', 'RolloutProgressing'), lastSyncCommit: NEW },
+    gateways: { ...counts, paused: 0, dryRun: 0, skewed: 0 },
+    // Those of the canary are the last ones.
+    discoveredGateways: names.slice(300).map((name) => gateway(name, { syncedCommit: NEW })),
+  };
+  const given = gatewaySync(status, { rollout: { waves } });
+  const sizes = (beyond: Beyond) =>
+    resourceView(given, beyond).rollout?.waves.map(({ gateways }) => gateways?.length ?? 'unknown');
+
+  test('is counted as a whole, wave by wave', () => {
+    const beyond = { pods: podsOf(names), reports: names.map((name) => reportOf(name)) };
+    assert.deepEqual(sizes(beyond), [5, 495]);
+    const { gateways, rollout: view } = resourceView(given, beyond);
+    assert.equal(gateways.length, total);
+    assert.ok(view?.waves.every((wave) => wave.gateways?.every(({ look }) => look === 'new')));
+    const { rollout: _, ...atOnce } = status;
+    const [bar] = barsOf(gatewaySync(atOnce), beyond);
+    assert.deepEqual([bar?.mark, bar?.gateways?.length], ['done', total]);
+  });
+
+  test('has no numbers where some of it is not known', () => {
+    for (const beyond of [{}, { pods: podsOf(names.slice(0, 250)) }]) {
+      assert.deepEqual(sizes({ reports: [], ...beyond }), ['unknown', 'unknown']);
+      const { rollout: _, ...atOnce } = status;
+      assert.equal(barsOf(gatewaySync(atOnce), beyond)[0]?.gateways, undefined);
+    }
+  });
+
+  test('has in it neither gateways of others nor such as are being deleted', () => {
+    const [first, second, third, ...others] = podsOf([...names, 'a', 'b', 'c']).toReversed();
+    const strangers = [
+      { metadata: { ...first?.metadata, annotations: { 'sync.io/cr-name': 'shop' } } },
+      { metadata: { ...second?.metadata, namespace: 'other' } },
+      { metadata: { ...third?.metadata, deletionTimestamp: 'now' } },
+    ] as Beyond['pods'];
+    const known = resourceView(given, { pods: [...(strangers ?? []), ...others] }).gateways;
+    assert.equal(known.length, total);
+  });
+
+  test('has the state of each by its report', () => {
+    const states = (more: Partial<SyncReportStatus>, changes: GatewaySyncStatus = {}) => {
+      const reports = [reportOf('store-007', more)];
+      const { gateways } = resourceView(gatewaySync({ ...status, ...changes }, { rollout: { waves } }), {
+        ...{ pods: podsOf(names), reports },
+      });
+      const { status: state, name, profile } = gateways.find(({ pod }) => pod === 'store-007') ?? {};
+      return [state, name, profile].filter(Boolean).join(' ');
+    };
+    assert.equal(states({ gateway: 'till', profile: 'shop' }), 'Synced till shop');
+    assert.equal(states({ generation: 2 }), 'Pending store-007');
+    assert.equal(states({ commit: OLD }), 'Synced store-007');
+    assert.equal(states({ commit: 'c' }), 'Skewed store-007');
+    assert.equal(states({ podUID: 'another' }), 'Pending store-007');
+    const { rollout: _, ...atOnce } = status;
+    assert.equal(states({ commit: OLD }, { ...atOnce, rollout: undefined as never }), 'Skewed store-007');
+  });
+
+  test('names first who needs help', () => {
+    const broken = gateway('store-450', { syncStatus: 'Error', message: 'the volume is full' });
+    const discoveredGateways = status.discoveredGateways.map((each) => (each.name === 'store-450' ? broken : each));
+    const view = resourceView(gatewaySync({ ...status, discoveredGateways }), { pods: podsOf(names) });
+    const [first] = byNeed(view.gateways);
+    assert.deepEqual([first?.name, first?.waitsFor], ['store-450', 'the volume is full']);
+    assert.equal(view.gateways.length, total);
+  });
+});
+
+suite('after a rollback', () => {
+  const rollout = {
+    ...{ number: 7, phase: 'RolledBack', commit: NEW, revision, stableCommit: OLD, stableRevision: revision },
+    ...{ verified: 1, total: 1, plan: planOf([]), message: 'm' },
+    admission: [{ wave: 'rest', members: 'all', admitted: '' }],
+  } as unknown as RolloutStatus;
+  const counts = { summary: '', total: 1, synced: 1, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0 };
+  const status = {
+    ...{ rollout, conditions: ready('False', 'RolloutRolledBack', 'm'), lastSyncCommit: NEW },
+    ...{ gateways: { ...counts, skewed: 0 }, discoveredGateways: [gateway('a')] },
+  };
+  const reports = [
+    {
+      metadata: { name: 'a', namespace: 'gateways' },
+      status: { state: 'Synced', commit: OLD, revision, rollout: 7 },
+    },
+  ] as unknown as SyncReport[];
+  const viewOf = (changes: Partial<RolloutStatus> = {}, more: GatewaySyncStatus = {}) =>
+    resourceView(gatewaySync({ ...status, ...more, rollout: { ...rollout, ...changes } }), { reports });
+
+  test('that a person ordered, nothing is wrong, and the commit is the one that the gateways have', () => {
+    const { state, commit, backOn, rollout: view } = viewOf();
+    assert.deepEqual([state, commit, backOn], ['rolledBack', NEW, OLD]);
+    const [wave] = view?.waves ?? [];
+    assert.deepEqual([wave?.state, wave?.gateways?.[0]?.look], ['back', 'old']);
+  });
+
+  test('that is not at its end, or came of failures, somebody has to look', () => {
+    assert.equal(viewOf({ failures: ['a'] }).state, 'failed');
+    assert.equal(viewOf({ verified: 0 }).state, 'failed');
+    assert.equal(viewOf({}, { gateways: { ...status.gateways, synced: 0, error: 1 } }).state, 'failed');
+    assert.equal(viewOf({ phase: 'Complete' }).backOn, undefined);
   });
 });
 

@@ -131,11 +131,13 @@ suite('waves', () => {
     { name: 'b', mark: 'underWay' as const, gateways: gateways('old', 'onItsWay', 'new', 'failed') },
     { name: 'c', mark: 'failed' as const, gateways: [] },
     { name: 'd', mark: 'waiting' as const },
+    { name: 'e', mark: 'back' as const, gateways: gateways('old', 'onItsWay', 'old') },
   ];
 
   test('are drawn with a shape for each gateway', () => {
     assert.deepEqual(drawWaves(waves, { columns: undefined, ink }), [
-      ...['✔ canary  ██  2/2', '▶ b       ░▒█╳  1/4, 1 failed, 1 on the way', '✘ c         nobody', '  d'],
+      ...['✔ canary  ██  2/2', '▶ b       ░▒█╳  1/4, 1 failed, 1 on the way', '✘ c         no gateway', '  d'],
+      '↩ e       ░▒░  2/3 back, 1 on the way',
     ]);
   });
 
@@ -159,7 +161,7 @@ suite('waves', () => {
     assert.equal(fits, '✔ w  ██████  6/6');
     assert.equal(more, '✔ w  █████…  7/7');
     const [long] = drawWaves([{ name: 'a-long-name', mark: 'waiting', gateways: [] }], { columns: 30, ink });
-    assert.equal(long, '  a-long-na…    nobody');
+    assert.equal(long, '  a-long-na…    no gateway');
   });
 });
 

@@ -191,6 +191,14 @@ suite('the fleet', () => {
     const { gateways } = discover(Array.from({ length: 201 }, (_, index) => ({ ...pod, name: `${index}` })));
     assert.equal(gateways.length, 201);
     assert.equal(listed(gateways).length, 200);
+    const broken = gateways.map((gateway, index) => ({
+      ...gateway,
+      ...(index >= gateways.length - 2 && { syncStatus: (['Error', 'MissingSidecar'] as const)[index % 2] ?? 'Error' }),
+    }));
+    const kept = listed(broken);
+    assert.equal(kept.length, 200);
+    assert.deepEqual(kept.slice(-2), broken.slice(-2));
+    assert.deepEqual(kept.slice(0, 198), broken.slice(0, 198));
   });
 
   test('is held against the revision, where there is one', () => {

@@ -98,19 +98,19 @@ suite('a picture of a rollout', () => {
       'it is taken back',
       { status: back, reports: { a: { rollout: 7, state: 'Error', hasFailed: true } } },
       ['failed', 'old old'],
-      'failed waiting',
+      'failed back',
     ],
     [
       'another gateway that had it goes back as well',
       { status: back, reports: { a: isNew, b: isNew } },
       ['failed', rest[0] === 'b' ? 'onItsWay old' : 'old onItsWay'],
-      'failed waiting',
+      'failed back',
     ],
     [
       'it is back',
       { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } },
       ['old', 'old old'],
-      'waiting waiting',
+      'back back',
     ],
   ];
   for (const [what, given, expectedLooks, expectedMarks] of rows)

@@ -1,0 +1,66 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
+import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { type Beyond, type PodIdentity, reportsOf } from './beyond.ts';
+
+/**
+ * All gateways of a GatewaySync, by pod name. A status has room for a number of them; the others are known by
+ * their pods and reports. If some are missing all the same, because pods may not be read, there are fewer than the status
+ * counts.
+ */
+export function allGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {
+  const { discoveredGateways: listed = [], gateways: counts } = gatewaySync.status ?? {};
+  const others = listed.length < (counts?.total ?? 0) ? unlistedIn(gatewaySync, beyond, listed) : [];
+  return others.length === 0 ? listed : [...listed, ...others].sort((a, b) => (a.podName < b.podName ? -1 : 1));
+}
+
+function unlistedIn(
+  gatewaySync: GatewaySync,
+  beyond: Beyond,
+  listed: readonly DiscoveredGateway[],
+): DiscoveredGateway[] {
+  const { namespace, name } = gatewaySync.metadata;
+  const known = new Set(listed.map(({ podName }) => podName));
+  const reportOf = reportsOf(namespace, beyond);
+  return (beyond.pods ?? [])
+    .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
+    .filter(({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.crName] === name && !known.has(metadata.name))
+    .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
+}
+
+function gatewayOf(
+  { metadata }: PodIdentity,
+  report: SyncReportStatus | undefined,
+  gatewaySync: GatewaySync,
+): DiscoveredGateway {
+  const { name: podName, namespace, annotations = {}, labels = {} } = metadata;
+  const named = annotations[POD_ANNOTATIONS.gatewayName] ?? labels['app.kubernetes.io/name'] ?? podName;
+  const {
+    gateway: name = named,
+    profile = annotations[POD_ANNOTATIONS.profile],
+    commit,
+    time,
+    duration,
+    message,
+  } = report ?? {};
+  return {
+    ...{ name, namespace, podName, syncStatus: report ? stateOf(report, gatewaySync) : 'Pending' },
+    ...(profile && { profile }),
+    ...(commit && { syncedCommit: commit }),
+    ...(time && { lastSyncTime: time }),
+    ...(duration && { lastSyncDuration: duration }),
+    ...(message && { message }),
+  };
+}
+
+/** The state that a report has by now: one about an earlier spec says nothing, nor does a commit that no gateway is to have. */
+function stateOf(
+  { state, generation, commit = '' }: SyncReportStatus,
+  { metadata, status = {} }: GatewaySync,
+): DiscoveredGateway['syncStatus'] {
+  if (generation !== undefined && generation !== metadata.generation) return 'Pending';
+  const { rollout, lastSyncCommit } = status;
+  const wanted = rollout ? [rollout.commit, rollout.stableCommit] : [lastSyncCommit];
+  return state === 'Synced' && !wanted.includes(commit) ? 'Skewed' : state;
+}
