@@ -10,6 +10,7 @@ import { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import { serveOperations } from '../shared/io/http/serve-operations.ts';
 import { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../shared/io/kubernetes/credentials.ts';
+import { ServerClock } from '../shared/io/kubernetes/server-clock.ts';
 import { deniedAddresses } from '../shared/io/local-address.ts';
 import { createLogger, endOnUncaught, type Logger } from '../shared/log.ts';
 import { version } from '../shared/version.ts';
@@ -50,9 +51,14 @@ async function main(): Promise<void> {
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
   const { identity, labelsFile, accessFiles, manifestFile, clone, gateway, verifier, lock } = dependencies;
-  const client = new KubernetesClient(ApiCredentials.load(), { userAgent: `sync-agent/${version}`, maxSockets: 4 });
+  const clock = new ServerClock();
+  const client = new KubernetesClient(ApiCredentials.load(), {
+    ...{ userAgent: `sync-agent/${version}`, maxSockets: 4 },
+    onServerTime: (date) => clock.observe(date),
+  });
   const reportLog = log.child({ component: 'report' });
-  const reports = await Reports.start({ client, identity, labelsFile, manifestFile, log: reportLog });
+  const offsetMs = () => clock.offsetMs;
+  const reports = await Reports.start({ client, identity, offsetMs, labelsFile, manifestFile, log: reportLog });
   const syncLog = log.child({ component: 'sync', namespace: identity.namespace, name: identity.crName });
   const revisions = new Revisions({ client, identity, onChange: () => loop.reconsider(), log: syncLog });
   const inspector = new Inspector({
@@ -60,6 +66,7 @@ async function main(): Promise<void> {
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
     tidy: (resource) => tidyAfterLook({ resource, dependencies }),
     show: (inspection) => reports.showInspection(inspection),
+    serverTime: () => clock.at(performance.now()).getTime(),
     onDue: () => loop.onQuestion(),
     log: log.child({ component: 'inspection' }),
   });

@@ -16,6 +16,8 @@ export interface InspectorOptions {
   tidy: (resource: WatchedResource) => Promise<void>;
   /** Has the answer written to the report of the pod, or taken out of it. */
   show: (inspection: SyncReportStatus['inspection']) => void;
+  /** The time of the API server, in milliseconds since the epoch: a question expires by that of the person who asks. */
+  serverTime: () => number;
   /** Called when there is something to do. */
   onDue: () => void;
   log: Logger;
@@ -51,7 +53,7 @@ export class Inspector implements Inspections {
     clearTimeout(this.#expiry);
     if (this.#shown !== question?.id) this.#show(undefined);
     if (!question) return;
-    const lifeMs = Math.min(Date.parse(question.expires) - Date.now(), INSPECTION.lifeMs);
+    const lifeMs = Math.min(Date.parse(question.expires) - this.#options.serverTime(), INSPECTION.lifeMs);
     this.#expiry = setTimeout(() => this.#end(question), timerMs(lifeMs)).unref();
     this.#options.onDue();
   }
@@ -106,7 +108,7 @@ export class Inspector implements Inspections {
 
   #forUs(question: Question | undefined): Question | undefined {
     const isForUs = question?.pods.includes(this.#options.identity.podName);
-    return isForUs && Date.parse(question?.expires ?? '') > Date.now() ? question : undefined;
+    return isForUs && Date.parse(question?.expires ?? '') > this.#options.serverTime() ? question : undefined;
   }
 
   #end(question: Question): void {

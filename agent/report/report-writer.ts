@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
+import { TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { spreadPause } from '../../shared/domain/duration.ts';
 import { askedPauseMs, isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -24,6 +25,8 @@ const STATUS_KEYS = Object.keys(syncReportStatusSchema.pipe[0].entries);
 export interface ReportWriterOptions {
   client: KubernetesClient;
   identity: Identity;
+  /** How much the API server's clock is ahead of ours, in milliseconds. */
+  offsetMs: () => number;
   log: Logger;
 }
 
@@ -32,6 +35,8 @@ export class ReportWriter {
   readonly #options: ReportWriterOptions;
   #wanted: SyncReportStatus;
   #written: SyncReportStatus | undefined;
+  /** How far the clocks were apart then. */
+  #offsetMs = 0;
   #news = new AbortController();
   #failures = 0;
   readonly #refusals = new Refusals();
@@ -77,9 +82,14 @@ export class ReportWriter {
     return Math.max(0, this.#checkAt - performance.now());
   }
 
-  /** A report that is gone, that somebody else took over, or that says something else is written again. */
+  /**
+   * A report that is gone, that somebody else took over, or that says something else is written again, and also if a clock
+   * was set since, so that the report shows it.
+   */
   async #check(): Promise<void> {
-    if (!(await this.#isInPlace())) this.#written = undefined;
+    const isInPlace = await this.#isInPlace();
+    const wasClockSet = Math.abs(this.#options.offsetMs() - this.#offsetMs) > TOLERATED_SKEW_MS;
+    if (!isInPlace || wasClockSet) this.#written = undefined;
     this.#checkAt = performance.now() + CHECK_MS;
   }
 
@@ -89,7 +99,8 @@ export class ReportWriter {
     try {
       const { metadata, status } = await client.get<SyncReport>(path, { timeoutMs: TIMEOUT_MS });
       const isOurs = metadata.ownerReferences?.some(({ uid }) => uid === identity.podUid) ?? false;
-      return isOurs && isDeepStrictEqual(status, this.#written);
+      const { reportedAt: _, ...said } = status ?? {};
+      return isOurs && isDeepStrictEqual(said, this.#written);
     } catch (error) {
       if (isApiError(error, 404)) return false;
       throw error;
@@ -100,24 +111,26 @@ export class ReportWriter {
   async #put(status: SyncReportStatus): Promise<void> {
     const { client, identity } = this.#options;
     const { podName, podUid, namespace } = identity;
+    const reportedAt = new Date().toISOString();
     const query = { fieldManager: FIELD_MANAGERS.agent };
     const owner = { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUid };
     const body = {
       apiVersion: API_VERSION,
       kind: SYNC_REPORT.kind,
       metadata: { name: podName, namespace, ownerReferences: [owner] },
-      status,
+      status: { ...status, reportedAt },
     };
     // What is there may be from an earlier agent of the pod, or from another pod of the name.
     const there = this.#written ? Object.keys(this.#written) : STATUS_KEYS;
     const absent = Object.fromEntries(there.map((key) => [key, null]));
     try {
-      const patch = { ...body, status: { ...absent, ...status } };
+      const patch = { ...body, status: { ...absent, ...body.status } };
       await client.mergePatch(syncReportPath(namespace, podName), patch, { query, timeoutMs: TIMEOUT_MS });
     } catch (error) {
       if (!isApiError(error, 404)) throw error;
       await client.create(syncReportPath(namespace), body, { query, timeoutMs: TIMEOUT_MS });
     }
     this.#written = status;
+    this.#offsetMs = this.#options.offsetMs();
   }
 }

@@ -1,5 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 import type { Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
@@ -36,7 +37,24 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
         page: STATES,
       }),
     ];
-  return checkState(report.status, { gatewaySync, todo });
+  return [...checkState(report.status, { gatewaySync, todo }), ...checkClock(report, { pod, gatewaySync })];
+}
+
+/** What the report itself tells, else what the controller has seen. */
+function checkClock(
+  report: Stamped,
+  { pod, gatewaySync }: { pod: Pod; gatewaySync: GatewaySync | undefined },
+): Finding[] {
+  const listed = gatewaySync?.status?.discoveredGateways?.find(({ podName }) => podName === pod.metadata.name);
+  const skewMs = clockSkewOf(report) ?? (listed?.clockSkew ?? 0) * 1000;
+  if (Math.abs(skewMs) <= TOLERATED_SKEW_MS) return [];
+  const node = pod.spec.nodeName ? ` ${pod.spec.nodeName}` : '';
+  return [
+    warning('report/clock', clockWords(skewMs), {
+      todo: `set the clock of its node${node}: see whether time synchronization (NTP) runs there`,
+      page: STATES,
+    }),
+  ];
 }
 
 function checkState(

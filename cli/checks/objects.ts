@@ -21,6 +21,7 @@ export interface Container {
 
 interface PodSpec {
   serviceAccountName?: string;
+  nodeName?: string;
   securityContext?: { runAsUser?: number; fsGroup?: number };
   containers: Container[];
   initContainers?: Container[];

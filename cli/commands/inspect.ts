@@ -142,6 +142,6 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
 
 function whySilent({ status, waitsFor }: Askable, answer: 'unreadable' | undefined): string {
   if (answer) return 'its answer cannot be read: are kubectl gs and the agent of one version?';
-  const busy = 'no answer in time: its agent may be busy with a sync, or be stopped, or its clock may be wrong';
+  const busy = 'no answer in time: its agent may be busy with a sync, or be stopped';
   return `${busy} (${status}${waitsFor ? `: ${waitsFor}` : ''})`;
 }

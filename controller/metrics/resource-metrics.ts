@@ -14,6 +14,8 @@ export const RESOURCE_METRICS = {
   sync_controller_gatewaysync_ready:
     'The condition Ready of a GatewaySync: 1 True, 0 False, -1 Unknown; on the leader only.',
   sync_controller_gateways: 'Gateways of a GatewaySync by state; on the leader only.',
+  sync_controller_gateway_clock_skew_seconds:
+    "Seconds by which the clock of a gateway is ahead of the API server's, negative if behind, only if that is more than 30; on the leader only.",
   sync_controller_rollout_phase: 'Phase of the rollout of a GatewaySync, always 1; on the leader only.',
   sync_controller_rollout_waiting:
     'What the rollout of a GatewaySync waits for other than its gateways, always 1; on the leader only.',
@@ -32,13 +34,14 @@ const SLICE = 250;
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
   const conditions = new Map<string, number>();
-  const [ready, gateways]: [Buffer[], Buffer[]] = [[], []];
+  const [ready, gateways, clocks]: [Buffer[], Buffer[], Buffer[]] = [[], [], []];
   const [phases, waits, failed]: [Buffer[], Buffer[], Buffer[]] = [[], [], []];
   for (let first = 0; first < all.length; first += SLICE) {
     if (first > 0) await nextTurn();
     const slice = all.slice(first, first + SLICE);
     ready.push(bytesOf(slice.flatMap(readyOf)));
     gateways.push(bytesOf(slice.flatMap(gatewaysOf)));
+    clocks.push(bytesOf(slice.flatMap(clocksOf)));
     phases.push(bytesOf(slice.flatMap(phaseOf)));
     waits.push(bytesOf(slice.flatMap(waitOf)));
     failed.push(bytesOf(slice.flatMap(failedOf)));
@@ -49,6 +52,7 @@ export async function renderResources(resources: Iterable<SampledResource>): Pro
     ...[headOf('sync_controller_conditions'), bytesOf(counts)],
     ...[headOf('sync_controller_gatewaysync_ready'), ...ready],
     ...[headOf('sync_controller_gateways'), ...gateways],
+    ...[headOf('sync_controller_gateway_clock_skew_seconds'), ...clocks],
     ...[headOf('sync_controller_rollout_phase'), ...phases],
     ...[headOf('sync_controller_rollout_waiting'), ...waits],
     ...[headOf('sync_controller_rollout_failed_gateways'), ...failed],
@@ -75,6 +79,14 @@ function gatewaysOf(resource: SampledResource): string[] {
   return Object.entries(states)
     .filter(([, count]) => count > 0)
     .map(([state, count]) => `sync_controller_gateways{${ownLabels(resource)},state="${escapeLabel(state)}"} ${count}`);
+}
+
+function clocksOf(resource: SampledResource): string[] {
+  return (resource.status.discoveredGateways ?? []).flatMap(({ podName, clockSkew }) => {
+    if (clockSkew === undefined) return [];
+    const labels = `${ownLabels(resource)},pod="${escapeLabel(podName)}"`;
+    return [`sync_controller_gateway_clock_skew_seconds{${labels}} ${clockSkew}`];
+  });
 }
 
 function phaseOf(resource: SampledResource): string[] {

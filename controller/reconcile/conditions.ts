@@ -20,6 +20,8 @@ export interface Facts {
   rolloutProblems: string[];
   /** First words of gateways in the state `Error`. */
   gatewayErrors: string[];
+  /** First gateways whose clocks differ from the API server's, and how far; not those in the state `Error`, which say so. */
+  wrongClocks: string[];
   /** First pods that do not start, and why. */
   podsThatWait: string[];
   /** Names of the first pods that name the resource and do not ask for a sidecar. */
@@ -126,15 +128,20 @@ const noPod =
   'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (PodRefused) says why a pod is denied';
 
 function judgeGateways(facts: Facts): Verdict {
-  const { counts, gatewayErrors, podsThatWait } = facts;
+  const { counts, gatewayErrors, podsThatWait, wrongClocks } = facts;
   const { total, synced, error, missingSidecar, paused, dryRun, summary } = counts;
   if (total === 0) return judgeNoGateways(facts);
   if (error > 0)
-    return { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${gatewayErrors.join('; ')}` };
-  if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: summary };
+    return {
+      status: 'False',
+      reason: 'GatewaysFailed',
+      message: [summary, ...gatewayErrors, ...wrongClocks].join('; '),
+    };
+  const words = [summary, ...wrongClocks].join('; ');
+  if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: words };
   if (synced + paused + dryRun < total)
-    return { status: 'False', reason: 'Syncing', message: [summary, ...podsThatWait].join('; ') };
-  return { status: 'True', reason: 'Synced', message: summary };
+    return { status: 'False', reason: 'Syncing', message: [summary, ...podsThatWait, ...wrongClocks].join('; ') };
+  return { status: 'True', reason: 'Synced', message: words };
 }
 
 /** A fleet may well be scaled to zero, but not if pods are there, or are created and denied. */

@@ -1,4 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
 import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
 import { type Placed, placeOf } from '../commit-status/place.ts';
@@ -123,6 +124,11 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     gatewayErrors: gateways
       .flatMap(({ syncStatus, podName, message }) =>
         syncStatus === 'Error' ? `${podName}: ${message ?? 'failed'}` : [],
+      )
+      .slice(0, 3),
+    wrongClocks: gateways
+      .flatMap(({ podName, clockSkew, syncStatus }) =>
+        clockSkew === undefined || syncStatus === 'Error' ? [] : `${podName}: ${clockWords(clockSkew * 1000)}`,
       )
       .slice(0, 3),
     unaskedPods: unasked,

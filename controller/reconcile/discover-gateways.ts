@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
+import { clockWords } from '../../shared/domain/clock-skew.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
@@ -44,8 +45,11 @@ export function discoverGateways(input: FleetInput): Fleet {
 /** The list as it fits into status, by pod name: those that need help are always among the ones that it names. */
 export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
   if (gateways.length <= BOUNDS.discoveredGateways) return gateways;
-  const needsHelp = ({ syncStatus }: DiscoveredGateway) => syncStatus === 'Error' || syncStatus === 'MissingSidecar';
-  const first = [...gateways.filter(needsHelp), ...gateways.filter((gateway) => !needsHelp(gateway))];
+  const rankOf = ({ syncStatus, clockSkew }: DiscoveredGateway) => {
+    if (syncStatus === 'Error' || syncStatus === 'MissingSidecar') return 0;
+    return clockSkew === undefined ? 2 : 1;
+  };
+  const first = gateways.toSorted((a, b) => rankOf(a) - rankOf(b));
   const named = new Set(first.slice(0, BOUNDS.discoveredGateways));
   return gateways.filter((gateway) => named.has(gateway));
 }
@@ -102,7 +106,12 @@ function stateOf(status: ObservedReportStatus, profile: string, wanted: Wanted):
 
 function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: Wanted): DiscoveredGateway {
   const status = report?.podUID === pod.uid ? report.status : undefined;
-  const message = [status?.message, pod.waiting].filter(Boolean).join('; ').slice(0, BOUNDS.message).toWellFormed();
+  const clockSkew = status && report?.clockSkew;
+  const message = [status?.message, pod.waiting, clockSkew && clockWords(clockSkew * 1000)]
+    .filter(Boolean)
+    .join('; ')
+    .slice(0, BOUNDS.message)
+    .toWellFormed();
   if (!status) return { ...identityOf(pod), syncStatus: 'Pending', ...(message && { message }) };
   const { added = 0, modified = 0, deleted = 0 } = status.files ?? {};
   const optional = {
@@ -112,6 +121,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     lastSyncDuration: status.duration,
     agentVersion: status.agentVersion,
     message,
+    clockSkew,
   };
   return {
     ...identityOf(pod),

@@ -59,12 +59,14 @@ export class Caches {
       <TRaw, T>(project: (object: TRaw, previous?: T) => T) =>
       (object: TRaw, previous?: T) =>
         pool.intern(project(object, previous));
-    const projectJoined = compact((report: SyncReport) => projectReport(report, this.pod(keyOf(report))));
+    const projectJoined = compact((report: SyncReport, previous: ObservedReport | undefined) =>
+      projectReport(report, this.pod(keyOf(report)), previous),
+    );
     this.#late = new LateReports({
       client,
       isLeftOut: (key) => this.report(key)?.isLeftOut === true,
       onReport: (report) => {
-        const change = this.#takeLate(keyOf(report), projectJoined(report));
+        const change = this.#takeLate(keyOf(report), projectJoined(report, this.report(keyOf(report))));
         if (change) listeners.onReport(change);
       },
       log,

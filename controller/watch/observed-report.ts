@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 import { clip, MAX_UID } from './observed-text.ts';
 
@@ -29,16 +30,40 @@ export interface ObservedReport {
   /** UID of the pod that owns the report, as the API server knows it; what the report says of itself is not trusted. */
   podUID: string | undefined;
   status: ObservedReportStatus | undefined;
+  /** Seconds by which the clock of its agent is ahead, or behind if negative; undefined up to 30 s. */
+  clockSkew?: number;
   /** It is that of no gateway, or of one whose pod is not known yet: what it says was not kept. */
   isLeftOut?: true;
 }
 
 /** Keeps what is used of a report: what it says only next to its pod, as reports may outlive their pods. */
-export function projectReport({ metadata, status }: SyncReport, pod: ObservedPod | undefined): ObservedReport {
+export function projectReport(
+  report: SyncReport,
+  pod: ObservedPod | undefined,
+  previous?: ObservedReport,
+): ObservedReport {
+  const { metadata, status } = report;
   const podUID = clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID);
   if (!isReportOf({ podUID }, pod)) return leaveOut({ podUID });
-  return { podUID, status: status?.state && projectStatus(status) };
+  if (!status?.state) return { podUID, status: undefined };
+  const before = previous?.podUID === podUID ? previous : undefined;
+  const clockSkew = noticedSkew(report, before);
+  return { podUID, status: projectStatus(status), ...(clockSkew !== undefined && { clockSkew }) };
 }
+
+/** The same number as before while it differs little: else each report would be news. */
+function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): number | undefined {
+  const { clockSkew: before } = previous ?? {};
+  const isTimeNew = previous?.status !== undefined && previous.status.time !== report.status?.time;
+  const skewMs = clockSkewOf(report, { isTimeNew });
+  if (skewMs === undefined) return before;
+  const seconds = Math.max(-BOUNDS.count, Math.min(Math.round(skewMs / 1000), BOUNDS.count));
+  if (before !== undefined && Math.abs(seconds - before) <= SAME_SKEW) return before;
+  return Math.abs(skewMs) > TOLERATED_SKEW_MS ? seconds : undefined;
+}
+
+/** Seconds. */
+const SAME_SKEW = 5;
 
 /** What is kept of a report that is of no use. */
 export const leaveOut = ({ podUID }: Pick<ObservedReport, 'podUID'>): ObservedReport => ({

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Slots } from '../../shared/domain/slots.ts';
+import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { atMost, type Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
 import {
@@ -11,7 +12,6 @@ import {
   withoutPart,
 } from './annotations-of.ts';
 import { judgeFailure } from './judge-failure.ts';
-import { ServerClock } from './server-clock.ts';
 import type { Target } from './target.ts';
 
 /** What became of annotations: stored, themselves or newer ones in their place, or not. */

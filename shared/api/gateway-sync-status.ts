@@ -46,6 +46,13 @@ const discoveredGatewaySchema = v.object({
   filesChanged: v.optional(count('Files that it added, changed or deleted.')),
   agentVersion: v.optional(text('Version of the agent.', 64)),
   message: v.optional(message('What is wrong, if anything.')),
+  clockSkew: v.optional(
+    integer(
+      -BOUNDS.count,
+      BOUNDS.count,
+      "Seconds by which its clock is ahead of the API server's, or behind it if negative. Absent up to 30 s.",
+    ),
+  ),
 });
 
 const repository = text(

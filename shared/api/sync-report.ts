@@ -25,6 +25,11 @@ export const syncReportStatusSchema = v.pipe(
     ref: v.optional(text('Ref that led to the commit.', BOUNDS.ref)),
     commit: v.optional(text('Commit on disk.', 64)),
     time: v.optional(timestamp('When the files were last brought in line.')),
+    reportedAt: v.optional(
+      timestamp(
+        "When this report was written, by the clock of the agent: one that differs from the API server's is noticed.",
+      ),
+    ),
     duration: v.optional(text('How long that took, a Go duration.', 32)),
     files: v.optional(
       v.object({

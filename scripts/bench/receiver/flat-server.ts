@@ -5,7 +5,6 @@ import { toNodeHandler } from 'h3/node';
 import { createAnnotate } from '../../../receiver/annotations/annotate.ts';
 import { AnnotationQueue } from '../../../receiver/annotations/annotation-queue.ts';
 import { annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
-import { ServerClock } from '../../../receiver/annotations/server-clock.ts';
 import { createMetrics } from '../../../receiver/metrics.ts';
 import { createLogAnswer } from '../../../receiver/routes/log-answer.ts';
 import type { Outcome } from '../../../receiver/routes/outcome.ts';
@@ -14,6 +13,7 @@ import { listen } from '../../../shared/io/http/listen.ts';
 import { createReadBody } from '../../../shared/io/http/read-body.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
+import { ServerClock } from '../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../shared/log.ts';
 import { isSigned } from './is-signed.ts';
 

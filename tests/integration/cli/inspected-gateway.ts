@@ -10,7 +10,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster } from '../../support/cluster.ts';
-import type { Program } from '../../support/program.ts';
+import type { Program, ProgramOptions } from '../../support/program.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
 import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
 
@@ -59,10 +59,15 @@ export interface World {
 export const label = ({ client, namespace }: GatewayPod) =>
   client.mergePatch(corePath('pods', namespace, 'gateway-0'), { metadata: { labels: { [AGENT_LABEL]: 'true' } } });
 
-export async function arrange(t: TestContext, server: GitServer, name: string): Promise<World> {
+export async function arrange(
+  t: TestContext,
+  server: GitServer,
+  name: string,
+  options: Pick<ProgramOptions, 'nodeArgs'> = {},
+): Promise<World> {
   const repository = await server.createRepository(name);
   const commit = await repository.commit({ files: FILES });
-  const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit, spec: spec() });
+  const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit, spec: spec(), ...options });
   await label(pod);
   const { kubeconfig } = await connectCluster();
   return {

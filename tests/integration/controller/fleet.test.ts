@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -10,13 +11,14 @@ import { until } from '../../support/until.ts';
 
 async function arrange(
   t: TestContext,
+  environment: Record<string, string> = {},
 ): Promise<{ address: Address; commit: string; repo: string; commitAgain: () => Promise<string> }> {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
-  await startController(t, address.namespace);
+  await startController(t, address.namespace, environment);
   await applyGatewaySync(address, { repo: repository.url });
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   const commitAgain = () => repository.commit({ files: { 'config/a': `${Math.random()}` } });
@@ -41,6 +43,46 @@ const untilSubjects = (address: Address, subjects: string[]) =>
   });
 
 suite('the state of the fleet', { concurrency: 4 }, () => {
+  test('names gateways whose clocks are wrong, until they are right', async (t) => {
+    const metrics = await freePort();
+    const { address, commit } = await arrange(t, { METRICS_PORT: String(metrics), METRICS_SECURE: 'false' });
+    const { namespace, name } = address;
+    const minutesFromNow = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+    for (const [pod, minutes] of [
+      ['ahead', 20],
+      ['behind', -20],
+      ['right', 0],
+    ] as const) {
+      await apply(injectedPod(namespace, pod, name));
+      await report({ namespace, name: pod }, { commit, ref: 'main', reportedAt: minutesFromNow(minutes) });
+    }
+    const wrong = await untilGatewaySync(
+      address,
+      'three gateways, two of which have wrong clocks',
+      ({ status }) =>
+        status?.gateways?.synced === 3 && status.discoveredGateways?.filter((each) => each.clockSkew).length === 2,
+    );
+    for (const type of ['AllGatewaysSynced', 'Ready'] as const) {
+      const { status, message = '' } = condition(wrong, type) ?? {};
+      assert.equal(status, 'True');
+      assert.match(message, /ahead: its clock is (20m|19m5).* ahead of .*; behind: its clock is (20m|19m5).* behind/);
+      assert.doesNotMatch(message, /right/);
+    }
+    const page = await until(async () => await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), {
+      describe: 'the metric',
+      accept: (text) => text.includes(`clock_skew_seconds{namespace="${namespace}",name="${name}",pod="ahead"}`),
+    });
+    assert.match(page, /clock_skew_seconds\{.*pod="behind"\} -1[12]\d\d/);
+    for (const pod of ['ahead', 'behind'])
+      await report({ namespace, name: pod }, { commit, ref: 'main', reportedAt: minutesFromNow(0) });
+    const right = await untilGatewaySync(
+      address,
+      'right clocks',
+      ({ status }) => status?.discoveredGateways?.every((each) => each.clockSkew === undefined) ?? false,
+    );
+    assert.equal(condition(right, 'Ready')?.message, '3/3 synced');
+  });
+
   test('is what the agents report of the resolved commit', async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;

@@ -107,12 +107,12 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
 /** Makes a pod, whose agent has all its rights, and waits until it reports that the commit is in place. */
 export async function startSyncedPod(
   t: TestContext,
-  { repo, commit, spec }: { repo: string; commit: string; spec?: object },
+  { repo, commit, spec, ...options }: { repo: string; commit: string; spec?: object } & Pick<StartOptions, 'nodeArgs'>,
 ): Promise<{ pod: GatewayPod; agent: RunningAgent }> {
   const pod = await createGatewayPod(t);
   await pod.setSpec(repo, spec);
   await pod.settle(commit);
-  const agent = await pod.start();
+  const agent = await pod.start({}, options);
   await pod.untilSynced(commit);
   return { pod, agent };
 }

@@ -40,6 +40,7 @@ function inspectorOf(inspect: InspectorOptions['inspect'] = async () => ({ chang
     },
     tidy: async () => {},
     show: (inspection) => shown.push(inspection),
+    serverTime: Date.now,
     onDue: () => {
       due += 1;
     },

@@ -30,7 +30,12 @@ test('a report that the API server has no time for is written when it asked for'
     server.close().closeAllConnections();
   });
   const status = { podUID: 'u', gateway: 'g', profile: 'default', crName: 'c', state: 'Pending', agentVersion: '1' };
-  const writer = new ReportWriter(status as never, { client, identity, log: pino({ level: 'silent' }) });
+  const writer = new ReportWriter(status as never, {
+    client,
+    identity,
+    offsetMs: () => 0,
+    log: pino({ level: 'silent' }),
+  });
   const ending = new AbortController();
   const written = once(server, 'written');
   const ended = writer.run(ending.signal);

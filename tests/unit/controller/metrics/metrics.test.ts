@@ -59,6 +59,24 @@ suite('the series of resources', () => {
     ]);
   });
 
+  test('name gateways whose clocks are wrong', async () => {
+    const one = resource('one', 'True');
+    const gateway = { name: 'g', namespace: 'a', syncStatus: 'Synced' as const };
+    const discoveredGateways = [
+      { ...gateway, podName: 'right' },
+      { ...gateway, podName: 'ahead', clockSkew: 1_200 },
+      { ...gateway, podName: 'behind', clockSkew: -1_200 },
+    ];
+    one.status = { ...one.status, discoveredGateways };
+    assert.deepEqual(
+      (await seriesOf([one])).filter((line) => line.includes('clock')),
+      [
+        'sync_controller_gateway_clock_skew_seconds{namespace="a",name="one",pod="ahead"} 1200',
+        'sync_controller_gateway_clock_skew_seconds{namespace="a",name="one",pod="behind"} -1200',
+      ],
+    );
+  });
+
   test('say how far a rollout is, where there is one', async () => {
     const rolledOut = resource('one', 'True');
     const rollout = { phase: 'Stopped', waitsFor: 'Approval', failed: 2 } as SampledResource['status']['rollout'];

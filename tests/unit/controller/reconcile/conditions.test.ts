@@ -61,6 +61,7 @@ function judge({ counts, status = {}, spec = {}, rollout, ...facts }: Given): Ve
     ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
     ...{
       podsThatWait: [],
+      wrongClocks: [],
       unaskedPods: [],
       refusal: undefined,
       accessProblems: [],

@@ -201,6 +201,20 @@ suite('the fleet', () => {
     assert.deepEqual(kept.slice(0, 198), broken.slice(0, 198));
   });
 
+  test('says of a clock that is wrong by how much, and is named before others', () => {
+    const one = discoverGateways({
+      isLabelRequired: false,
+      ...{ gatewaySync, pods: [pod], missing: [], wantedOf: () => ({ commit: wanted }) },
+      reportOf: () => ({ podUID: 'uid', status: { state: 'Synced' as const, commit: wanted }, clockSkew: -90 }),
+    });
+    const { clockSkew, message } = one.gateways[0] ?? {};
+    assert.deepEqual([clockSkew, message], [-90, "its clock is 1m30s behind the API server's"]);
+    const many = Array.from({ length: 201 }, (_, index) => ({ ...pod, name: `${index}` }));
+    const { gateways } = discover(many);
+    const wrong = gateways.map((gateway, index) => (index === 200 ? { ...gateway, clockSkew: 60 } : gateway));
+    assert.equal(listed(wrong).at(-1)?.clockSkew, 60);
+  });
+
   test('is held against the revision, where there is one', () => {
     const stateFor = (revision: string | undefined) =>
       discoverGateways({

@@ -284,6 +284,29 @@ suite('everything that is used', () => {
       assert.deepEqual(projectReport(reportOf(empty), projectPod(gateway)), { podUID: 'u', status: undefined });
   });
 
+  test('of a report is how wrong the clock of its agent is, by a number that stays while it hardly changes', () => {
+    const noon = Date.parse('2026-01-01T12:00:00Z');
+    const iso = (seconds: number) => new Date(noon + seconds * 1_000).toISOString();
+    const reported = (seconds: number, previous?: ReturnType<typeof projectReport>) => {
+      const managedFields = [{ time: iso(0), fieldsV1: { 'f:status': {} } }];
+      const report = reportOf({ state: 'Synced', reportedAt: iso(seconds) });
+      const stamped = { ...report, metadata: { ...report.metadata, managedFields } };
+      return projectReport(stamped, projectPod(gateway), previous);
+    };
+    const skews = (...seconds: number[]) => {
+      let previous: ReturnType<typeof projectReport> | undefined;
+      return seconds.map((each) => {
+        previous = reported(each, previous);
+        return previous.clockSkew;
+      });
+    };
+    assert.deepEqual(skews(0, 30, 31, 29, 26, 0), [undefined, undefined, 31, 31, 31, undefined]);
+    assert.deepEqual(skews(-1_200, -1_196, -1_205, -1_190), [-1_200, -1_200, -1_200, -1_190]);
+    assert.equal(skews(1e12)[0], 2_147_483_647, 'what an agent makes up has a bound');
+    const other = { podUID: 'another', status: undefined, clockSkew: 34 };
+    assert.equal(reported(30, other).clockSkew, undefined, 'that was another pod');
+  });
+
   test('of a report whose pod is no gateway, or not there, is whose it is', () => {
     const leftOut = { podUID: 'u', status: undefined, isLeftOut: true };
     const report = reportOf({ state: 'Synced' });

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
 import { AnnotationQueue } from '../../../../receiver/annotations/annotation-queue.ts';
 import type { Annotations } from '../../../../receiver/annotations/annotations-of.ts';
-import { ServerClock } from '../../../../receiver/annotations/server-clock.ts';
 import type { Target } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import { ServerClock } from '../../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../../shared/log.ts';
 
 const log = createLogger('test', { level: 'silent' });

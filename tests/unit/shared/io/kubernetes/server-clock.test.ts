@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServerClock } from '../../../../receiver/annotations/server-clock.ts';
+import { ServerClock } from '../../../../../shared/io/kubernetes/server-clock.ts';
 
 /** A clock whose machine is wrong by so many milliseconds, after it has seen an answer of the API server. */
 function observed(wrongByMs: number): ServerClock {

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import { clockSkewOf } from '../../../shared/domain/clock-skew.ts';
+import { wrongClock } from '../../support/wrong-clock.ts';
+import { arrange } from './inspected-gateway.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+suite('an agent whose clock is wrong', { concurrency: 2 }, () => {
+  for (const [minutes, words] of [
+    [20, 'ahead'],
+    [-20, 'behind'],
+  ] as const)
+    test(`answers questions nevertheless: 20 minutes ${words}`, async (t) => {
+      const { gs, commit, pod } = await arrange(t, server, `clock-${words}`, { nodeArgs: wrongClock(minutes) });
+      for (const verb of ['drift', 'diff']) {
+        const { status, output, notes } = await gs(verb, 'gw', '--timeout', '20s');
+        assert.deepEqual([status, notes], [0, ''], `${verb}: ${output}`);
+        assert.match(output, new RegExp(`${commit.slice(0, 8)}`));
+      }
+      const skewMs = clockSkewOf(await pod.report()) ?? 0;
+      assert.ok(Math.abs(skewMs - minutes * 60_000) < 10_000, `${skewMs}`);
+    });
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { clockSkewOf, clockWords } from '../../../shared/domain/clock-skew.ts';
+
+const noon = '2026-01-01T12:00:00Z';
+const created = '2026-01-01T11:00:00Z';
+const [twentyBefore, twentyAfter] = ['2026-01-01T11:40:00.000Z', '2026-01-01T12:20:00.000Z'];
+const wrote = (time: string | undefined, field = 'f:status') => ({ ...(time && { time }), fieldsV1: { [field]: {} } });
+
+suite('how wrong the clock of an agent is', () => {
+  const skewOf = (status: object, managedFields = [wrote(noon)], creationTimestamp = created) =>
+    clockSkewOf({ metadata: { creationTimestamp, managedFields }, status });
+
+  test('is what it says of its report, next to when the API server wrote that', () => {
+    assert.equal(skewOf({ reportedAt: twentyAfter, time: created }), 1_200_000);
+    assert.equal(skewOf({ reportedAt: twentyBefore }), -1_200_000);
+    assert.equal(skewOf({ reportedAt: noon, time: created }), 0);
+  });
+
+  test('is by the last write of the status, whoever wrote anything else', () => {
+    const managed = [wrote('2026-01-01T13:00:00Z', 'f:metadata'), wrote(noon), wrote(created), wrote(undefined)];
+    assert.equal(skewOf({ reportedAt: noon }, managed), 0);
+    assert.equal(skewOf({ reportedAt: created }, []), 0, 'by when it was created');
+  });
+
+  test('is seen by the time of a sync where that cannot be from another write', () => {
+    assert.equal(skewOf({ time: twentyAfter }), 1_200_000, 'nothing is from the future');
+    assert.equal(skewOf({ time: twentyBefore }), undefined, 'it may be an old sync');
+    assert.equal(skewOf({ time: twentyBefore }, [wrote(noon)], noon), -1_200_000, 'it is the first write');
+    const report = {
+      metadata: { creationTimestamp: created, managedFields: [wrote(noon)] },
+      status: { time: twentyBefore },
+    };
+    assert.equal(clockSkewOf(report, { isTimeNew: true }), -1_200_000);
+  });
+
+  test('is not known where there is no time that can be read', () => {
+    for (const status of [{}, { reportedAt: 'now' }, { time: 'then' }]) assert.equal(skewOf(status), undefined);
+    assert.equal(clockSkewOf({ metadata: { creationTimestamp: created } }), undefined);
+    assert.equal(clockSkewOf({ metadata: { creationTimestamp: '' }, status: { reportedAt: noon } }), undefined);
+  });
+
+  test('is said in words', () => {
+    assert.equal(clockWords(1_200_000), "its clock is 20m0s ahead of the API server's");
+    assert.equal(clockWords(-31_000), "its clock is 31s behind the API server's");
+  });
+});
