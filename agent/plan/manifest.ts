@@ -1,3 +1,5 @@
+import type { VolumeTraits } from './volume-traits.ts';
+
 /** What tells, without reading it, that a file is still the one that was written: size in bytes, time, and inode. */
 export interface Fingerprint {
   size: number;
@@ -65,6 +67,8 @@ export interface Applied {
   revision?: string | undefined;
   /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
   startPolicy?: StartPolicy | undefined;
+  /** What the volume does with names and modes, if that is unusual: for dry runs, which write nothing to find it out. */
+  volume?: VolumeTraits | undefined;
 }
 
 /** What the agent owns in the data volume, by path: it deletes nothing else. */

@@ -1,6 +1,7 @@
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import { foldName } from './name-collisions.ts';
-import type { DesiredTree, NameFolding } from './plan-input.ts';
+import type { DesiredTree } from './plan-input.ts';
+import type { NameFolding } from './volume-traits.ts';
 
 /**
  * Paths at which the gateway's pod mounts other volumes inside the data volume. The agent does not see these, and

@@ -1,9 +1,11 @@
 import { AGENT_FOLDER } from '../../shared/api/names.ts';
-import type { DesiredTree, NameFolding } from './plan-input.ts';
+import type { DesiredTree } from './plan-input.ts';
+import type { NameFolding } from './volume-traits.ts';
 
 /** A name as the volume compares it. */
 export function foldName(name: string, folding: NameFolding): string {
   const normal = folding.unicode ? name.normalize('NFC') : name;
+  if (folding.case === 'ascii') return normal.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   // Both ways, for letters such as ß and ſ, which one of them leaves as they are.
   return folding.case ? normal.toUpperCase().toLowerCase() : normal;
 }

@@ -3,6 +3,7 @@ import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import type { RepairCounts } from './drift.ts';
 import type { FilePatches } from './file-patches.ts';
 import type { Fingerprint, Manifest, OwnedFile } from './manifest.ts';
+import type { NameFolding } from './volume-traits.ts';
 
 /** An entry of the commit's tree. */
 export interface TreeEntry {
@@ -64,12 +65,6 @@ export type LiveEntry =
 
 /** What is there, at the paths that matter and the folders that they lie in; a path that is not listed is free. */
 export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;
-
-/** What names a volume takes for one and the same: those that differ by case, or by the normal form of Unicode alone. */
-export interface NameFolding {
-  case: boolean;
-  unicode: boolean;
-}
 
 /** What a profile says of files that are not as they should be. */
 export type PlanSettings = Pick<ResolvedProfile, 'onConflict' | 'drift' | 'prune' | 'allowEmpty' | 'groupWrite'>;

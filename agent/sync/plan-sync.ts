@@ -114,19 +114,20 @@ async function planFor(
   const { root, previews, baseline, mounts } = dependencies;
   const { desired, manifest } = narrowed;
   const { touchFile } = intent.reload;
+  const folding = root.traitsBy(aim.manifest);
   if (touchFile !== undefined && desired.files.has(touchFile)) {
     throw syncProblems('ProfileInvalid', [
       `${touchFile} is mapped, and is spec.gateway.reload.touchFile: name another`,
     ]);
   }
-  if (touchFile !== undefined && new MountedPaths(mounts, root.folding).touches(touchFile)) {
+  if (touchFile !== undefined && new MountedPaths(mounts, folding).touches(touchFile)) {
     throw syncProblems('PathConflict', [
       `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: name another file`,
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm, signal: aim.signal });
-  const [settings, whole, folding, repairs] = [intent.profile, aim.manifest, root.folding, baseline.repairs];
+  const [settings, whole, repairs] = [intent.profile, aim.manifest, baseline.repairs];
   // Only after a sync that was cut off it matters where these are.
   const kept = manifest.pending.size > 0 ? keptNames(root) : undefined;
   const input = { ...narrowed, whole, isPartial, live, keptNames: kept, values, settings, folding, repairs, mounts };
@@ -163,7 +164,8 @@ async function narrowSync(
   // Other attributes may change the content of any file.
   if (!changes || changes.some(({ path }) => isAttributesFile(path))) return undefined;
   // A new name may be one that is there already: that takes all of them to tell.
-  if ((root.folding.case || root.folding.unicode) && changes.some(({ before }) => !before)) return undefined;
+  const folding = root.traitsBy(manifest);
+  if ((folding.case || folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const coming = changes.filter(({ before }) => !before);
   const bytes = coming.reduce((sum, { path }) => sum + path.length, 0);
   const more = { files: coming.length, folders: 0, bytes, folderBytes: 0 };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
@@ -7,6 +8,7 @@ import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { templateValues } from '../plan/template-values.ts';
+import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
@@ -125,7 +127,8 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
-  if (!isNoted(intent, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
+  const applied = appliedBy(intent, root.traits);
+  if (!isNoted(applied, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
     // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
     const hasChanges = plan.changes.length > 0;
@@ -134,7 +137,7 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
     const { groupWrite } = intent.profile;
     const source = { openContents: () => openContents(aim, dependencies), values };
     const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...hold, ...source };
-    await applyChanges(plan, target, appliedBy(intent)).catch((error) => {
+    await applyChanges(plan, target, applied).catch((error) => {
       baseline.forget();
       throw error;
     });
@@ -146,15 +149,26 @@ async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: 
   verifier.beforeChange(intent);
 }
 
-function appliedBy({ ref, commit, revision, profile: { startPolicy } }: Intent): Applied {
-  const time = new Date().toISOString();
-  return { ref, commit, time, ...(revision && { revision }), ...(startPolicy !== 'requireSync' && { startPolicy }) };
+function appliedBy(
+  { ref, commit, revision, profile: { startPolicy } }: Intent,
+  traits: VolumeTraits | undefined,
+): Applied {
+  return {
+    ref,
+    commit,
+    time: new Date().toISOString(),
+    revision,
+    startPolicy: startPolicy === 'requireSync' ? undefined : startPolicy,
+    volume: isDeepStrictEqual(traits, USUAL_TRAITS) ? undefined : traits,
+  };
 }
 
-function isNoted({ ref, commit, revision, profile }: Intent, applied: Applied | undefined): boolean {
-  if (applied?.commit !== commit || applied.ref !== ref || applied.revision !== revision) return false;
-  return (applied.startPolicy ?? 'requireSync') === profile.startPolicy;
+/** Whether the manifest says all that a sync would write there, apart from the time. */
+function isNoted(next: Applied, applied: Applied | undefined): boolean {
+  return NOTED.every((field) => isDeepStrictEqual(next[field], applied?.[field]));
 }
+
+const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'volume'] as const;
 
 /** Only for the log: files that are in place stay in place where git cannot say whose they are. */
 async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {

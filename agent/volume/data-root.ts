@@ -2,7 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_FOLDER } from '../../shared/api/names.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { NameFolding } from '../plan/plan-input.ts';
+import type { Manifest } from '../plan/manifest.ts';
+import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import { Folder } from './folder.ts';
 import type { Staging } from './staging.ts';
 
@@ -16,8 +17,8 @@ const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symb
 export class DataRoot {
   readonly path: string;
   readonly agentFolder: string;
-  /** What names the volume takes for the same; known from when its lock is held. */
-  folding: NameFolding = { case: false, unicode: false };
+  /** What the volume does with names and modes; known once its lock was held. */
+  traits: VolumeTraits | undefined;
   readonly #root: Folder;
   #staging: Staging | undefined;
 
@@ -67,6 +68,11 @@ export class DataRoot {
         folder.close();
       }
     });
+  }
+
+  /** The traits of the volume. Before its lock is held, as in a dry run, those that the last sync noted. */
+  traitsBy({ applied }: Pick<Manifest, 'applied'>): VolumeTraits {
+    return this.traits ?? applied?.volume ?? USUAL_TRAITS;
   }
 
   /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */

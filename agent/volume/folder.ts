@@ -2,7 +2,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  fchmodSync,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -16,6 +15,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { TerminalError } from '../../shared/errors.ts';
+import { setMode } from './set-mode.ts';
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /**
@@ -147,10 +147,10 @@ export class Folder {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
-  /** Sets its permissions; the group that a volume gives to new folders (setgid) stays. */
+  /** Sets its permissions, if the volume keeps any; the group that a volume gives to new folders (setgid) stays. */
   permit(permissions: number): void {
     const { mode } = fstatSync(this.#descriptor);
-    fchmodSync(this.#descriptor, (mode & 0o7000) | permissions);
+    setMode(this.#descriptor, (mode & 0o7000) | permissions);
   }
 
   /** Whether the folder still has a name; in one that has not nothing can be made. */

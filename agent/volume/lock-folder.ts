@@ -3,7 +3,7 @@ import { opendir } from 'node:fs/promises';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
-import { PROBE } from './probe-folding.ts';
+import { isProbe } from './probe-volume.ts';
 import { putAside } from './set-aside.ts';
 import { KEPT, LAST_GENERATION } from './staging.ts';
 
@@ -79,7 +79,7 @@ class Clearing {
 function kindOf(name: string): 'own' | 'transient' | 'over' | 'foreign' {
   const number = numberOf(name);
   if (number > 0) return number > LAST_GENERATION ? 'over' : 'own';
-  if (name.normalize('NFC') === PROBE) return 'own';
+  if (isProbe(name)) return 'own';
   return TRANSIENT.test(name) ? 'transient' : 'foreign';
 }
 

@@ -38,9 +38,12 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
   const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
   const reading = { algorithm, signal };
+  const { keepsModes } = root.traitsBy(manifest);
   const pacer = new Pacer();
   for (const path of pathsOf(desired, manifest)) {
-    const entry = live.isReachable(path) ? look(root, path, manifest.files.get(path)) : undefined;
+    const owned = manifest.files.get(path);
+    const forced = keepsModes ? undefined : (desired.files.get(path)?.executable ?? owned?.executable ?? false);
+    const entry = live.isReachable(path) ? look(root, path, { owned, forced }) : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
@@ -101,13 +104,19 @@ interface UnreadFile {
 
 type Look = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
 
-function look(root: DataRoot, path: string, owned: OwnedFile | undefined): Look {
+interface Known {
+  owned: OwnedFile | undefined;
+  /** What counts as the executable bit on a volume that doesn't keep it: the one that is wanted. */
+  forced: boolean | undefined;
+}
+
+function look(root: DataRoot, path: string, { owned, forced }: Known): Look {
   const stats = root.look(path, lstat);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
   if (stats.isDirectory()) return { kind: 'folder' };
   if (!stats.isFile()) return { kind: 'other' };
-  const executable = isExecutable(stats);
+  const executable = forced ?? isExecutable(stats);
   if (!owned || !provesUntouched(owned.fingerprint, stats)) {
     return { kind: 'unread', executable, fingerprint: fingerprintOf(stats) };
   }
@@ -165,8 +174,9 @@ async function listBelow(root: DataRoot, folder: string, { files, folders: own }
 }
 
 /** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
-export async function isUntouched(root: DataRoot, { files, folders }: Manifest): Promise<boolean> {
+export async function isUntouched(root: DataRoot, { applied, files, folders }: Manifest): Promise<boolean> {
   root.checkPlace();
+  const { keepsModes } = root.traitsBy({ applied });
   const pacer = new Pacer();
   for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
     if (!root.look(folder, lstat)?.isDirectory()) return false;
@@ -174,7 +184,8 @@ export async function isUntouched(root: DataRoot, { files, folders }: Manifest):
   }
   for (const { path, executable, fingerprint } of files.values()) {
     const stats = root.look(path, lstat);
-    if (!stats?.isFile() || !provesUntouched(fingerprint, stats) || isExecutable(stats) !== executable) return false;
+    if (!stats?.isFile() || !provesUntouched(fingerprint, stats)) return false;
+    if (keepsModes && isExecutable(stats) !== executable) return false;
     if (pacer.isDue) await pacer.rest();
   }
   return true;

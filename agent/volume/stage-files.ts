@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
@@ -10,6 +10,7 @@ import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import { type Place, pathOf } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
+import { setMode } from './set-mode.ts';
 import { WorkingFolder } from './working-folder.ts';
 
 export interface StagingOptions extends ContentSource {
@@ -114,7 +115,7 @@ function recordOf(
 ): OwnedFile {
   const stats = fstatSync(handle);
   // The mask of the process may have taken bits away.
-  if ((stats.mode & 0o777) !== mode) fchmodSync(handle, mode);
+  if ((stats.mode & 0o777) !== mode) setMode(handle, mode);
   const { path, source, blob, executable, patches } = file;
   const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
   const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };

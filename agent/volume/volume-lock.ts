@@ -7,7 +7,7 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { eachInTurn } from './for-each.ts';
 import { clearLockFolder, draftOf, LOCK, nameOf, numberOf } from './lock-folder.ts';
-import { probeFolding } from './probe-folding.ts';
+import { probeVolume } from './probe-volume.ts';
 import { putNew } from './put-new.ts';
 import { LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
 
@@ -124,7 +124,7 @@ export class VolumeLock {
       this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
       this.check();
-      this.#root.folding = probeFolding(folder);
+      this.#root.traits = probeVolume(folder);
     } catch (error) {
       this.#letGo();
       throw error;

@@ -462,6 +462,21 @@ suite('a volume that does not tell case apart', () => {
     assert.deepEqual(describe(plan(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
   });
 
+  test('of ASCII letters: names that differ in others stay two', () => {
+    const folding = { case: 'ascii', unicode: false } as const;
+    assert.match(
+      refusal(new MemoryVolume(), { README: '1', readme: '2' }, { folding }),
+      /^NameCollision: readme and README are one name on this volume, which does not tell names apart by case/,
+    );
+    const others = { Äpfel: '1', äpfel: '2', straße: '1', STRASSE: '2' };
+    assert.equal(plan(new MemoryVolume(), others, { folding }).changes.length, 4);
+    const volume = volumeWith({ ours: { name: '1' } });
+    assert.deepEqual(describe(plan(volume, { Name: '1' }, { folding })), [
+      'delete name NoLongerMapped',
+      'add Name New',
+    ]);
+  });
+
   test('or the normal form of Unicode', () => {
     const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
     const folding = { case: false, unicode: true };

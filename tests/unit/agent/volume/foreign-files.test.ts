@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from '
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -282,8 +283,8 @@ suite('links lead nowhere:', () => {
 
 test('names that would be one on the volume are refused before anything is written', async (t) => {
   const { sandbox, at, sync, again } = await prepare(t, { a: '1', 'd/x': '1' });
-  assert.deepEqual(sandbox.root.folding, { case: false, unicode: false }, 'probed when the lock was taken');
-  sandbox.root.folding = { case: true, unicode: true };
+  assert.deepEqual(sandbox.root.traits, USUAL_TRAITS, 'probed when the lock was taken');
+  sandbox.root.traits = { case: true, unicode: true, keepsModes: true };
   const refusal = { name: 'TerminalError', code: 'sync.NameCollision', message: /^a and A are one name/ };
   await assert.rejects(sync({ A: '2' }), refusal);
   await assert.rejects(again({ dryRun: true }), refusal);

@@ -1,0 +1,61 @@
+import { closeSync, existsSync, lstatSync, openSync } from 'node:fs';
+import type { VolumeTraits } from '../plan/volume-traits.ts';
+import type { Folder } from './folder.ts';
+import { setMode } from './set-mode.ts';
+
+/** A name of ASCII letters: some file systems fold the case of these only. */
+const PLAIN = 'probe-a';
+/** A name with a letter that has another case and another normal form of Unicode. */
+const ACCENTED = 'probe-é'.normalize('NFC');
+
+/** Checks for the name of a file that a probe makes; a kill can leave it behind. */
+export const isProbe = (name: string): boolean => name === PLAIN || name.normalize('NFC') === ACCENTED;
+
+/** Finds out what the volume does with names and modes, by making files in the folder. */
+export function probeVolume(folder: Folder): VolumeTraits {
+  const plain = withFile(folder, PLAIN, () => ({
+    isFolded: existsSync(folder.at(PLAIN.toUpperCase())),
+    keepsModes: keepsModes(folder.at(PLAIN)),
+  }));
+  const accented = probeAccented(folder);
+  return {
+    case: accented.isFolded || (plain.isFolded && 'ascii'),
+    unicode: accented.isNormalized,
+    keepsModes: plain.keepsModes,
+  };
+}
+
+/** A file system that can't store such a name has nothing to fold in it. */
+function probeAccented(folder: Folder): { isFolded: boolean; isNormalized: boolean } {
+  try {
+    return withFile(folder, ACCENTED, () => ({
+      isFolded: existsSync(folder.at(ACCENTED.toUpperCase())),
+      isNormalized: existsSync(folder.at(ACCENTED.normalize('NFD'))),
+    }));
+  } catch {
+    return { isFolded: false, isNormalized: false };
+  }
+}
+
+/** Sets and removes the executable bit, as git does for `core.fileMode`: some volumes ignore that, others refuse it. */
+function keepsModes(path: string): boolean {
+  return [0o755, 0o644].every((mode) => {
+    const descriptor = openSync(path, 'r');
+    try {
+      setMode(descriptor, mode);
+    } finally {
+      closeSync(descriptor);
+    }
+    return (lstatSync(path).mode & 0o100) === (mode & 0o100);
+  });
+}
+
+function withFile<T>(folder: Folder, name: string, look: () => T): T {
+  folder.unlink(name);
+  closeSync(openSync(folder.at(name), 'wx', 0o644));
+  try {
+    return look();
+  } finally {
+    folder.unlink(name);
+  }
+}

@@ -1,0 +1,13 @@
+import { fchmodSync } from 'node:fs';
+
+/** Error codes of file systems whose modes are those of the mount: FAT, some of FUSE and SMB. */
+const FORCED_MODES = new Set(['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
+
+/** Sets the mode of an open file or directory of the agent's own, if the volume lets it. */
+export function setMode(descriptor: number, mode: number): void {
+  try {
+    fchmodSync(descriptor, mode);
+  } catch (error) {
+    if (!FORCED_MODES.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { mockCalls } from './mock-calls.ts';
+
+const run = promisify(execFile);
+
+/** Plays a volume on which all files are executable, and a change of modes is ignored, or fails with a code. */
+export function playForcedModes(t: TestContext, code?: string): () => void {
+  return mockCalls(t, ['lstatSync', 'fstatSync', 'fchmodSync'], (name, args, real) => {
+    if (name === 'fchmodSync') {
+      if (code) throw Object.assign(new Error(`${code}: played`), { code });
+      return undefined;
+    }
+    const stats = real(...args) as { mode: number | bigint } | undefined;
+    if (typeof stats?.mode === 'number') stats.mode |= 0o777;
+    return stats;
+  });
+}
+
+/** Mounts a FUSE file system with commands for an empty source and target directory; undefined if this machine can't. */
+export async function mountFuse(
+  t: TestContext,
+  mount: (source: string, target: string) => string[][],
+): Promise<string | undefined> {
+  const { path: folder, remove } = await makeTemporaryFolder('fuse-');
+  const [source, target] = [path.join(folder, 'source'), path.join(folder, 'target')];
+  t.after(async () => {
+    await run('fusermount', ['-uz', target]).catch(() => {}); // it was not mounted
+    await remove();
+  });
+  await mkdir(source);
+  await mkdir(target);
+  try {
+    for (const [command = '', ...args] of mount(source, target)) await run(command, args);
+  } catch {
+    t.skip('this machine lacks the file system, or lets nobody mount');
+    return undefined;
+  }
+  return target;
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+const emptyFolder = async (t: TestContext): Promise<string> => {
+  const { path: folder, remove } = await makeTemporaryFolder('forced-');
+  t.after(remove);
+  return folder;
+};
+
+const played = (code?: string) => async (t: TestContext) => {
+  t.after(playForcedModes(t, code));
+  return await emptyFolder(t);
+};
+const bound = (how: string, mode: string) => (t: TestContext) =>
+  mountFuse(t, (source, target) => [['bindfs', how, '-p', mode, source, target]]);
+/** Each makes an empty volume, and gives its path. */
+const VOLUMES = {
+  'that ignores modes': played(),
+  'that refuses modes with EPERM': played('EPERM'),
+  'that refuses modes with EOPNOTSUPP': played('EOPNOTSUPP'),
+  'of bindfs that ignores modes': bound('--chmod-ignore', '0777'),
+  'of bindfs on which nothing is executable': bound('--chmod-ignore', 'ugo-x,ugo+X'),
+  'of bindfs that refuses modes': bound('--chmod-deny', '0777'),
+};
+
+const files = { a: '1', 'd/b': '1', 'd/run.sh': { content: '#!/bin/sh\n', executable: true } };
+const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched' };
+
+for (const [name, makeVolume] of Object.entries(VOLUMES)) {
+  suite(`on a volume ${name}`, () => {
+    test('a commit writes what it changes, and nothing counts as drift, also after a restart', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      const { url: repo, commit } = await server.createRepository(`forced-${name.replaceAll(' ', '-')}`);
+      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const first = { repo, commit: await commit({ files }), reload };
+      await sandbox.sync(first);
+      assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
+      const second = { ...first, commit: await commit({ files: { a: '2' } }) };
+      const { plan } = await sandbox.sync(second);
+      assert.deepEqual(
+        plan.changes.map(({ path }) => path),
+        ['a'],
+      );
+      await sandbox.reload(second);
+      for (const restarts of [false, true]) {
+        if (restarts) await sandbox.restart();
+        const again = await sandbox.sync(second);
+        assert.deepEqual([again.plan.changes, again.plan.drift], [[], []]);
+        assert.equal(await sandbox.reload(second), false, 'nothing to notify of');
+      }
+      assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, second)).changes, []);
+    });
+
+    test('the executable bit of a commit changes nothing but the record', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      const { url: repo, commit } = await server.createRepository(`bit-${name.replaceAll(' ', '-')}`);
+      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      await sandbox.sync({ repo, commit: await commit({ files }) });
+      const target = { repo, commit: await commit({ files: { a: { content: '1', executable: true } } }) };
+      for (let look = 0; look < 2; look += 1) {
+        const { plan } = await sandbox.sync(target);
+        assert.deepEqual([plan.changes, plan.drift], [[], []]);
+        await sandbox.restart();
+      }
+    });
+
+    test('a file that is there with the right content is not taken over', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      await mkdir(path.join(data, 'd'));
+      await writeFile(path.join(data, 'a'), '1');
+      await writeFile(path.join(data, 'd/run.sh'), '#!/bin/sh\n');
+      const { url: repo, commit } = await server.createRepository(`found-${name.replaceAll(' ', '-')}`);
+      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { plan } = await sandbox.sync({ repo, commit: await commit({ files }) });
+      assert.deepEqual(
+        plan.changes.map(({ path }) => path),
+        ['d/b'],
+      );
+    });
+
+    test('a dry run that follows a sync lists nothing, and writes nothing', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      const { url: repo, commit } = await server.createRepository(`dry-${name.replaceAll(' ', '-')}`);
+      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const target = { repo, commit: await commit({ files }) };
+      await sandbox.sync(target);
+      await sandbox.release();
+      await sandbox.restart();
+      const before = await entriesOf(data);
+      const { plan } = await sandbox.sync({ ...target, profile: { dryRun: true } });
+      assert.deepEqual([plan.changes, plan.drift], [[], []]);
+      assert.deepEqual(await entriesOf(data), before);
+    });
+
+    test('groupWrite stops nothing', async (t) => {
+      const data = await makeVolume(t);
+      if (data === undefined) return;
+      const { url: repo, commit } = await server.createRepository(`group-${name.replaceAll(' ', '-')}`);
+      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const target = { repo, commit: await commit({ files }), profile: { groupWrite: true } };
+      await sandbox.sync(target);
+      const { plan } = await sandbox.sync(target);
+      assert.deepEqual([plan.changes, plan.drift], [[], []]);
+    });
+  });
+}
+
+async function entriesOf(folder: string): Promise<[string, number][]> {
+  const names = (await readdir(folder, { recursive: true })).sort();
+  return await Promise.all(
+    names.map(async (name): Promise<[string, number]> => [name, (await stat(path.join(folder, name))).mtimeMs]),
+  );
+}
+
+test('on a volume that keeps modes, a lost executable bit is drift as before', async (t) => {
+  const { url: repo, commit } = await server.createRepository('kept-modes');
+  const sandbox = await createSandbox(t);
+  const target = { repo, commit: await commit({ files }) };
+  await sandbox.sync(target);
+  assert.equal(sandbox.root.traits?.keepsModes, true);
+  await chmod(path.join(sandbox.data, 'd/run.sh'), 0o644);
+  const { plan } = await sandbox.sync(target);
+  assert.deepEqual(
+    plan.drift.map(({ path, isRepaired }) => [path, isRepaired]),
+    [['d/run.sh', true]],
+  );
+  assert.equal((await stat(path.join(sandbox.data, 'd/run.sh'))).mode & 0o100, 0o100);
+});
