@@ -36,7 +36,7 @@ export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsF
   const isNews = await publishCaBundle(client, webhook, bundleOf(secret));
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
   const served = await readIfThere(files.certFile);
-  // Until then pods would start without a sidecar, as the webhook's failurePolicy has it: nobody is told to go on before.
+  // Until then pods would be refused, or start without a sidecar, so the replica isn't ready before.
   if (isNews || (served !== undefined && served !== secret['tls.crt'])) await sleep(SETTLE_MS);
   await replaceFile(files.keyFile, secret['tls.key']);
   await replaceFile(files.certFile, secret['tls.crt']);

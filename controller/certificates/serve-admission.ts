@@ -30,7 +30,7 @@ export interface AdmissionOptions {
 }
 
 const CHECK_MS = 10_000;
-/** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod without a sidecar. */
+/** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod that is refused, or has no sidecar. */
 const LINGER_MS = 3_000;
 const RETRY_MS = 2_000;
 /** What a client sends that does not trust the certificate; https://www.rfc-editor.org/rfc/rfc8446#section-6.2. */

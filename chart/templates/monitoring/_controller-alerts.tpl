@@ -10,7 +10,7 @@
   annotations:
     summary: No controller of the sync operator leads.
     description: Pushes do not reach the gateways, by webhook or by polling. Look at the logs of the controller and at its Lease.
-{{ include "stoker-operator.downAlert" (dict "context" . "program" "Controller" "deployment" (include "stoker-operator.fullname" .) "cost" "Pushes do not reach the gateways, by webhook or by polling, and pods start without their sidecar.") }}
+{{ include "stoker-operator.downAlert" (dict "context" . "program" "Controller" "deployment" (include "stoker-operator.fullname" .) "cost" "Pushes do not reach the gateways, by webhook or by polling, and annotated pods are refused, or start without their sidecar with the failure policy Ignore.") }}
 {{ include "stoker-operator.unseenAlert" (dict "context" . "program" "Controller" "metric" "sync_controller_leader") }}
 - alert: SyncReconcilesFail
   expr: sum(rate(sync_controller_reconciles_total{ {{- $ours }}, outcome="failure"}[10m])) > 0
@@ -46,7 +46,7 @@
     severity: critical
   annotations:
     summary: {{ `'The certificate of the admission endpoint ends in {{ $value | humanizeDuration }} and was not renewed.'` }}
-    description: Once it has ended, annotated pods start without their sidecar, or not at all with the failure policy Fail.
+    description: Once it has expired, annotated pods are refused, or start without their sidecar with the failure policy Ignore.
 - alert: SyncAdmissionFails
   expr: sum(increase(sync_controller_admission_reviews_total{ {{- $ours }}, outcome="failed"}[10m])) > 0
   for: 5m
@@ -54,7 +54,7 @@
     severity: warning
   annotations:
     summary: Reviews of annotated pods fail.
-    description: The pods start without their sidecar, or not at all with the failure policy Fail. The log of the controller says why.
+    description: The pods are refused, or start without their sidecar with the failure policy Ignore. The log of the controller says why.
 - alert: SyncNotReady
   expr: max by (namespace, name) (sync_controller_gatewaysync_ready{reason!~"Paused|Rollout(Progressing|Soaking|AwaitingApproval|AwaitingWindow|Waiting|RollingBack|Stopped)"}) < 1
   for: 15m
