@@ -29,7 +29,7 @@ import { Revisions } from './resource/revisions.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
 import { tidyLfs } from './sync/provide-content.ts';
-import { sync } from './sync/sync.ts';
+import { isAtHand, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-aim.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
 import { wireSync } from './wire-sync.ts';
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   const onFetch = metrics.onFetch.bind(metrics);
   const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
-  const { identity, labelsFile, accessFiles, manifestFile, clone, gateway, verifier, lock } = dependencies;
+  const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock } = dependencies;
   const clock = new ServerClock();
   const client = new KubernetesClient(ApiCredentials.load(), {
     ...{ userAgent: `sync-agent/${version}`, maxSockets: 4 },
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
       findRevision: revisions.find.bind(revisions),
     },
     sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])),
-    isAtHand: (commit) => clone.has(commit).catch(() => false), // the sync says what is wrong
+    isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // the sync says what is wrong
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),

@@ -67,6 +67,10 @@ export interface Applied {
   revision?: string | undefined;
   /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
   startPolicy?: StartPolicy | undefined;
+  /** Hash of everything but the commit that the files were made by. */
+  recipe?: string | undefined;
+  /** Hash of the keys by which the commit counted as signed; left out if it didn't have to be. */
+  keys?: string | undefined;
   /** What the volume does with names and modes, if that is unusual: for dry runs, which write nothing to find it out. */
   volume?: VolumeTraits | undefined;
 }

@@ -19,6 +19,8 @@ export interface SyncOutcome {
   ignored?: ReadonlyMap<string, string>;
   /** Mapped files that look like pointers of Git LFS and were delivered as they are, by their paths in the repository. */
   pointers?: string[];
+  /** All files were right already, and the clone still lacks the commit. */
+  isWithoutGit?: boolean;
   /** Who wrote the commit, where something was changed for it and git could say. */
   author?: string | undefined;
 }

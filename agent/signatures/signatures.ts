@@ -39,15 +39,19 @@ export class Signatures {
     this.#options = options;
   }
 
-  /** Throws {@link TerminalError} unless the object is signed by a trusted key. Asks git once for the same keys. */
-  async check(object: SignedObject): Promise<void> {
+  /** Hash of the keys as they are now. */
+  async hashKeys(): Promise<string> {
+    return hashOf([...(await readKeys(this.#options.keysFolder))]);
+  }
+
+  /** Gives the hash of the keys. Throws {@link TerminalError} unless one of them signed the object. Runs git once for the same keys. */
+  async check(object: SignedObject): Promise<string> {
     const values = await readKeys(this.#options.keysFolder);
     const result = trustedKeys(values);
     if (result.kind === 'problem') throw keysError(result.message);
-    const key = createHash('sha256')
-      .update(JSON.stringify([object, ...values]))
-      .digest('hex');
-    if (key === this.#verified) return;
+    const keys = hashOf([...values]);
+    const key = hashOf([object, keys]);
+    if (key === this.#verified) return keys;
     await onVolume(TEMPORARY_VOLUME, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
       try {
@@ -57,6 +61,7 @@ export class Signatures {
       }
     });
     this.#verified = key;
+    return keys;
   }
 
   async #verify({ kind, id, name }: SignedObject, keys: TrustedKeys, folder: string): Promise<void> {
@@ -72,6 +77,8 @@ export class Signatures {
     if (!GOOD.test(messages)) throw explain(`${kind} ${name}`, new Error(messages));
   }
 }
+
+const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 async function readKeys(folder: string | undefined): Promise<Map<string, string>> {
   const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: restart the pod after a change of it';

@@ -12,6 +12,7 @@ export class Baseline {
   /** How often files were repaired in a row. */
   readonly repairs = new RepairCounts();
   #recipe: string | undefined;
+  #isBlank = true;
   /** Commit and generation that files are repaired for. */
   #cause = '';
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -27,8 +28,16 @@ export class Baseline {
   /** The manifest says what this recipe (everything but the commit that decides on paths and patches) came to. */
   onSynced(recipe: string, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
     this.#recipe = recipe;
+    this.#isBlank = false;
     this.#attributes = attributes;
     if (!isPartial) this.repairs.onLook(drift);
+  }
+
+  /** Every file is right by the manifest alone. The next sync with git plans everything: attributes are not known yet. */
+  onConfirmed({ drift }: Plan): void {
+    this.#isBlank = false;
+    this.repairs.onLook(drift);
+    this.onLook();
   }
 
   /** Every file was looked at. */
@@ -39,12 +48,18 @@ export class Baseline {
   /** Nothing is known any more. */
   forget(): void {
     this.#recipe = undefined;
+    this.#isBlank = true;
     this.#lookedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Attributes of the commit that the manifest names, while the baseline holds. */
   get attributes(): CommitAttributes {
     return this.#attributes;
+  }
+
+  /** Whether no sync of this process, with the volume as it holds it now, has ended well. */
+  get isBlank(): boolean {
+    return this.#isBlank;
   }
 
   /** Whether the manifest is the outcome of the recipe for the commit that it names. */

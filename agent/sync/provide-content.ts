@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { ContentReader } from '../content/content-reader.ts';
@@ -6,6 +7,7 @@ import { tagNameOf } from '../git/fetch-commit.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
+import type { SignedObject } from '../signatures/signatures.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /** Fetches the commit unless it is on disk and can be read. */
@@ -71,12 +73,30 @@ function asGitSays(error: unknown): unknown {
   return new TransientError(error.message, { code: 'git.noSpace', reason: 'CloneUnusable', cause: error });
 }
 
-/** Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. */
-export async function verifyCommit({ intent, signal }: SyncAim, dependencies: SyncDependencies): Promise<void> {
+/**
+ * Hash of the keys by which a commit counts as signed, for this commit (and tag) only: a gateway, which can write to the
+ * manifest, can't use it for another one without the keys.
+ */
+export function keysHashOf({ commit, ref, verify }: Intent, keys: string): string {
+  const signed = verify === 'tag' ? [commit, ref] : [commit];
+  return createHash('sha256')
+    .update(JSON.stringify([...signed, keys]))
+    .digest('hex');
+}
+
+/**
+ * Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. Gives the hash
+ * of the keys that it was checked with.
+ */
+export async function verifyCommit(
+  { intent, signal }: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<string | undefined> {
   const { clone, signatures, accessFiles } = dependencies;
   const { commit, ref } = intent;
-  if (intent.verify === 'none') return;
-  if (intent.verify === 'head') return await signatures.check({ kind: 'commit', id: commit, name: commit });
+  if (intent.verify === 'none') return undefined;
+  const check = async (object: SignedObject) => keysHashOf(intent, await signatures.check(object));
+  if (intent.verify === 'head') return await check({ kind: 'commit', id: commit, name: commit });
   const isWanted = (tag: Awaited<ReturnType<Clone['tag']>>) => tag?.commit === commit && tag.name === tagNameOf(ref);
   if (!isWanted(await clone.tag(commit))) {
     await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetchTag(intent, access, signal)).catch(
@@ -86,7 +106,7 @@ export async function verifyCommit({ intent, signal }: SyncAim, dependencies: Sy
     );
   }
   const tag = await clone.tag(commit);
-  if (tag && isWanted(tag)) return await signatures.check({ kind: 'tag', id: tag.id, name: tag.name });
+  if (tag && isWanted(tag)) return await check({ kind: 'tag', id: tag.id, name: tag.name });
   throw syncProblems('SignatureInvalid', [
     `${ref} is no annotated tag of that name on commit ${commit}: it cannot be signed`,
   ]);

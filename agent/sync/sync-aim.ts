@@ -51,6 +51,8 @@ export interface SyncAim {
   values: TemplateValues;
   /** Whether everything of the commit comes from the host once more, since what is there of it cannot be read. */
   isRefetch?: boolean;
+  /** Hash of the keys that the commit's signature was checked with. */
+  keys?: string | undefined;
   /** Ends whatever asks the git host; once it aborted, no change of files begins. */
   signal: AbortSignal;
 }

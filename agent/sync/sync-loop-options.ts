@@ -11,8 +11,8 @@ export interface SyncLoopOptions {
   surroundings: Surroundings;
   /** The signal aborts when the intent no longer holds: no change of files begins after that. */
   sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome>;
-  /** Whether the commit is on disk: going back waits for nobody. */
-  isAtHand: (commit: string) => Promise<boolean>;
+  /** Whether a sync can do without the git server: going back, and a restart, wait for nothing. */
+  isAtHand: (intent: Intent) => Promise<boolean>;
   /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
   /** Looks in the background whether the gateway is well. */

@@ -157,7 +157,7 @@ export class SyncLoop {
 
   async #pursue(intent: Intent, signal: AbortSignal): Promise<number> {
     const isNew = intent.commit !== this.#commit;
-    if (isNew && !(await this.#options.isAtHand(intent.commit))) await this.#awaitTurn(signal);
+    if (isNew && !(await this.#options.isAtHand(intent))) await this.#awaitTurn(signal);
     if (signal.aborted || this.#wake.signal.aborted) return 0;
     this.#fetchAt = undefined;
     const { access } = this.#options;
@@ -178,6 +178,7 @@ export class SyncLoop {
     }
     if (this.#current.end(false) === 'withdrawn') return 0;
     await this.#onSynced(intent, outcome, performance.now() - started);
+    if (outcome.isWithoutGit) return this.#nextCheckMs(intent);
     if (isNew) this.#housekeeping.onCommit();
     await this.#tidy(signal);
     return this.#nextCheckMs(intent);
@@ -192,7 +193,7 @@ export class SyncLoop {
     await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
     this.#failures = 0;
     if (!intent.profile.dryRun) this.#failedSyncs = 0;
-    this.#commit = intent.commit;
+    if (!outcome.isWithoutGit) this.#commit = intent.commit;
   }
 
   /** Spreads the fetches of many gateways. */

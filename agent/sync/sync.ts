@@ -8,10 +8,11 @@ import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { templateValues } from '../plan/template-values.ts';
-import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
+import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
+import { hashRecipe, isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, keepCommit, makeRoom, openContents, provideCommit, verifyCommit } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
@@ -71,11 +72,13 @@ async function attempt(
   await holdVolume(intent, dependencies);
   dependencies.baseline.onBegin(intent);
   const aim = { ...(await aimOf(intent, dependencies, signal)), isRefetch };
+  const right = await planWithoutGit(aim, dependencies);
+  if (right) return await confirm(right, aim, dependencies);
   await provideCommit(aim, dependencies);
-  await verifyCommit(aim, dependencies);
+  const keys = await verifyCommit(aim, dependencies);
   const { plan, attributes } = await planSync(aim, dependencies);
   if (!intent.profile.dryRun) {
-    await bringAbout(plan, aim, dependencies);
+    await bringAbout(plan, { ...aim, keys }, dependencies);
     dependencies.baseline.onSynced(recipeOf(aim), plan, attributes);
   }
   await keepCommit(intent, dependencies);
@@ -92,6 +95,42 @@ async function plainPointers({ manifestFile }: SyncDependencies): Promise<string
   const pointers: string[] = [];
   for (const { source, lfs } of files.values()) if (lfs === false) pointers.push(source);
   return pointers;
+}
+
+/**
+ * Makes a plan for files that are right already, while the clone lacks the commit, as in a new pod. The first sync of an
+ * agent doesn't fetch it then: the gateway can start. Later ones do, for repairs and rollbacks, and succeed without it as well.
+ */
+async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
+  const { clone, baseline, log } = dependencies;
+  const { commit } = aim.intent;
+  if (aim.isRefetch || (await clone.has(commit))) return undefined;
+  const plan = await planFromManifest(aim, dependencies);
+  if (!plan || baseline.isBlank) return plan;
+  try {
+    await provideCommit(aim, dependencies);
+    return undefined;
+  } catch (error) {
+    aim.signal.throwIfAborted();
+    log.info({ err: error, commit }, 'commit not fetched: the files are right without it');
+    return plan;
+  }
+}
+
+async function confirm(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<SyncOutcome> {
+  const { intent, manifest } = aim;
+  if (intent.profile.dryRun) return { kind: 'planned', plan, isWithoutGit: true };
+  await bringAbout(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
+  dependencies.baseline.onConfirmed(plan);
+  return { kind: 'synced', plan, isWithoutGit: true, pointers: await plainPointers(dependencies) };
+}
+
+/** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
+export async function isAtHand(intent: Intent, dependencies: SyncDependencies): Promise<boolean> {
+  const { clone, baseline } = dependencies;
+  if (await clone.has(intent.commit)) return true;
+  if (!baseline.isBlank) return false;
+  return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }
 
 /** A dry run leaves the volume alone, whoever's it is. */
@@ -127,7 +166,7 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
-  const applied = appliedBy(intent, root.traits);
+  const applied = appliedBy(aim, dependencies);
   if (!isNoted(applied, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
     // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
@@ -149,16 +188,17 @@ async function beforeChange({ intent, signal }: SyncAim, { gateway, verifier }: 
   verifier.beforeChange(intent);
 }
 
-function appliedBy(
-  { ref, commit, revision, profile: { startPolicy } }: Intent,
-  traits: VolumeTraits | undefined,
-): Applied {
+function appliedBy(aim: SyncAim, dependencies: SyncDependencies): Applied {
+  const { ref, commit, revision, profile } = aim.intent;
+  const { traits } = dependencies.root;
   return {
     ref,
     commit,
     time: new Date().toISOString(),
     revision,
-    startPolicy: startPolicy === 'requireSync' ? undefined : startPolicy,
+    startPolicy: profile.startPolicy === 'requireSync' ? undefined : profile.startPolicy,
+    recipe: hashRecipe(aim, dependencies),
+    keys: aim.keys,
     volume: isDeepStrictEqual(traits, USUAL_TRAITS) ? undefined : traits,
   };
 }
@@ -168,7 +208,7 @@ function isNoted(next: Applied, applied: Applied | undefined): boolean {
   return NOTED.every((field) => isDeepStrictEqual(next[field], applied?.[field]));
 }
 
-const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'volume'] as const;
+const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'volume'] as const;
 
 /** Only for the log: files that are in place stay in place where git cannot say whose they are. */
 async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {

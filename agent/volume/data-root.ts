@@ -124,7 +124,8 @@ export const noAgentFolder = (path: string, cause: unknown) =>
     cause,
   });
 
-function unlessAbsent<T>(look: () => T): T | undefined {
+/** Gives undefined if nothing is at the path of a look, or something else on the way. */
+export function unlessAbsent<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch (error) {

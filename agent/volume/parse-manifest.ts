@@ -52,6 +52,8 @@ const endLine = v.object({
       time: v.string(),
       revision: v.optional(v.string()),
       startPolicy: v.optional(v.picklist(['requireSync', 'useLastGood'])),
+      recipe: v.optional(v.string()),
+      keys: v.optional(v.string()),
       volume: v.optional(
         v.object({ case: v.union([v.boolean(), v.literal('ascii')]), unicode: v.boolean(), keepsModes: v.boolean() }),
       ),

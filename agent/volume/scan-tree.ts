@@ -7,6 +7,7 @@ import {
   lstatSync,
   opendirSync,
   openSync,
+  readSync,
   type Stats,
 } from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
@@ -14,8 +15,9 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
-import type { DataRoot } from './data-root.ts';
+import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
+import { HeldFolder } from './held-folder.ts';
 
 /** Files that are read at once. */
 const CONCURRENCY = 8;
@@ -37,7 +39,6 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
   root.checkPlace();
   const live = new ScannedTree(manifest);
   const unread: UnreadFile[] = [];
-  const reading = { algorithm, signal };
   const { keepsModes } = root.traitsBy(manifest);
   const pacer = new Pacer();
   for (const path of pathsOf(desired, manifest)) {
@@ -48,10 +49,13 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
   }
+  const folders = new HeldFolder((path) => root.openFolder(path));
   await forEachLimited(unread, CONCURRENCY, async (file) => {
+    if (pacer.isDue) await pacer.rest();
     const isDrift = isOtherSize(file, { desired, manifest });
-    live.note(file.path, isDrift ? { ...file, kind: 'file', ...UNREAD } : await readLive(root, file, reading));
-  });
+    const entry = isDrift ? ofOtherSize(file) : await readLive(file, { algorithm, signal, folders });
+    live.note(file.path, entry);
+  }).finally(() => folders.close());
   for (const path of desired.files.keys()) {
     if (live.get(path)?.kind === 'folder')
       live.note(path, { kind: 'folder', content: await listBelow(root, path, manifest) });
@@ -131,6 +135,8 @@ function asRecorded({ inputs, patches, lfs, blob, executable, fingerprint, sha25
 /** Of a file whose content nobody has to know. */
 const UNREAD: FileHashes = { sha256: '', blob: undefined };
 
+const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', ...UNREAD });
+
 /** Whether the size alone tells that the file is not as the agent delivered it, and as it has to be again. */
 function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: Omit<ScanInput, 'algorithm'>): boolean {
   const record = manifest.files.get(path);
@@ -140,11 +146,12 @@ function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: O
 
 /** Reads a file. A link on the way, also one that came since, leads nowhere. */
 async function readLive(
-  root: DataRoot,
   file: UnreadFile,
-  { algorithm, signal }: Pick<ScanInput, 'algorithm' | 'signal'>,
+  { algorithm, signal, folders }: Pick<ScanInput, 'algorithm' | 'signal'> & { folders: HeldFolder },
 ): Promise<LiveEntry | undefined> {
-  const descriptor = root.lookInside(file.path, openFile);
+  const name = file.path.lastIndexOf('/') + 1;
+  const parent = file.path.slice(0, Math.max(0, name - 1));
+  const descriptor = unlessAbsent(() => openFile(folders.at(parent).at(file.path.slice(name))));
   if (descriptor === undefined) return undefined;
   const hashes = await hashOpen(descriptor, algorithm, signal);
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
@@ -228,17 +235,35 @@ async function hashOpen(
   if (!stats.isFile() || size === 0 || isHollow(stats)) closeSync(descriptor);
   if (!stats.isFile()) return undefined;
   if (isHollow(stats)) return UNREAD;
-  const stream = size === 0 ? [] : createReadStream('', { fd: descriptor, end: size - 1 });
   const content = createHash('sha256');
   const object = createHash(algorithm).update(`blob ${size}\0`);
   let isPointer = false;
-  for await (const chunk of stream) {
+  for await (const chunk of size === 0 ? [] : contentOf(descriptor, size)) {
     signal?.throwIfAborted();
-    isPointer ||= isLfsPointer(chunk as Buffer, size);
-    content.update(chunk as Buffer);
-    object.update(chunk as Buffer);
+    isPointer ||= isLfsPointer(chunk, size);
+    content.update(chunk);
+    object.update(chunk);
   }
   return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
+}
+
+/** Size up to which a file is read without a wait: for a small one, a stream or a thread takes many times as long as the read. */
+const SYNCHRONOUS_BYTES = 64 * 1024;
+
+/** Reads so many bytes, or as many as there are, and closes the file. */
+async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buffer> {
+  if (size > SYNCHRONOUS_BYTES) return yield* createReadStream('', { fd: descriptor, end: size - 1 });
+  try {
+    const content = Buffer.allocUnsafe(size);
+    for (let from = 0; from < size; ) {
+      const bytesRead = readSync(descriptor, content, from, size - from, from);
+      if (bytesRead === 0) return;
+      yield content.subarray(from, from + bytesRead);
+      from += bytesRead;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Of file systems that hold times in whole seconds, or in every second one. */

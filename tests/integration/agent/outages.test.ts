@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
@@ -71,6 +71,42 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     assert.equal(await statusOf(`${seeing.healthUrl}/readyz`), 503);
     await new Promise((resolve) => setTimeout(resolve, 12_000));
     assert.equal(await statusOf(`${blind.healthUrl}/readyz`), 503);
+  });
+});
+
+suite('a new pod whose files are right, while the git server is down', () => {
+  test('starts under requireSync, and repairs what drifted when the server is back', async (t) => {
+    const pod = await createUsedPod(t, 'right', {});
+    server.fault = { status: 503 };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    const { commit } = (await pod.report()).status ?? {};
+    await rm(pod.repo, { recursive: true });
+    const agent = await pod.start();
+    await untilReady(agent);
+    await pod.untilSynced(commit ?? '');
+    const file = path.join(pod.data, 'config/a');
+    await writeFile(file, 'drift');
+    await pod.untilReport('the outage', ({ status }) => status?.state === 'Error');
+    assert.equal(await readFile(file, 'utf8'), 'drift');
+    server.fault = undefined;
+    const isRepaired = async () => (await readFile(file, 'utf8')) === '1';
+    await until(isRepaired, { describe: 'the repair', timeout: 70_000 });
+    await pod.untilSynced(commit ?? '');
+  });
+
+  test('does not start if a file is another', async (t) => {
+    const pod = await createUsedPod(t, 'wrong', {});
+    await writeFile(path.join(pod.data, 'config/a'), '2');
+    server.fault = { status: 503 };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    await rm(pod.repo, { recursive: true });
+    const agent = await pod.start();
+    await pod.untilReport('the outage', ({ status }) => status?.state === 'Error');
+    assert.equal(await statusOf(`${agent.healthUrl}/readyz`), 503);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
@@ -262,6 +262,45 @@ suite('a key that has expired', () => {
     const commit = await signedCommit(repository, ann, '2020-01-01T00:00:00Z');
     await assert.rejects(sandbox.sync({ repo, commit, verify: 'head' }), { message: /by a key that has expired/ });
     assert.deepEqual(await sandbox.files(), {});
+  });
+});
+
+/** With an empty clone. */
+async function startAgain(sandbox: Sandbox): Promise<void> {
+  await rm(sandbox.repo, { recursive: true });
+  await sandbox.restart();
+}
+
+suite('a new pod without the git server', { skip: skipSsh }, () => {
+  for (const verify of ['head', 'tag'] as const) {
+    test(`trusts a ${verify} that was verified by the same keys, and asks for it by others`, async (t) => {
+      const { sandbox, ann, second, sync } = await playOffline(t, verify);
+      await startAgain(sandbox);
+      assert.ok((await sync(second, 'v2')).isWithoutGit);
+      const eve = await sshSigner(t);
+      for (const keys of [{ eve: eve.publicKey }, { ann: eve.publicKey }, { ann: `${ann.publicKey}\n` }]) {
+        await trust(sandbox, keys);
+        await startAgain(sandbox);
+        await assert.rejects(sync(second, 'v2'), { code: /^git\./ });
+      }
+      assert.deepEqual(await sandbox.files(), { a: 'v2' });
+    });
+
+    test(`takes no ${verify} for verified because the gateway wrote so to the manifest`, async (t) => {
+      const { sandbox, first, second, sync } = await playOffline(t, verify);
+      const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
+      const text = await readFile(manifest, 'utf8');
+      await writeFile(manifest, text.replaceAll(`"commit":"${second}"`, `"commit":"${first}"`));
+      await startAgain(sandbox);
+      assert.equal((await sandbox.applied())?.commit, first);
+      await assert.rejects(sync(first, 'v2'), { code: /^git\./ });
+    });
+  }
+
+  test('does not take a commit for the one of another tag', async (t) => {
+    const { sandbox, second, sync } = await playOffline(t, 'tag');
+    await startAgain(sandbox);
+    await assert.rejects(sync(second, 'v1'), { code: /^git\./ });
   });
 });
 

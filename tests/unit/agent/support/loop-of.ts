@@ -69,7 +69,7 @@ export async function loopOf(
       findRevision: () => ({ kind: 'missing', message: '' }),
     },
     sync: (...given) => sync(loop, ...given),
-    isAtHand: async (commit) => commit === '1'.repeat(40),
+    isAtHand: async ({ commit }) => commit === '1'.repeat(40),
     reload,
     verifier: await verifierOf(t),
     tidy,

@@ -11,7 +11,7 @@ import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
-import { sync } from '../../../../agent/sync/sync.ts';
+import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
@@ -60,6 +60,8 @@ export interface Sandbox {
   reload(target: Target, signal?: AbortSignal): Promise<boolean>;
   /** What the agent takes to be completely in the data volume. */
   applied(): Promise<Applied | undefined>;
+  /** Whether a sync can do without the git server, as the agent sees it before one. */
+  isAtHand(target: Target): Promise<boolean>;
   /** Lets go of the data volume, as an agent does that ends. */
   release(): Promise<void>;
   /** Forgets what is in memory, as a restart does. */
@@ -170,6 +172,7 @@ export async function createSandbox(
       await tidyLfs(dependencies);
     },
     applied: async () => (await dependencies.manifestFile.read()).applied,
+    isAtHand: (target) => isAtHand(intentOf(target), dependencies),
     release: () => dependencies.lock.release(),
     reload: (target, signal) => dependencies.gateway.catchUp(intentOf(target), signal),
     restart: async () => {

@@ -30,7 +30,7 @@ async function prepare(t: TestContext, { isOwned, wanted }: { isOwned: boolean; 
 
 /** Touches `f` after the plan was made, so that it is read once more, and does something right before that ends. */
 function whileHashed(t: TestContext, { root }: Sandbox, { touch, act }: { touch: () => void; act: () => void }): void {
-  const { openSync, close } = fs;
+  const { openSync, closeSync } = fs;
   const openFolder = root.openFolder.bind(root);
   const planned = t.mock.method(root, 'openFolder', (folder: string) => {
     planned.mock.restore();
@@ -46,12 +46,13 @@ function whileHashed(t: TestContext, { root }: Sandbox, { touch, act }: { touch:
     read = descriptor;
     return descriptor;
   });
-  const closing = t.mock.method(fs, 'close', (descriptor: number, callback: fs.NoParamCallback) => {
+  const closing = t.mock.method(fs, 'closeSync', (descriptor: number) => {
     if (descriptor === read) {
       closing.mock.restore();
+      syncBuiltinESMExports();
       act();
     }
-    close(descriptor, callback);
+    closeSync(descriptor);
   });
   syncBuiltinESMExports();
 }

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { allFolders } from '../../shared/domain/relative-path.ts';
+import type { Manifest, OwnedFile } from '../plan/manifest.ts';
+import { loadOf, memoryProblem } from '../plan/memory-need.ts';
+import { type Plan, planChanges } from '../plan/plan-changes.ts';
+import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
+import { scanTree } from '../volume/scan-tree.ts';
+import { keysHashOf } from './provide-content.ts';
+import { recipeOf, type SyncAim, type SyncDependencies } from './sync-aim.ts';
+
+/** Hash of everything but the commit and the values in contents that decides on what must be where. */
+export function hashRecipe(aim: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([recipeOf(aim), mounts]))
+    .digest('hex');
+}
+
+/** Checks whether the last sync was for the same commit, recipe and keys, by what it noted. */
+export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {
+  const { intent, manifest } = aim;
+  const { applied, pending } = manifest;
+  if (applied?.commit !== intent.commit || pending.size > 0) return false;
+  if (applied.recipe !== hashRecipe(aim, dependencies)) return false;
+  if (intent.verify === 'none') return applied.keys === undefined;
+  return applied.keys === keysHashOf(intent, await dependencies.signatures.hashKeys());
+}
+
+/**
+ * Makes a plan without git: the manifest says what the files must be if its last sync was for the same commit, recipe and
+ * keys. Gives undefined unless every file is right, with a record of each whose fingerprint has changed.
+ */
+export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
+  const { intent, manifest, values, signal } = aim;
+  const { root, baseline, mounts, heapBytes } = dependencies;
+  if (!(await isRecorded(aim, dependencies)) || memoryProblem(loadOf(manifest), heapBytes)) return undefined;
+  const desired = asDesired(manifest);
+  const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
+  const live = await scanTree(root, { desired, manifest, algorithm, signal });
+  const folding = root.traitsBy(manifest);
+  const { profile: settings } = intent;
+  const result = planChanges({ desired, manifest, live, values, settings, folding, repairs: baseline.repairs, mounts });
+  const isRight = result.kind === 'plan' && result.plan.unchanged === manifest.files.size;
+  return isRight ? result.plan : undefined;
+}
+
+function asDesired({ files }: Manifest): DesiredTree {
+  const desired = new Map<string, DesiredFile>();
+  for (const [path, record] of files) desired.set(path, fileOf(record));
+  return { files: desired, folders: allFolders(files.keys()), kept: new Set() };
+}
+
+/** The steps of its patches are not needed: a file that would have to be written is not right. */
+function fileOf({ path, source, blob, executable, inputs, patches, lfs }: OwnedFile): DesiredFile {
+  const file: DesiredFile = { path, source, blob, executable, template: inputs !== undefined };
+  if (patches !== undefined) file.patches = { steps: [], hash: patches };
+  if (lfs) file.lfs = true;
+  return file;
+}

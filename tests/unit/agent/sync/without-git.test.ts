@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { chmod, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+let repositories = 0;
+type Target = Parameters<Sandbox['sync']>[0];
+const files = { a: '1', 'd/b': '{{ .Ref }}', 'd/run': { content: '#!', executable: true } };
+const mapping = (more: object = {}) =>
+  ({ source: '.', destination: '.', required: true, template: false, ...more }) as ResolvedProfile['mappings'][number];
+const profile = { mappings: [mapping({ template: true })] };
+
+/** A git server that is down until `up` is called, and a data volume on which the commit is in place. */
+async function prepare(t: TestContext, more: Partial<Target> = {}) {
+  const { url: repo, commit } = await server.createRepository(`without-git-${++repositories}`);
+  const sandbox = await createSandbox(t);
+  const target: Target = { repo, commit: await commit({ files }), profile, ...more };
+  await sandbox.sync(target);
+  const up = () => {
+    server.fault = undefined;
+  };
+  t.after(up);
+  return { sandbox, target, commit, up, at: (name: string) => path.join(sandbox.data, name) };
+}
+
+/** As a new pod with the same data volume, while the git server is down. */
+async function recreate(sandbox: Sandbox): Promise<void> {
+  await sandbox.release();
+  await rm(sandbox.repo, { recursive: true, force: true });
+  server.fault = { status: 503 };
+  await sandbox.restart();
+}
+
+suite('a new pod whose files are right', () => {
+  test('needs no git server, also at later checks; the commit is fetched when it is back', async (t) => {
+    const { sandbox, target, up, commit } = await prepare(t);
+    await recreate(sandbox);
+    assert.ok(await sandbox.isAtHand(target), 'it does not have to wait for its turn to fetch');
+    assert.ok(!(await sandbox.isAtHand({ ...target, submodules: true })));
+    for (let look = 0; look < 3; look += 1) {
+      const outcome = await sandbox.sync(target);
+      assert.deepEqual([outcome.kind, outcome.plan.changes, outcome.plan.unchanged], ['synced', [], 3]);
+      assert.ok(outcome.isWithoutGit);
+    }
+    assert.equal((await sandbox.applied())?.commit, target.commit);
+    assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
+    up();
+    assert.ok(!(await sandbox.sync(target)).isWithoutGit);
+    assert.ok(await sandbox.clone.has(target.commit));
+    const next = { ...target, commit: await commit({ files: { a: '2' } }) };
+    assert.deepEqual(
+      (await sandbox.sync(next)).plan.changes.map(({ path }) => path),
+      ['a'],
+    );
+  });
+
+  test('does not ask a git server that is there, before it may start', async (t) => {
+    const { sandbox, target, up } = await prepare(t);
+    await recreate(sandbox);
+    up();
+    const { fetches } = sandbox;
+    await sandbox.sync(target);
+    assert.equal(sandbox.fetches, fetches);
+  });
+
+  test('is told by content where inodes and times are others', async (t) => {
+    const { sandbox, target, at } = await prepare(t);
+    await recreate(sandbox);
+    for (const name of ['a', 'd']) {
+      await cp(at(name), at(`${name}.copy`), { recursive: true });
+      await rm(at(name), { recursive: true });
+      await rename(at(`${name}.copy`), at(name));
+    }
+    const { plan } = await sandbox.sync(target);
+    assert.deepEqual([plan.unchanged, plan.corrected.length], [3, 3]);
+    await sandbox.release();
+    await sandbox.restart();
+    assert.deepEqual((await sandbox.sync(target)).plan.corrected, [], 'the new ones are noted');
+  });
+
+  test('goes by the attributes of the next commit, although it did not read those of this one', async (t) => {
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 1\n`;
+    const { sandbox, target, commit, up } = await prepare(t);
+    const { profile: _, ...same } = target;
+    const plain = { ...same, profile: { mappings: [mapping()] } };
+    const marked = { 'run.bat': 'a\n', 'big.bin': pointer, '.gitattributes': '*.bat eol=crlf\n' };
+    const first = { ...plain, commit: await commit({ files: marked }) };
+    const { ignored } = await sandbox.sync(first);
+    await recreate(sandbox);
+    const restarted = await sandbox.sync(first);
+    assert.deepEqual([restarted.isWithoutGit, restarted.pointers], [true, ['big.bin']]);
+    up();
+    const next = await sandbox.sync({ ...first, commit: await commit({ files: { 'sub/b.bat': 'b\n' } }) });
+    assert.deepEqual([...(next.ignored ?? [])], [...(ignored ?? []), ['sub/b.bat', 'eol=crlf']]);
+    assert.deepEqual(next.pointers, ['big.bin']);
+  });
+
+  test('takes note of another revision and start policy', async (t) => {
+    const { sandbox, target } = await prepare(t, { revision: 'r1' });
+    await recreate(sandbox);
+    const startPolicy = 'useLastGood' as const;
+    await sandbox.sync({ ...target, revision: 'r2', profile: { ...profile, startPolicy } });
+    const { revision, startPolicy: noted } = (await sandbox.applied()) ?? {};
+    assert.deepEqual([revision, noted], ['r2', startPolicy]);
+  });
+
+  test('has an empty dry run', async (t) => {
+    const { sandbox, target } = await prepare(t);
+    await recreate(sandbox);
+    const { kind, plan } = await sandbox.sync({ ...target, profile: { ...profile, dryRun: true } });
+    assert.deepEqual([kind, plan.changes], ['planned', []]);
+  });
+
+  test('may have files of somebody else, and those that are not mapped any more', async (t) => {
+    const { sandbox, target, commit, at } = await prepare(t);
+    await writeFile(at('found'), '1');
+    await writeFile(at('taken'), 'theirs');
+    const next = { ...target, commit: await commit({ files: { found: '1', taken: '1', a: null } }) };
+    const keeping = { ...next, profile: { ...profile, prune: false } };
+    await sandbox.sync(keeping);
+    await recreate(sandbox);
+    const { plan } = await sandbox.sync(keeping);
+    assert.deepEqual([plan.changes, plan.unchanged], [[], 5]);
+  });
+});
+
+suite('a new pod needs the git server', () => {
+  /** What differs in the wish. */
+  const wishes: Record<string, (target: Target) => Partial<Target>> = {
+    'for another commit': () => ({ commit: 'f'.repeat(40) }),
+    'for another mapping': () => ({ profile: { mappings: [mapping({ template: true, destination: 'x' })] } }),
+    'for no templates': () => ({ profile: { mappings: [mapping()] } }),
+    'for a value in a mapping': () => ({
+      profile: { mappings: [mapping({ template: true, destination: '{{ .Ref }}' })] },
+    }),
+    'for a patch': () => ({
+      profile: { mappings: [mapping({ template: true, patches: [{ file: 'a', set: { x: '1' } }] })] },
+    }),
+    'for an exclude': () => ({ profile: { ...profile, excludePatterns: ['a'] } }),
+    'for groupWrite': () => ({ profile: { ...profile, groupWrite: true } }),
+    'for submodules': () => ({ submodules: true }),
+    'for a value in a template': () => ({ ref: 'other' }),
+    'for a signature': () => ({ verify: 'head' as const }),
+  };
+  for (const [what, change] of Object.entries(wishes)) {
+    test(what, async (t) => {
+      const { sandbox, target } = await prepare(t);
+      const before = await sandbox.files();
+      await recreate(sandbox);
+      await assert.rejects(sandbox.sync({ ...target, ...change(target) }), { name: /^T(ransient|erminal)Error$/ });
+      assert.deepEqual(await sandbox.files(), before);
+    });
+  }
+
+  const damages: Record<string, (at: (name: string) => string) => Promise<unknown>> = {
+    'where a file has other content': (at) => writeFile(at('a'), '2'),
+    'where a file has another size': (at) => writeFile(at('a'), '22'),
+    'where a file is missing': (at) => rm(at('a')),
+    'where a folder is missing': (at) => rm(at('d'), { recursive: true }),
+    'where a file is executable': (at) => chmod(at('a'), 0o755),
+    'where a file is not executable': (at) => chmod(at('d/run'), 0o644),
+    'where a link is in the place of a file': async (at) => {
+      await rename(at('a'), at('other'));
+      await symlink('other', at('a'));
+    },
+    'where a link is in the place of a folder': async (at) => {
+      await rename(at('d'), at('other'));
+      await symlink('other', at('d'));
+    },
+    'where a folder is in the place of a file': async (at) => {
+      await rm(at('a'));
+      await mkdir(at('a'));
+    },
+    'where the manifest is gone': (at) => rm(at('.sync-agent/manifest.jsonl')),
+  };
+  for (const [where, damage] of Object.entries(damages)) {
+    for (const drift of ['repair', 'ignore'] as const) {
+      test(`${where}, with drift: ${drift}`, async (t) => {
+        const { sandbox, target, up, at } = await prepare(t, { profile: { ...profile, drift } });
+        await recreate(sandbox);
+        await damage(at);
+        await assert.rejects(sandbox.sync(target), { code: /^git\./ });
+        up();
+        if (drift === 'ignore' || where.includes('link') || where.includes('folder is in')) return;
+        await sandbox.sync(target);
+        assert.deepEqual(await sandbox.files(), { a: '1', 'd/b': 'main', 'd/run': '#!' });
+      });
+    }
+  }
+
+  test('where the manifest is of an agent that noted no recipe', async (t) => {
+    const { sandbox, target, at } = await prepare(t);
+    await recreate(sandbox);
+    const manifest = at('.sync-agent/manifest.jsonl');
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replaceAll(/"recipe":"[0-9a-f]+",?/g, ''));
+    await assert.rejects(sandbox.sync(target), { code: /^git\./ });
+  });
+
+  test('where the pod mounts another volume since', async (t) => {
+    const mounts: string[] = [];
+    const { url: repo, commit } = await server.createRepository(`without-git-${++repositories}`);
+    const sandbox = await createSandbox(t, { mounts });
+    const target = { repo, commit: await commit({ files }) };
+    await sandbox.sync(target);
+    t.after(() => {
+      server.fault = undefined;
+    });
+    await recreate(sandbox);
+    mounts.push('d');
+    await sandbox.restart();
+    await assert.rejects(sandbox.sync(target), { code: /^git\./ });
+  });
+});
