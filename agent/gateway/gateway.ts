@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync } from 'node:fs';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { CallLimits, GatewayClient } from './gateway-client.ts';
@@ -119,6 +119,8 @@ export class PendingReload {
       // Made again, never opened: a link in its place leads nowhere.
       const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
       try {
+        // The gateway may run as another user, whatever the mask of this process.
+        permitAll(descriptor);
         fsyncSync(descriptor);
       } finally {
         closeSync(descriptor);
@@ -131,4 +133,10 @@ export class PendingReload {
     this.#checkOwner();
     inFolder(this.#openFolder, (folder) => removeOwn(folder, MARK));
   }
+}
+
+function permitAll(descriptor: number): void {
+  try {
+    fchmodSync(descriptor, 0o644);
+  } catch {} // the volume forces its own modes
 }

@@ -46,7 +46,7 @@ export class VerdictFile {
     inFolder(this.#openFolder, (folder) => {
       removeOwn(folder, NAME);
       // Made again, never opened: a link in its place leads nowhere.
-      const descriptor = openSync(folder.at(NAME), 'wx', 0o644);
+      const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
       try {
         writeSync(descriptor, text);
       } finally {

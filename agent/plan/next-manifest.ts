@@ -62,9 +62,15 @@ export function updateRecords(plan: Plan, applied: Applied): ManifestUpdate {
   return { ...updateAfter(plan, applied), files: plan.corrected };
 }
 
-/** A name for what was at a path, in the folder with what was taken over; the number tells several from one another. */
+/** Ending of all names in the folder with what was taken over. */
+export const KEPT_ENDING = '.kept';
+
+/**
+ * A name for what was at a path, in the folder with what was taken over; the number tells several from one another. It
+ * doesn't keep the ending, by which a program that scans the volume would find it.
+ */
 export function keptName(path: string, number: number): string {
   const id = createHash('sha256').update(path).digest('hex').slice(0, 16);
   const base = path.slice(path.lastIndexOf('/') + 1).replace(/[^\w.-]/g, '_');
-  return `${id}${number > 1 ? `-${number}` : ''}-${base.slice(0, 100)}`;
+  return `${id}${number > 1 ? `-${number}` : ''}-${base.slice(0, 100)}${KEPT_ENDING}`;
 }

@@ -5,6 +5,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import { Folder } from './folder.ts';
+import { PASSABLE, PRIVATE } from './protect-folder.ts';
 import type { Staging } from './staging.ts';
 
 /** Bytes that Linux takes for a path. */
@@ -82,10 +83,10 @@ export class DataRoot {
 
   /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */
   openAgentFolder(name: string): Folder {
-    const parent = openOwn(this.#root, AGENT_FOLDER);
+    const parent = openOwn(this.#root, AGENT_FOLDER, PASSABLE);
     if (name === '') return parent;
     try {
-      return openOwn(parent, name);
+      return openOwn(parent, name, PRIVATE);
     } finally {
       parent.close();
     }
@@ -103,10 +104,12 @@ export class DataRoot {
   }
 }
 
-function openOwn(parent: Folder, name: string): Folder {
-  parent.make(name);
+function openOwn(parent: Folder, name: string, permissions: number): Folder {
+  const isNew = parent.make(name, permissions);
   try {
-    return parent.open(name);
+    const folder = parent.open(name);
+    if (isNew) folder.permit(permissions);
+    return folder;
   } catch (cause) {
     const isNoFolder = NO_FOLDER.has((cause as NodeJS.ErrnoException).code ?? '');
     throw isNoFolder ? noAgentFolder(parent.pathOf(name), cause) : cause;

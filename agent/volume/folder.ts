@@ -96,9 +96,9 @@ export class Folder {
   }
 
   /** Makes a folder in this one; gives false where something of that name is there. */
-  make(name: string): boolean {
+  make(name: string, permissions = 0o755): boolean {
     try {
-      mkdirSync(this.at(name), 0o755);
+      mkdirSync(this.at(name), permissions);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

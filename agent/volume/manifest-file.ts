@@ -156,7 +156,7 @@ export class ManifestFile {
     let descriptor: number | undefined;
     try {
       rmSync(temporary, { force: true });
-      descriptor = openSync(temporary, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o644);
+      descriptor = openSync(temporary, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o600);
       const length = write(descriptor, manifestText(content.manifest));
       fsyncSync(descriptor);
       renameSync(temporary, folder.at(NAME));

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, renameSync, type Stats, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Fingerprint } from '../plan/manifest.ts';
+import { KEPT_ENDING } from '../plan/next-manifest.ts';
 import type { Folder } from './folder.ts';
 
 /**
@@ -10,7 +11,7 @@ import type { Folder } from './folder.ts';
 const OWN = /^(?:\d+|manifest\.jsonl|(?:back|dropped)-\d+)$/;
 const NEW_FOLDER = /^new-\d+$/;
 const REPLACED = /^saved-\d+\.(.+)$/;
-const KEPT = /^keep\.(.+)$/;
+const KEPT = /^keep\.(.+\.kept)$/;
 
 /** For what makes room and may go: the name holds what was seen there (of a file), so that anything else is told from it. */
 export function replacedName(number: number, seen: Fingerprint | undefined): string {
@@ -53,8 +54,7 @@ export function putAside(
   source: Buffer,
   { staging, name, kept }: { staging: string; name: string; kept: Folder },
 ): void {
-  const given = KEPT.exec(name)?.[1] ?? `${staging}.${name}`;
-  const wanted = given.replace(/[^\w.-]/g, '_').slice(0, 200);
+  const wanted = KEPT.exec(name)?.[1] ?? `${`${staging}.${name}`.replace(/[^\w.-]/g, '_').slice(0, 200)}${KEPT_ENDING}`;
   const seen = print(lstatSync(source));
   let [number, target] = [1, kept.at(wanted)];
   let there = statOf(target);

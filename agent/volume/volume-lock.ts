@@ -8,6 +8,7 @@ import type { Folder } from './folder.ts';
 import { eachInTurn } from './for-each.ts';
 import { clearLockFolder, draftOf, LOCK, nameOf, numberOf } from './lock-folder.ts';
 import { probeVolume } from './probe-volume.ts';
+import { protectFolder } from './protect-folder.ts';
 import { putNew } from './put-new.ts';
 import { LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
 
@@ -125,11 +126,21 @@ export class VolumeLock {
       // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
       this.check();
       this.#root.traits = probeVolume(folder);
+      this.#protect();
     } catch (error) {
       this.#letGo();
       throw error;
     }
     this.#watched = undefined;
+  }
+
+  #protect(): void {
+    const folder = this.#root.openAgentFolder('');
+    try {
+      protectFolder(folder);
+    } finally {
+      folder.close();
+    }
   }
 
   /** Above the staging folders as well: where somebody took the locks away, an owner that is held up still has its folder. */
@@ -162,7 +173,7 @@ export class VolumeLock {
   #create(folder: Folder, generation: number): number {
     const draft = draftOf(this.#identity.podUid);
     folder.unlink(draft);
-    const descriptor = openSync(folder.at(draft), 'wx', 0o644);
+    const descriptor = openSync(folder.at(draft), 'wx', 0o600);
     try {
       writeSync(descriptor, this.#text(), 0);
       putNew(folder.at(draft), folder.at(nameOf(generation)));

@@ -437,11 +437,11 @@ suite('a plan in short', () => {
 
   test('has names for what was there that tell paths and numbers apart, and that any volume takes', () => {
     const name = keptName('d/sub dir/a b.json', 1);
-    assert.match(name, /^[0-9a-f]{16}-a_b\.json$/);
+    assert.match(name, /^[0-9a-f]{16}-a_b\.json\.kept$/);
     assert.equal(keptName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
     assert.notEqual(keptName('e/a b.json', 1), name);
-    assert.match(keptName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}$/);
-    assert.match(keptName('é', 1), /^[0-9a-f]{16}-_$/);
+    assert.match(keptName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}\.kept$/);
+    assert.match(keptName('é', 1), /^[0-9a-f]{16}-_\.kept$/);
   });
 });
 

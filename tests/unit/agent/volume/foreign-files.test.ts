@@ -223,7 +223,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       await writeFile(at('a'), 'theirs');
       await sync({ a: '1' });
       const [kept = ''] = await readdir(at('.sync-agent/taken-over'));
-      assert.match(kept, /^[0-9a-f]{16}-a$/);
+      assert.match(kept, /^[0-9a-f]{16}-a\.kept$/);
       await sandbox.restart();
       await rename(at(`.sync-agent/taken-over/${kept}`), at('.sync-agent/taken-over/other'));
       await writeFile(at(`.sync-agent/taken-over/${kept}`), 'kept');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -69,6 +69,7 @@ suite('touchFile', () => {
     await writeFile(at('watched'), 'theirs');
     await chmod(at('watched'), 0o666);
     await utimes(at('watched'), 0, 0);
+    for (const own of ['.sync-agent', '.sync-agent/lock']) await chown(at(own), NOBODY, NOBODY);
     process.seteuid?.(NOBODY);
     try {
       await touchFile('watched', marker('1'), volume);

@@ -261,7 +261,7 @@ suite('two agents on one volume', () => {
     await (await agentOf('a')).hold();
     assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
     for (const name of ['1.json', 'uid-of-a.new', '999999999999999.json']) {
-      assert.equal(await readFile(path.join(own, 'taken-over', `lock.${name}`, 'theirs'), 'utf8'), 'theirs');
+      assert.equal(await readFile(path.join(own, 'taken-over', `lock.${name}.kept`, 'theirs'), 'utf8'), 'theirs');
     }
   });
 
@@ -288,7 +288,7 @@ suite('two agents on one volume', () => {
       assert.ok(left.length <= 101, 'drafts may be those of agents that begin');
       const kept = (await readdir(path.join(own, 'taken-over'))).filter((name) => name.includes('theirs'));
       assert.ok(kept.length >= 98 && kept.length <= 200, `${kept.length} are put aside`);
-      assert.ok((await readdir(path.join(own, 'taken-over/lock.folder'))).includes('in it'));
+      assert.ok((await readdir(path.join(own, 'taken-over/lock.folder.kept'))).includes('in it'));
     }
   });
 
@@ -317,25 +317,25 @@ suite('two agents on one volume', () => {
     const name = Buffer.concat([Buffer.from(path.join(own, 'staging/0.gone/')), Buffer.from([0xff, 0xfe])]);
     await writeFile(name, 'theirs');
     await (await agentOf('a')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__']);
+    assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__.kept']);
   });
 
   test('what is put aside is kept, also where something comes to its new name meanwhile', async (t) => {
     const { agentOf, own } = await prepare(t);
     await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
-    await writeFile(path.join(own, 'staging/0.gone/keep.f'), 'theirs');
+    await writeFile(path.join(own, 'staging/0.gone/keep.f.kept'), 'theirs');
     const { lstatSync } = fs;
     const looks = t.mock.method(fs, 'lstatSync', ((...args: Parameters<typeof lstatSync>) => {
       const stats = lstatSync(...args);
-      const isFree = !stats && fs.existsSync(path.join(own, 'taken-over')) && String(args[0]).endsWith('/f');
-      if (isFree) fs.writeFileSync(path.join(own, 'taken-over/f'), '');
+      const isFree = !stats && fs.existsSync(path.join(own, 'taken-over')) && String(args[0]).endsWith('/f.kept');
+      if (isFree) fs.writeFileSync(path.join(own, 'taken-over/f.kept'), '');
       return stats;
     }) as typeof lstatSync);
     syncBuiltinESMExports();
     await (await agentOf('a')).hold();
     looks.mock.restore();
     syncBuiltinESMExports();
-    assert.equal(await readFile(path.join(own, 'taken-over/f'), 'utf8'), 'theirs');
+    assert.equal(await readFile(path.join(own, 'taken-over/f.kept'), 'utf8'), 'theirs');
   });
 
   test('a lock that nobody can read is given up as one that stands still', async (t) => {
@@ -399,6 +399,6 @@ suite('two agents on one volume', () => {
     await mkdir(path.join(own, 'staging/0.gone/saved-1'), { recursive: true });
     await writeFile(path.join(own, 'staging/0.gone/saved-1/theirs'), 'theirs');
     await (await agentOf('a')).hold();
-    assert.equal(await readFile(path.join(own, 'taken-over/0.gone.saved-1/theirs'), 'utf8'), 'theirs');
+    assert.equal(await readFile(path.join(own, 'taken-over/0.gone.saved-1.kept/theirs'), 'utf8'), 'theirs');
   });
 });

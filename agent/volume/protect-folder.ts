@@ -1,0 +1,47 @@
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import type { Folder } from './folder.ts';
+import { setMode } from './set-mode.ts';
+
+/** Permissions of `.sync-agent`: other users find `reload-pending` there by its name, and can't list anything. */
+export const PASSABLE = 0o711;
+/** Permissions of directories in it. */
+export const PRIVATE = 0o700;
+
+const DIRECTORIES = ['lock', 'staging', 'taken-over'];
+const FILES = { 'manifest.jsonl': 0o600, verification: 0o600, 'reload-pending': 0o644 };
+
+/**
+ * Takes the agent's own files, in `.sync-agent`, from other users: when it mounts a volume, Kubernetes lets the pod's `fsGroup` read and
+ * write all that is there. Files of another user, as after a change of `runAsUser`, stay as they are.
+ */
+export function protectFolder(folder: Folder): void {
+  folder.permit(PASSABLE);
+  for (const name of DIRECTORIES) tryPermit(() => protectDirectory(folder, name));
+  for (const [name, mode] of Object.entries(FILES)) tryPermit(() => protectFile(folder.at(name), mode));
+}
+
+function protectDirectory(parent: Folder, name: string): void {
+  const folder = parent.open(name);
+  try {
+    folder.permit(PRIVATE);
+  } finally {
+    folder.close();
+  }
+}
+
+function protectFile(path: string, mode: number): void {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    if (fstatSync(descriptor).isFile()) setMode(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Something else may be there, or nothing: the step that needs it says so. */
+function tryPermit(permit: () => void): void {
+  try {
+    permit();
+  } catch {}
+}

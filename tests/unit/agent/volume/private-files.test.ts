@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+let repositories = 0;
+const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched' };
+
+/** A volume with a file that was taken over, and a reload that is pending. */
+async function prepare(t: TestContext, before: (data: string) => Promise<void> = async () => {}) {
+  const { url: repo, commit } = await server.createRepository(`private-${++repositories}`);
+  const sandbox = await createSandbox(t);
+  await before(sandbox.data);
+  await writeFile(path.join(sandbox.data, 'etl.py'), 'theirs');
+  const target = { repo, commit: await commit({ files: { 'etl.py': 'ours', 'dags/new.py': 'new' } }), reload };
+  await sandbox.sync(target);
+  const own = path.join(sandbox.data, '.sync-agent');
+  const mode = (name: string) => (statSync(path.join(own, name)).mode & 0o777).toString(8);
+  return { sandbox, target, own, mode };
+}
+
+const MODES = {
+  '': '711',
+  lock: '700',
+  staging: '700',
+  'taken-over': '700',
+  'manifest.jsonl': '600',
+  'lock/1.json': '600',
+  'reload-pending': '644',
+};
+
+const modesOf = (mode: (name: string) => string) =>
+  Object.fromEntries(Object.keys(MODES).map((name) => [name, mode(name)]));
+
+suite('the files of the agent in the data volume', () => {
+  for (const mask of [0o000, 0o022, 0o077]) {
+    test(`are for its user alone, but for the mark of a reload, with umask ${mask.toString(8)}`, async (t) => {
+      const umask = process.umask(mask);
+      t.after(() => process.umask(umask));
+      const { mode, sandbox } = await prepare(t);
+      assert.deepEqual(modesOf(mode), MODES);
+      process.umask(umask);
+      const delivered = statSync(path.join(sandbox.data, 'dags/new.py')).mode & 0o777;
+      assert.equal(delivered, 0o644, 'files that are delivered are for everyone');
+    });
+  }
+
+  test('are so again when a pod starts: Kubernetes gives them to the group when it mounts a volume', async (t) => {
+    const { sandbox, target, own, mode } = await prepare(t);
+    await sandbox.release();
+    for (const name of readdirSync(own, { recursive: true }) as string[]) chmodSync(path.join(own, name), 0o2775);
+    chmodSync(own, 0o2775);
+    await sandbox.restart();
+    await sandbox.sync(target);
+    const { 'lock/1.json': _, ...expected } = MODES;
+    const { 'lock/1.json': __, ...found } = modesOf((name) => (name === 'lock/1.json' ? '' : mode(name)));
+    assert.deepEqual(found, expected);
+    assert.ok(statSync(own).mode & 0o2000, 'the group of new files stays that of the volume');
+  });
+
+  test('do not lead to others: a link in the place of one changes no mode elsewhere', async (t) => {
+    const { sandbox, target, own } = await prepare(t);
+    await sandbox.release();
+    const theirs = path.join(sandbox.folder, 'theirs');
+    writeFileSync(theirs, '');
+    chmodSync(theirs, 0o664);
+    await mkdir(path.join(sandbox.folder, 'folder'), { mode: 0o755 });
+    symlinkSync(theirs, path.join(own, 'verification'));
+    await rename(path.join(own, 'taken-over'), path.join(sandbox.folder, 'moved'));
+    symlinkSync(path.join(sandbox.folder, 'folder'), path.join(own, 'taken-over'));
+    await sandbox.restart();
+    await sandbox.sync(target);
+    assert.equal(statSync(theirs).mode & 0o777, 0o664);
+    assert.equal(statSync(path.join(sandbox.folder, 'folder')).mode & 0o777, 0o755);
+  });
+
+  test('do not keep the endings of files that are kept or put aside', async (t) => {
+    const { own } = await prepare(t, async (data) => {
+      await mkdir(path.join(data, '.sync-agent/staging/0.gone'), { recursive: true });
+      await mkdir(path.join(data, '.sync-agent/lock'), { recursive: true });
+      for (const name of ['staging/0.gone/a.py', 'staging/0.gone/keep.b.py', 'lock/c.py'])
+        await writeFile(path.join(data, '.sync-agent', name), 'theirs');
+    });
+    const names = readdirSync(path.join(own, 'taken-over'));
+    assert.equal(names.length, 4);
+    assert.deepEqual(
+      names.filter((name) => !name.endsWith('.kept')),
+      [],
+    );
+    const all = readdirSync(own, { recursive: true }) as string[];
+    assert.deepEqual(
+      all.filter((name) => name.endsWith('.py')),
+      [],
+    );
+  });
+});
