@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Stats, statSync } from 'node:fs';
 import type { DataRoot } from './data-root.ts';
 import { type Folder, type Place, pathOf } from './folder.ts';
@@ -17,7 +18,7 @@ export interface NewFolder {
 /** A file that is written before it comes to its place. */
 export interface Staged {
   path: string;
-  /** Its name in the staging folder, while it is in none of the new ones. */
+  /** Its name in the staging folder, and part of that in a new one. */
   name: string;
 }
 
@@ -29,6 +30,8 @@ export class NewFolders {
   readonly all: NewFolder[] = [];
   readonly #root: DataRoot;
   readonly #by = new Map<string, NewFolder>();
+  /** No file of a repository can have it by intent, so that none has the name of another while that is on its way. */
+  readonly #prefix = `${randomUUID()}-`;
   readonly #held = new HeldFolder((path) => this.#openFolder(path));
 
   /** `folders` are made by a sync, the outer ones first. */
@@ -65,16 +68,23 @@ export class NewFolders {
     }
   }
 
-  /** Where a file is on its way: the folder is open until the next call. */
+  /** Where a file is on its way, under a name without its ending: the folder is open until the next call. */
   placeOf({ path, name }: Staged): Place {
-    const [parent, own] = split(path);
+    const [parent] = split(path);
     const isNew = this.#by.has(parent);
-    return isNew ? { folder: this.#held.at(parent), name: own } : { folder: this.#root.staging.folder, name };
+    if (!isNew) return { folder: this.#root.staging.folder, name };
+    return { folder: this.#held.at(parent), name: this.#prefix + name };
   }
 
   /** The same as a path, until the next call. */
   at(staged: Staged): string {
     return pathOf(this.placeOf(staged));
+  }
+
+  /** Where the file is once it has its name. */
+  namedPlaceOf(path: string): Place {
+    const [parent, name] = split(path);
+    return { folder: this.#held.at(parent), name };
   }
 
   /** Opens one of them as it is now, to be closed. */

@@ -1,11 +1,13 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
+import { pathOf } from './folder.ts';
 import { meanwhile } from './meanwhile.ts';
 import type { Placement } from './move-files.ts';
 import type { NewFolder, NewFolders } from './new-folders.ts';
 import { type Move, split } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
+import { WorkingFolder } from './working-folder.ts';
 
 interface Target {
   newFolders: NewFolders;
@@ -37,6 +39,7 @@ export async function placeFolders({ folders, placements }: ToPlace, target: Tar
   try {
     for (const folder of newFolders.all) {
       const files = groups.get(folder) ?? [];
+      await nameFiles(files, newFolders);
       if (!moveFolder(folder, files, target)) {
         await takeApart(files, newFolders, root);
         left.folders.push(...folder.folders);
@@ -82,12 +85,32 @@ function note({ folders }: NewFolder, files: Placement[], moves: Move[]): void {
   }
 }
 
+/** Gives files of a new folder their names, right before it moves: a program that scans the volume would find them there by their endings. */
+async function nameFiles(files: Placement[], newFolders: NewFolders): Promise<void> {
+  const pacer = new Pacer();
+  const working = new WorkingFolder();
+  const rename = ({ staged, record: { path } }: Placement) => {
+    const from = working.at(newFolders.placeOf({ path, name: staged }));
+    renameSync(from, working.at(newFolders.namedPlaceOf(path)));
+  };
+  try {
+    for (const file of files) {
+      meanwhile(file.record.path, () => rename(file));
+      if (!pacer.isDue) continue;
+      working.leave();
+      await pacer.rest();
+    }
+  } finally {
+    working.leave();
+  }
+}
+
 /** Gives files of a new folder the names that others have in the staging folder. */
 async function takeApart(files: Placement[], newFolders: NewFolders, { staging }: DataRoot): Promise<void> {
   const pacer = new Pacer();
   for (const { staged, record } of files) {
     const { path } = record;
-    meanwhile(path, () => renameSync(newFolders.at({ path, name: staged }), staging.at(staged)));
+    meanwhile(path, () => renameSync(pathOf(newFolders.namedPlaceOf(path)), staging.at(staged)));
     if (pacer.isDue) await pacer.rest();
   }
 }

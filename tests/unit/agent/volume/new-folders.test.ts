@@ -220,7 +220,7 @@ test('an earlier owner cannot bring a new folder to its place while it is remove
   const late: boolean[] = [];
   const { unlinkSync } = fs;
   t.mock.method(fs, 'unlinkSync', (file: string) => {
-    if (String(file).endsWith('/a')) late.push(earlier.tryMove('new-0', path.join(data, 'new')));
+    if (String(file).endsWith('-0')) late.push(earlier.tryMove('new-0', path.join(data, 'new')));
     unlinkSync(file);
   });
   syncBuiltinESMExports();

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { PendingReload } from '../../../../agent/gateway/gateway.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -82,6 +83,24 @@ suite('the files of the agent in the data volume', () => {
     await sandbox.sync(target);
     assert.equal(statSync(theirs).mode & 0o777, 0o664);
     assert.equal(statSync(path.join(sandbox.folder, 'folder')).mode & 0o777, 0o755);
+  });
+
+  test('do not have the endings of files that are about to come, also in new folders', async (t) => {
+    const { sandbox } = await prepare(t);
+    const own = path.join(sandbox.data, '.sync-agent');
+    const { url: repo, commit } = await server.createRepository(`private-${++repositories}`);
+    const seen: string[] = [];
+    t.mock.method(PendingReload.prototype, 'mark', () =>
+      seen.push(...(readdirSync(own, { recursive: true }) as string[])),
+    );
+    const files = { 'etl.py': 'next', 'x/y/a.py': '1', 'x/y/5': '2', 'x/b.py': '3', 'z.py': '4' };
+    await sandbox.sync({ repo, commit: await commit({ files }), reload });
+    assert.equal(seen.filter((name) => /^staging\/.*\/(?:[\da-f-]{36}-)?\d+$/.test(name)).length, 5, 'all are written');
+    assert.deepEqual(
+      seen.filter((name) => name.endsWith('.py')),
+      [],
+    );
+    assert.deepEqual(await sandbox.files(), files);
   });
 
   test('do not keep the endings of files that are kept or put aside', async (t) => {
