@@ -92,7 +92,9 @@ export class Aside {
 
   /** Fetches blobs that were left out of a fetch by their ids; nothing comes in their place where the host gives none so. */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<void> {
-    if (!this.#repository.contents.isPartial) return;
+    const { commit, isPartial } = this.#repository.contents;
+    // Without a commit, as in a new pod whose files are right, nothing was fetched at all.
+    if (commit !== undefined && !isPartial) return;
     await this.#repository.heal();
     await fetchBlobs(this.#git, { ...source, blobs }, { ...this.#fixed, ...way });
   }

@@ -90,6 +90,7 @@ suite('touchFile', () => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('watched'), 'theirs');
       await mkdir(at('closed'));
+      for (const own of ['.sync-agent', '.sync-agent/lock']) await chown(at(own), NOBODY, NOBODY);
       process.seteuid?.(NOBODY);
       try {
         await assert.rejects(touchFile(name ?? '', marker('1'), volume), {
