@@ -24,11 +24,11 @@ const groups = new Map<string, BinaryName[]>([
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
   ['browser', CONTROL_PLANE],
-  ['gitops', []],
+  ['gitops', CONTROL_PLANE],
 ]);
 /** What needs a binary that not every machine can have; it is skipped in words then. */
 const optional = new Set<string>(['gitea']);
-const usual = ['unit', 'integration', 'chart'];
+const usual = ['unit', 'integration', 'chart', 'gitops'];
 const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|test file]… [option of node --test]…`;
 
 /** The test files that arguments name, by group; nothing names the usual groups. */

@@ -19,7 +19,6 @@ const BUILD_SECONDS: Record<BinaryName, number> = {
   helm: 180,
   'kube-apiserver': 250,
   'kube-controller-manager': 115,
-  kstatus: 25,
   kubeconform: 20,
   kubectl: 50,
   prometheus: 110,
@@ -41,15 +40,13 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   process.stderr.write(`  ${name} ${source.version}: building (${estimateBuilds([name])}) …\n`);
   await prepareModule(cwd, source);
   const go = goIn(cwd, source);
-  const wanted = `${source.package}@v${source.moduleVersion ?? source.version}`;
-  if (source.program) await prepareProgram(go, { cwd, wanted, program: source.program });
-  else await go('get', '-tool', wanted);
+  await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);
   const stamps = Object.entries(source.stamps).map(([variable, value]) => `-X ${variable}=${value}`);
   const unfinished = `${file}.${process.pid}`;
   await mkdir(path.dirname(file), { recursive: true });
   try {
     const flags = ['-ldflags', ['-s -w', ...stamps].join(' '), '-tags', (source.tags ?? []).join(',')];
-    await go('build', ...flags, '-o', unfinished, source.program ? '.' : source.package);
+    await go('build', ...flags, '-o', unfinished, source.package);
     if (source.data) await copyData(go, source, path.dirname(file));
     await rename(unfinished, file);
   } finally {
@@ -65,16 +62,6 @@ async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] 
   const module = (await go('list', '-m', '-f', '{{.Dir}}', name)).trim();
   for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), folder]);
   await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(folder, each))]);
-}
-
-/** A program of ours around a library. */
-async function prepareProgram(
-  go: ReturnType<typeof goIn>,
-  { cwd, wanted, program }: { cwd: string; wanted: string; program: string },
-): Promise<void> {
-  await writeFile(path.join(cwd, 'main.go'), program);
-  await go('get', wanted);
-  await go('mod', 'tidy');
 }
 
 /** Our own Go module that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 
 /** Name of a binary that the test bed can provide. */
 export type BinaryName =
   | 'etcd'
   | 'gitea'
   | 'helm'
-  | 'kstatus'
   | 'kube-apiserver'
   | 'kube-controller-manager'
   | 'kubeconform'
@@ -29,8 +26,6 @@ export interface Source {
   replaces?: true;
   /** Whether it needs a C compiler. */
   cgo?: true;
-  /** Text of a program of ours, if the module is a library. */
-  program?: string;
   /** Folders of its module that it reads at run time: they are put next to the binary. */
   data?: string[];
 }
@@ -103,13 +98,6 @@ export const sources: Record<BinaryName, Source> = {
     package: `helm.sh/helm/v${helmMajor}/cmd/helm`,
     version: helmVersion,
     stamps: helmStamps,
-  },
-  kstatus: {
-    module: 'kstatus',
-    package: 'sigs.k8s.io/cli-utils',
-    version: '0.37.2',
-    stamps: {},
-    program: readFileSync(path.join(import.meta.dirname, 'kstatus', 'main.go'), 'utf8'),
   },
   'kube-apiserver': kubernetesCommand('kube-apiserver'),
   'kube-controller-manager': kubernetesCommand('kube-controller-manager'),

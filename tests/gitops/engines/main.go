@@ -91,7 +91,7 @@ func trigger() (any, error) {
 
 func kstatus() (any, error) {
 	var object unstructured.Unstructured
-	if err := read(&object.Object); err != nil {
+	if err := read(&object); err != nil {
 		return nil, err
 	}
 	result, err := status.Compute(&object)

@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findBinaries, MissingBinaries } from '../../../scripts/testbed/find-binaries.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { createNamespace } from '../../support/cluster.ts';
-import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { startController } from '../../support/start-controller.ts';
+import { startGitServer } from '../../scripts/testbed/git-server.ts';
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { createNamespace } from '../support/cluster.ts';
+import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { startController } from '../support/start-controller.ts';
+import { buildEngines, skipWithoutGo } from './engines.ts';
 
-async function findKstatus(): Promise<string | undefined> {
-  try {
-    return (await findBinaries('kstatus')).kstatus;
-  } catch (error) {
-    if (error instanceof MissingBinaries) return undefined;
-    throw error;
-  }
-}
-
-test('kstatus calls a GatewaySync Current only when the controller has seen it as it is', async (t) => {
-  const kstatus = await findKstatus();
-  if (!kstatus) return t.skip('kstatus is built with Go, which is not on the PATH');
+test('kstatus calls a GatewaySync Current only when the controller has seen it as it is', {
+  skip: skipWithoutGo,
+}, async (t) => {
+  const engines = await buildEngines();
+  t.after(engines.remove);
   const verdictOn = async (gatewaySync: GatewaySync) =>
-    (await runCommand(kstatus, [], { input: JSON.stringify(gatewaySync) })).trim();
+    (await engines.run<{ status: string }>('kstatus', gatewaySync)).status;
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
