@@ -13,7 +13,7 @@ export const doctor = makeCommand({
   summary: 'Find out what is wrong, from the CRDs to the sidecar of each pod',
   details: [
     'Checks the cluster, the operator, injection and rights, then the namespace with its GatewaySyncs and pods. Each line is ✓ (right), ! (look at it, or not known) or ✗ (wrong); below it is what to do, and the page that says more.',
-    'Exits with 1 if something is ✗, and with 3 if the cluster is unreachable or denies access. It only reads, with your own rights. What you may not read is a line with !, and no failure. Values of Secrets are never shown.',
+    "Exits with 1 if something is ✗, and with 3 if the cluster is unreachable or denies access, also to the GatewaySyncs alone. It only reads, with your own rights. Anything else that you can't read is a line with !, and no failure. Values of Secrets are never shown.",
     'With a name, only that GatewaySync and its pods are looked at, after the cluster.',
   ],
   examples: [
@@ -58,7 +58,11 @@ async function examine(access: ReturnType<typeof connect>, scope: Scope): Promis
   try {
     const survey = await attempt(access, { doing: 'ask the API server' }, () => takeSurvey(access, scope));
     const diagnosis = diagnose(survey);
-    return { diagnosis, status: diagnosis.totals.failed > 0 ? EXIT.failed : EXIT.ok };
+    const isDenied = survey.namespaces.every(
+      ({ gatewaySyncs }) => gatewaySyncs.kind === 'hidden' && gatewaySyncs.why === 'forbidden',
+    );
+    if (diagnosis.totals.failed > 0) return { diagnosis, status: EXIT.failed };
+    return { diagnosis, status: isDenied && survey.namespaces.length > 0 ? EXIT.unavailable : EXIT.ok };
   } catch (error) {
     if (error instanceof Problem) return { diagnosis: unreachable(error.message), status: error.status };
     throw error;

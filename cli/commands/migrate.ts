@@ -16,7 +16,7 @@ export const migrate = makeCommand({
   details: [
     'Reads Pods, Deployments, StatefulSets, DaemonSets, Jobs, CronJobs and whatever else holds a pod template, and prints GatewaySyncs and the same objects with the annotations of the operator, without the containers and volumes that they replace. Applications find the same files at the same paths.',
     'What has no counterpart is a comment above the object: TODO is for you, differs is another behaviour, dropped does not matter any more. What cannot be moved stays as it is, and a line on stderr says why.',
-    'It asks no cluster, and prints nothing if the manifest holds a password of a repository. It exits with 0 if it moved all that it found, with 1 if not, and with 2 if the manifest cannot be read.',
+    'It asks no cluster, and prints nothing if the manifest holds a password of a repository. It exits with 0 if it moved all that it found, and with 1 if not, or if the manifest cannot be read.',
     'k8s-sidecar copies ConfigMaps and does not know where they come from: name the repository that they are made of with --repo, --ref and --path.',
   ],
   examples: [

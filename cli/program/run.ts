@@ -24,6 +24,9 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   const options = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined);
   const wantsHelp = options.includes('--help') || options.includes('-h');
   if (name === undefined && options.includes('--version')) return show(`${version}\n`, host);
+  const [extra] = name === 'version' ? rest : rest.slice(1);
+  if ((name === 'version' || name === 'help') && extra !== undefined && !wantsHelp)
+    throw new Problem(`${extra} is one argument too many: see kubectl gs --help`, EXIT.usage);
   if (name === 'version') return show(`${version}\n`, host);
   if (name === 'help' && rest[0] && !wantsHelp) return show(describeCommand(find(rest[0]), host.columns), host);
   if (name === undefined || name === 'help') {
@@ -33,8 +36,9 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   }
   const command = find(name);
   if (wantsHelp) return show(describeCommand(command, host.columns), host);
-  checkArguments(command, rest);
-  const { result } = await runCommand(command.definition, { rawArgs: rest, data: host });
+  const words = splitValues(command, rest);
+  checkArguments(command, words);
+  const { result } = await runCommand(command.definition, { rawArgs: words, data: host });
   return result as ExitStatus;
 }
 
@@ -63,6 +67,15 @@ function splitCommand(line: readonly string[]): { name: string | undefined; rest
   return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
 }
 
+/** Splits `-n=NAME` into two words: kubectl accepts it, and citty would take `=NAME` as the value. */
+function splitValues({ args }: Command, words: readonly string[]): string[] {
+  const letters = Object.values(args).flatMap((arg) => (arg.type === 'string' && arg.alias ? arg.alias : []));
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  const split = (word: string) =>
+    letters.includes(word[1] ?? '') && /^-.=/.test(word) ? [word.slice(0, 2), word.slice(3)] : [word];
+  return [...words.slice(0, end).flatMap(split), ...words.slice(end)];
+}
+
 /** Arguments that name objects, whose names become parts of paths. */
 const OBJECTS = {
   name: { what: 'GatewaySync', isName: isObjectName },
@@ -76,6 +89,11 @@ function checkArguments({ name, args }: Command, rest: string[]): void {
   const parsed = parse(args, rest, wrong);
   for (const [key, arg] of Object.entries(args)) {
     if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);
+    // citty takes every value but `false` for yes.
+    const odd = rest.find(
+      (word) => arg.type === 'boolean' && word.startsWith(`--${key}=`) && !/=(true|false)$/.test(word),
+    );
+    if (odd !== undefined) throw wrong(`--${key} is true or false: ${odd} is neither`);
   }
   for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
     const named: unknown = parsed[key];

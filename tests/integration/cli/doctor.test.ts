@@ -140,6 +140,16 @@ suite('kubectl gs doctor', () => {
     assert.ok(seen.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
   });
 
+  test('does not report success to a caller who cannot read GatewaySyncs', async () => {
+    await world.add(corePath('serviceaccounts', GATEWAYS), { metadata: { name: 'stranger' } });
+    const stranger = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'stranger' });
+    for (const line of [[], ['--all-namespaces'], ['plant']]) {
+      const { output, status } = await runCli(['doctor', '--kubeconfig', stranger, ...line]);
+      assert.equal(status, 3, output);
+      assert.match(output, /! not allowed to look at the GatewaySyncs in /);
+    }
+  });
+
   test('names a cluster that does not answer, or does not know the caller', async (t) => {
     const folder = await makeTemporaryFolder('doctor-');
     t.after(() => folder.remove());

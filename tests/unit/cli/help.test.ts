@@ -52,6 +52,11 @@ suite('command lines of kubectl gs', () => {
       [['status', '-n', 'Plant'], /"Plant" cannot be the name of a namespace/],
       [['doctor', '--operator-namespace', 'a/b'], /cannot be the name of a namespace/],
       [['--context', 'a'], /which command\?/],
+      [['version', 'status'], /status is one argument too many/],
+      [['help', 'status', 'doctor'], /doctor is one argument too many/],
+      [['pause', 'a', '--yes=no'], /--yes is true or false: --yes=no is neither/],
+      [['pause', 'a', '-y=false'], /there is no option -=/],
+      [['status', '-n='], /--namespace needs a value/],
     ];
     for (const [line, words] of cases) {
       const { status, output, notes } = await runCli(line);
