@@ -27,8 +27,11 @@ function findPasswordVariable(container: Container): { name: string } | undefine
   });
 }
 
-/** A password itself in the JSON of `--credential`, and not the file that holds it; in a shell the quotes are escaped. */
-const PASSWORD_IN_JSON = /"password\\*"\s*:/;
+/**
+ * A password itself in the JSON of `--credential`, and not the file that holds it. In a shell the quotes are escaped, and
+ * Go ignores the case of a key.
+ */
+const PASSWORD_IN_JSON = /"password\\*"\s*:/i;
 
 const PASSWORD_NAMES = /^(?:GIT[A-Z]*|GH)_(?:.*_)?(?:PASS(?:WORD|WD)?|TOKEN|PAT|PRIVATE_KEY|CREDENTIALS?)$/i;
 const KEY_NAMES = /^(?:GIT|GH|SSH)/i;

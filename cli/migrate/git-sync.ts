@@ -204,10 +204,18 @@ function restOf(
   if (foreign.length > 0) notes.push(dropped(`git-sync v${version} does not have these: ${foreign.join(', ')}`));
   if (unknown.length > 0)
     notes.push(todo(`kubectl gs migrate does not know ${unknown.join(', ')}: check in git-sync's manual what is lost`));
-  const proxies = [...environment.keys()].filter((name) => /^(https?|no)_proxy$/i.test(name));
+  const proxies = [...environment.keys()].filter((name) => /^(https?|all|no)_proxy$/i.test(name));
   if (proxies.length > 0)
     notes.push(todo(`${proxies.join(', ')}: agents get the proxy of the operator, by the chart value extraEnv`));
-  const others = [...environment.keys()].filter((name) => !proxies.includes(name) && !READ_VARIABLES.includes(name));
+  const rest = [...environment.keys()].filter((name) => !proxies.includes(name) && !READ_VARIABLES.includes(name));
+  const ofGit = rest.filter((name) => name.startsWith('GIT_'));
+  if (ofGit.length > 0)
+    notes.push(
+      todo(
+        `${ofGit.join(', ')} have no counterpart: check whether git needs what they set. If a private CA signed the server's certificate, specify spec.git.caSecretRef`,
+      ),
+    );
+  const others = rest.filter((name) => !ofGit.includes(name));
   if (others.length > 0) notes.push(dropped(`variables that went with the container: ${others.join(', ')}`));
   if (container.envFrom?.length) notes.push(todo('envFrom: see whether it set options of git-sync'));
   const parts = OWN_PARTS.filter((part) => container[part]);

@@ -75,6 +75,13 @@ suite('kubectl gs migrate says', () => {
     assert.match(notes, /^todo: kubectl gs migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
   });
 
+  test('that variables configured git itself, with certificates that were not verified', () => {
+    const variables = ['GIT_SSL_NO_VERIFY', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'TZ'];
+    const notes = notesOf({ args: [REPO], env: variables.map((name) => ({ name, value: '1' })) });
+    assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT have no counterpart: /m);
+    assert.match(notes, /^dropped: variables that went with the container: TZ$/m);
+  });
+
   test('what an older git-sync does not have', () => {
     const env = [{ name: 'GITSYNC_REF', value: 'x' }];
     const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
@@ -96,7 +103,12 @@ suite('credentials of git-sync', () => {
   test('that hold a password are refused, wherever they are', () => {
     const secret = `{${URL}, "password" : "hunter2"}`;
     const file = `{${URL},"password-file":"/etc/access/token"}`;
-    for (const args of [[`--credential=${secret}`], ['--credential', `[${file},${secret}]`]]) {
+    const capital = `{${URL},"Password":"hunter2"}`;
+    for (const args of [
+      [`--credential=${secret}`],
+      ['--credential', `[${file},${secret}]`],
+      [`--credential=${capital}`],
+    ]) {
       assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*holds a password/);
     }
     assert.match(notesOf({ args: [REPO, `--credential=${secret}`, `--credential=${file}`] }), /^refused: /);
