@@ -66,6 +66,22 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     assert.equal((await notify({ phase: 'Failed' })).Triggered, false);
   });
 
+  test('an application without any annotation, or that was never synced, is no error and sends nothing', async () => {
+    const operationState = { phase: 'Succeeded', startedAt: 'now' };
+    const annotations = { 'git.ref': 'v1.2.3' };
+    for (const application of [
+      { metadata: { name: 'plant' }, status: { operationState, sync: { revision: 'aaaa' } } },
+      { metadata: { annotations }, status: { sync: { revision: 'aaaa' } } },
+      { metadata: { annotations } },
+    ]) {
+      const notifications = await engines.run<Notification[]>('trigger', { conditions, application });
+      assert.deepEqual(
+        notifications.map(({ Triggered }) => Triggered),
+        [false],
+      );
+    }
+  });
+
   test('an application of several sources is sent once for each set of revisions', async () => {
     const application = (revisions: string[]) => ({
       metadata: { annotations: { 'git.ref': 'v1.2.3' } },

@@ -7,10 +7,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/argoproj/notifications-engine/pkg/triggers"
+	"github.com/sirupsen/logrus"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -86,7 +89,14 @@ func trigger() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.Run("gateways", map[string]any{"app": input.Application})
+	// The engine logs a condition that it can't evaluate, and goes on as if it were false.
+	var problems strings.Builder
+	logrus.SetOutput(&problems)
+	results, err := service.Run("gateways", map[string]any{"app": input.Application})
+	if problems.Len() > 0 {
+		return nil, errors.New(problems.String())
+	}
+	return results, err
 }
 
 func kstatus() (any, error) {
