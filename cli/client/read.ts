@@ -25,6 +25,7 @@ export interface PodMetadata {
 interface PodState {
   name: string;
   phase: string | undefined;
+  isBeingDeleted: boolean;
   agent: V1ContainerState | undefined;
 }
 
@@ -85,7 +86,8 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   const states: PodState[] = [];
   const take = ({ metadata, status }: V1Pod) => {
     const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
-    states.push({ name: metadata?.name ?? '', phase: status?.phase, agent: agent?.state });
+    const { name = '', deletionTimestamp } = metadata ?? {};
+    states.push({ name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
   };
   return attempt(access, { doing, namespace }, () =>
     unlessForbidden(

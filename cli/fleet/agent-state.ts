@@ -1,14 +1,17 @@
 /** What the kubelet reports of a pod and of the container of its agent. */
 export interface AgentPod {
   phase?: string | undefined;
+  isBeingDeleted?: boolean;
   agent?: { waiting?: { reason?: string }; terminated?: { reason?: string } } | undefined;
 }
 
-/** Returns whether all containers of a pod have ended for good, such as those of a completed Job. */
-export const hasEnded = ({ phase }: AgentPod): boolean => phase === 'Succeeded' || phase === 'Failed';
+/** Returns whether a pod is no longer a gateway: its containers have ended, as after a completed Job, or will soon. */
+export const hasEnded = ({ phase, isBeingDeleted }: AgentPod): boolean =>
+  phase === 'Succeeded' || phase === 'Failed' || isBeingDeleted === true;
 
 /** Returns why the agent of a pod isn't running, or undefined if it runs or the kubelet hasn't reported it. */
 export function whyNotRunning(pod: AgentPod): string | undefined {
+  if (pod.isBeingDeleted) return 'its pod is being deleted';
   if (hasEnded(pod)) return `its pod has ended (${pod.phase})`;
   const { waiting, terminated } = pod.agent ?? {};
   const reason = waiting?.reason ?? terminated?.reason;
