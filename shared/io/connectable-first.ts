@@ -6,20 +6,20 @@ export const CONNECT_MS = 3_000;
 
 /**
  * Puts the first address that takes a connection in front of the others: git and curl wait for minutes for one that is
- * silent. Throws the error of the first address if none does. A single address is not tried.
+ * silent. Throws an `AggregateError` if none does. A single address is not tried.
  */
 export async function connectableFirst(addresses: [string, ...string[]], port: number): Promise<[string, ...string[]]> {
   if (addresses.length === 1) return addresses;
-  let failure: unknown;
+  const failures: unknown[] = [];
   for (const address of addresses) {
     try {
       await tryConnection(address, port);
       return [address, ...addresses.filter((other) => other !== address)];
     } catch (error) {
-      failure ??= error;
+      failures.push(error);
     }
   }
-  throw failure;
+  throw new AggregateError(failures, 'no address takes a connection');
 }
 
 async function tryConnection(host: string, port: number): Promise<void> {

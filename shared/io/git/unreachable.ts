@@ -11,6 +11,9 @@ interface Obstacle {
   printed: RegExp;
 }
 
+/** Codes of Node for an address without a route. */
+const noRouteCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'];
+
 /** Why no answer comes from a host, in words of ours. */
 const obstacles: Obstacle[] = [
   {
@@ -48,7 +51,7 @@ const obstacles: Obstacle[] = [
   {
     name: 'noRoute',
     message: 'there is no route to the git host: look at the network of the cluster',
-    codes: ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'],
+    codes: noRouteCodes,
     printed: /No route to host|Network is unreachable|Cannot assign requested address|ssh: connect to host /i,
   },
   {
@@ -71,15 +74,22 @@ const unclear = { name: 'unreachable', message: 'the git host cannot be reached 
 
 /** Says by the error of a look-up or a connection why a host does not answer. */
 export function unreachable(cause: unknown): TransientError {
-  const { code = '', syscall = '' } = (firstOf(cause) ?? {}) as NodeJS.ErrnoException;
+  const { code = '', syscall = '' } = (decisiveError(cause) ?? {}) as NodeJS.ErrnoException;
   // A name server may refuse a connection as well.
   const known = syscall.startsWith('query') && code === 'ECONNREFUSED' ? 'ESERVFAIL' : code;
   const name = known.startsWith('ERR_SSL') ? 'EPROTO' : known;
   return errorOf(obstacles.find(({ codes }) => codes.includes(name)) ?? unclear, cause);
 }
 
-/** The error of the first address, if several were tried. */
-export const firstOf = (error: unknown): unknown => (error instanceof AggregateError ? error.errors[0] : error);
+/**
+ * Returns the error of the first address that has a route, if several were tried: clusters without IPv6 have none to the
+ * IPv6 addresses of a host, which isn't why it can't be reached.
+ */
+export function decisiveError(error: unknown): unknown {
+  if (!(error instanceof AggregateError)) return error;
+  const { errors }: { errors: NodeJS.ErrnoException[] } = error;
+  return errors.find(({ code = '' }) => code !== 'git.noRoute' && !noRouteCodes.includes(code)) ?? errors[0];
+}
 
 /** The same by what git printed; linear in its length. */
 export function unreachableBy(
@@ -96,19 +106,19 @@ const noWayOut = [...noConnection, 'git.unknownName', 'git.noNameServer'];
 
 /**
  * Runs git for one address of a host after the other until one takes the connection, or for the last one. Throws
- * the error of the first address if none does.
+ * the {@link decisiveError} if none does.
  */
 export async function untilConnected<T, U>(targets: readonly T[], run: (target: T) => Promise<U>): Promise<U> {
-  let failure: unknown;
+  const failures: TransientError[] = [];
   for (const target of targets) {
     try {
       return await run(target);
     } catch (error) {
       if (!(error instanceof TransientError && noConnection.includes(error.code))) throw error;
-      failure ??= error;
+      failures.push(error);
     }
   }
-  throw failure;
+  throw decisiveError(new AggregateError(failures));
 }
 
 /** The error of who asked by ssh while a proxy is set: where ssh could not connect, it says that ssh takes no proxy. */

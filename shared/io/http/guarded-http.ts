@@ -6,7 +6,7 @@ import { isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { CONNECT_MS } from '../connectable-first.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
-import { firstOf } from '../git/unreachable.ts';
+import { decisiveError } from '../git/unreachable.ts';
 import { answerTo } from './answer-to.ts';
 import { stalled } from './bytes-of.ts';
 import { exceptionsOf, isExcepted, proxiesOf } from './no-proxy.ts';
@@ -182,7 +182,7 @@ function boundIdle<T extends HttpAgent>(agent: T): T {
 
 /** Behind a proxy nothing but the proxy is looked up and connected to; Node has a code for what the proxy answers. */
 function ofProxy(error: unknown): unknown {
-  const { syscall = '' } = firstOf(error) as NodeJS.ErrnoException;
+  const { syscall = '' } = decisiveError(error) as NodeJS.ErrnoException;
   if (!/^(?:getaddrinfo|connect)$/.test(syscall)) return error;
   return Object.assign(new Error('no connection to the proxy', { cause: error }), { code: 'ERR_PROXY_TUNNEL' });
 }

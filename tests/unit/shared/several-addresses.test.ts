@@ -115,12 +115,17 @@ for (const [transport, start, skip] of servers) {
       await assert.rejects(fetchAsAgent(t, host, guard), refusal);
     });
 
-    test('never if all refuse, and the first one says why', async (t) => {
+    test('never if none takes a connection, and one that has a route says why', async (t) => {
       const host = await startHost(t, start);
-      const guard = guardOf([REFUSING, '255.255.255.255']);
+      const noRoute = '255.255.255.255';
       const refusal = { name: 'TransientError', code: 'git.refused' };
-      await assert.rejects(query(t, host, guard), refusal);
-      await assert.rejects(fetchAsAgent(t, host, guard), refusal);
+      for (const addresses of [
+        [REFUSING, noRoute],
+        [noRoute, REFUSING],
+      ]) {
+        await assert.rejects(query(t, host, guardOf(addresses)), refusal);
+        await assert.rejects(fetchAsAgent(t, host, guardOf(addresses)), refusal);
+      }
     });
   });
 }
