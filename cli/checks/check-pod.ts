@@ -241,6 +241,6 @@ function whyNotReady({ metadata: { name }, status = {} }: Pod): { says: string; 
     containers.find(({ ready, state }) => state?.running && !ready) ?? containers.find(({ ready }) => !ready);
   return {
     says: `it is not ready${message ? `: ${message}` : ''}`,
-    todo: `kubectl logs ${name} -c ${late?.name ?? AGENT_CONTAINER} shows what it does`,
+    todo: late ? `kubectl logs ${name} -c ${late.name} shows what it does` : `wait; if it lasts, ${describe}`,
   };
 }

@@ -1,4 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
@@ -23,6 +24,8 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
   const report = survey.reports.value.find(({ metadata }) => metadata.name === name);
   const isNew = now - Date.parse(creationTimestamp) < FIRST_REPORT_MS;
   const make = isNew ? warning : failed;
+  // The findings about the pod name what its agent waits for, and it has no log yet.
+  if (!report?.status && isAgentWaiting(pod)) return [];
   if (!report?.status)
     return [
       make('report/there', 'its agent has not reported', {
@@ -56,6 +59,11 @@ function checkClock(
     }),
   ];
 }
+
+const isAgentWaiting = ({ status = {} }: Pod): boolean =>
+  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].some(
+    ({ name, state }) => name === AGENT_CONTAINER && state?.waiting !== undefined,
+  );
 
 function checkState(
   status: SyncReportStatus,

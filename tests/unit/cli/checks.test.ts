@@ -225,6 +225,30 @@ test('pods that never started are not ready', () => {
   assert.equal(find('pod/run-as-user', { namespace: given }), undefined, 'fsGroup is enough');
 });
 
+test('the log of a container that cannot say why is named for no pod', () => {
+  const running = (name: string) => ({ name, ready: true, state: { running: {} } });
+  const message = 'corresponding condition of pod readiness gate "lb.example/ready" does not exist.';
+  const gated = {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'False', message }],
+    ...{ initContainerStatuses: [running('sync-agent')], containerStatuses: [running('gateway')] },
+  };
+  const ready = find('pod/ready', { namespace: { pods: seen([pod(EARLY, { ...withSidecar, status: gated })]) } });
+  assert.match(ready?.says ?? '', /readiness gate/);
+  assert.doesNotMatch(ready?.todo ?? 'kubectl logs', /kubectl logs/);
+
+  const waits = (name: string) => ({ name, ready: false, state: { waiting: { reason: 'PodInitializing' } } });
+  const starting = {
+    phase: 'Pending',
+    conditions: [{ type: 'Ready', status: 'False', message: 'containers with incomplete status: [migrate]' }],
+    initContainerStatuses: [{ ...running('migrate'), ready: false }, waits('sync-agent')],
+    containerStatuses: [waits('gateway')],
+  };
+  const given = { pods: seen([pod(EARLY, { ...withSidecar, status: starting })]) };
+  assert.match(find('pod/ready', { namespace: given })?.todo ?? '', /kubectl logs till -c migrate/);
+  assert.equal(find('report/there', { namespace: given }), undefined, 'its agent has not started');
+});
+
 test('a NetworkPolicy lets the API server in by the port that the controller has, also in a range', () => {
   const labels = { 'app.kubernetes.io/component': 'controller' };
   const controller = (port: string) => ({
