@@ -63,6 +63,6 @@ export function unseen(check: string, what: string, look: Look<unknown>): Findin
   if (look.kind === 'seen') return [];
   const page = 'how-to/find-out-what-is-wrong.md#what-you-may-not-look-at';
   return look.why === 'forbidden'
-    ? [warning(check, `not allowed to look at ${what}`, { todo: 'ask somebody who may to run this, too', page })]
+    ? [warning(check, `not allowed to look at ${what}`, { todo: 'ask an administrator to run this command', page })]
     : [warning(check, `${what} cannot be looked at: ${look.why}`, { todo: 'try again', page })];
 }

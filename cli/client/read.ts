@@ -24,6 +24,7 @@ export interface PodMetadata {
 /** What the kubelet reports of a pod and of the container of its agent. */
 interface PodState {
   name: string;
+  uid: string | undefined;
   phase: string | undefined;
   isBeingDeleted: boolean;
   agent: V1ContainerState | undefined;
@@ -33,6 +34,13 @@ interface PodState {
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
   const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
   return attempt(access, { doing, namespace }, () => list<GatewaySync>(access, gatewaySyncPath(namespace)));
+}
+
+/** Checks that the caller can list GatewaySyncs. Throws `Problem`. */
+export async function checkAccess(access: Access, namespace: string | undefined): Promise<void> {
+  const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
+  const query = { limit: 1 };
+  await attempt(access, { doing, namespace }, () => access.client.get(gatewaySyncPath(namespace), { query }));
 }
 
 /** Whether a namespace exists, as far as the caller may know: those who may not read it are told yes. Throws `Problem`. */
@@ -86,8 +94,8 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   const states: PodState[] = [];
   const take = ({ metadata, status }: V1Pod) => {
     const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
-    const { name = '', deletionTimestamp } = metadata ?? {};
-    states.push({ name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
+    const { name = '', uid, deletionTimestamp } = metadata ?? {};
+    states.push({ name, uid, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
   };
   return attempt(access, { doing, namespace }, () =>
     unlessForbidden(

@@ -1,5 +1,6 @@
 import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { checkAccess } from '../client/read.ts';
 import { plain } from '../terminal/text.ts';
 import { accessArgs, makeCommand } from './command.ts';
 
@@ -35,6 +36,7 @@ export const ui = makeCommand({
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     try {
+      await checkAccess(access, namespace);
       // No other command has to wait for what serves a page.
       const { servePage } = await import('../ui/serve.ts');
       const page = await servePage({ access, namespace, port, now: host.now });

@@ -45,11 +45,15 @@ export function askableGateways(
   );
   return [...named, ...others].map((gateway) => {
     const pod = agentPods.get(gateway.pod) ?? {};
-    const unable = whyNotRunning(pod) ?? whyUnable(reportOf.get(gateway.pod), gateway);
+    const unable = whyNotRunning(pod) ?? whyUnable(ownReport(reportOf.get(gateway.pod), pod), gateway);
     if (!unable) return gateway;
     return hasEnded(pod) ? { ...gateway, unable, hasEnded: true } : { ...gateway, unable };
   });
 }
+
+/** A report counts for the pod that it is about, and not for the next one of that name. */
+const ownReport = <T extends { podUID?: string | undefined }>(report: T | undefined, { uid }: AgentPod) =>
+  uid !== undefined && report?.podUID !== undefined && report.podUID !== uid ? undefined : report;
 
 function whyUnable(
   report: { agentVersion?: string | undefined } | undefined,

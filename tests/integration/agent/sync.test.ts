@@ -36,8 +36,8 @@ suite('a gateway follows its GatewaySync', () => {
 
     assert.deepEqual(await pod.files(), { 'config/a.json': '1', 'config/b/c.txt': '2', 'own.db': 'of the gateway' });
     assert.equal(report.metadata.ownerReferences?.[0]?.uid, pod.uid);
-    const { time, duration, ...status } = report.status ?? {};
-    assert.ok(time && duration);
+    const { time, duration, reportedAt, ...status } = report.status ?? {};
+    assert.ok(time && duration && reportedAt);
     assert.deepEqual(status, {
       podUID: pod.uid,
       gateway: 'edge',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
@@ -114,6 +115,26 @@ suite('the kubeconfig', () => {
     assert.equal(plugin?.context, 'home');
     assert.deepEqual(plugin, kubectl);
   });
+});
+
+test('a kubeconfig for kubectl proxy, over plain http, is accepted', async (t) => {
+  const [{ kubeconfig, binaries }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
+  await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
+  const proxy = spawn(binaries.kubectl, ['proxy', '--port=0', '--kubeconfig', kubeconfig], { stdio: 'pipe' });
+  t.after(() => proxy.kill());
+  const [line] = (await once(proxy.stdout, 'data')) as [Buffer];
+  const [, address] = /(127\.0\.0\.1:\d+)/.exec(String(line)) ?? [];
+  const folder = await makeTemporaryFolder('kubeconfig-');
+  t.after(() => folder.remove());
+  const file = path.join(folder.path, 'config');
+  await writeFile(
+    file,
+    JSON.stringify({ ...fileOf(complete('proxy', `http://${address}`)), users: [{ name: 'proxy', user: {} }] }),
+  );
+
+  const { output, notes } = await runCli(['status', 'plant', '-n', namespace, '--kubeconfig', file]);
+
+  assert.match(output, /plant/, notes);
 });
 
 test('every question and every order names the context and the namespace', async (t) => {

@@ -85,8 +85,9 @@ suite('what a release publishes of kubectl gs', () => {
     const plugin = path.join(root, executable);
     const nowhere = { env: { PATH: '/nowhere', HOME: '/nowhere', KUBECONFIG: kubeconfig } };
     assert.equal((await run(plugin, ['--version'], nowhere)).stdout, `${manifest.version}\n`);
-    const { stderr } = await run(plugin, ['status', '-n', 'default'], nowhere);
-    assert.match(stderr, /there is no GatewaySync in the namespace default/);
+    const status = await run(plugin, ['status', '-n', 'default'], nowhere).catch((error) => error);
+    assert.equal(status.code, 1);
+    assert.match(status.stderr, /there is no GatewaySync in the namespace default/);
 
     const ui = spawn(plugin, ['ui', '--no-open', '-n', 'default'], {
       ...nowhere,

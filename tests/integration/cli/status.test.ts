@@ -179,6 +179,8 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
         3,
         /at https:.*1 \(context x\): nothing listens$/,
       ],
+      [['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')], 3, /nothing listens$/],
+      [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /you may not list GatewaySyncs/],
       [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster does not know you: log in again/],
       [['status', '--kubeconfig', `${folder.path}/nothing`], 3, /the kubeconfig cannot be read/],
       [['status', 'nothing', '--kubeconfig', viewer], 1, /there is no GatewaySync nothing in the namespace test-/],

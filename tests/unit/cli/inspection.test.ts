@@ -75,13 +75,14 @@ suite('who is asked', () => {
   });
 
   test('are only gateways whose agent runs: others are named with the reason', () => {
-    const reports = ['a-0', 'd-0', 'e-0', 'f-0', 'g-0'].map((pod) => reportOf(pod));
+    const reports = ['a-0', 'd-0', 'e-0', 'f-0', 'g-0', 'i-0'].map((pod) => reportOf(pod, { podUID: 'first' }));
     const agentPods = new Map<string, AgentPod>([
       ['a-0', { phase: 'Succeeded' }],
       ['d-0', { phase: 'Running', agent: { waiting: { reason: 'CrashLoopBackOff' } } }],
       ['e-0', { phase: 'Running', agent: {} }],
       ['f-0', { phase: 'Failed' }],
       ['g-0', { phase: 'Running', agent: {}, isBeingDeleted: true }],
+      ['i-0', { uid: 'second', phase: 'Pending' }],
     ]);
     const found = askableGateways(gatewaySync, { reports }, agentPods).filter(({ pod }) => agentPods.has(pod));
     assert.deepEqual(
@@ -92,6 +93,7 @@ suite('who is asked', () => {
         ['e-0', undefined, undefined],
         ['f-0', 'its pod has ended (Failed)', true],
         ['g-0', 'its pod is being deleted', true],
+        ['i-0', 'its agent has not reported yet', undefined],
       ],
     );
   });

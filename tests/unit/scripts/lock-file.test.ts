@@ -17,7 +17,7 @@ test('npm verifies each package against a hash in the lock file, on every platfo
   };
   const { '': project, ...packages } = lock.packages;
   const unverified = Object.entries(packages).filter(
-    ([, { integrity, inBundle }]) => !inBundle && !integrity?.startsWith('sha512-'),
+    ([, { integrity, inBundle }]) => !inBundle && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
   );
 
   assert.ok(project && Object.keys(packages).length > 0, 'the lock file lists no package');
