@@ -1,5 +1,5 @@
 import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { OPERATOR } from '../world/rights.ts';
+import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, pick } from './breakage.ts';
 
 /** What somebody with too many rights does to the objects of the programs. */
@@ -10,7 +10,7 @@ export const objects: Breakages<'wipe a status' | 'delete the lease' | 'delete R
     return { what: resource.name };
   },
   'delete the lease': async ({ plane }) => {
-    await plane.delete(groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, 'stoker-operator-controller'));
+    await plane.delete(groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, LEASE));
     return { what: OPERATOR };
   },
   'delete RoleBindings': async ({ plane, resources }, { target }) => {

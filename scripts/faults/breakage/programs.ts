@@ -3,7 +3,7 @@ import type { ControlPlane } from '../world/control-plane.ts';
 import { givePod } from '../world/give-pod.ts';
 import { podPath } from '../world/make-fleet.ts';
 import type { ManagedProgram } from '../world/managed-program.ts';
-import { OPERATOR } from '../world/rights.ts';
+import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
 /** Programs that end or stand still, and pods that are replaced while the agent of the old one may live on. */
@@ -48,7 +48,7 @@ function stop(program: ManagedProgram): Broken {
 
 /** The controller that the Lease names, or the first one. */
 async function leader(plane: ControlPlane, controllers: ManagedProgram[]): Promise<ManagedProgram> {
-  const path = groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, 'stoker-operator-controller');
+  const path = groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, LEASE);
   const lease = await plane.ask<{ spec?: { holderIdentity?: string } }>({ path }).catch(() => undefined);
   const holder = lease?.spec?.holderIdentity ?? '';
   return controllers.find(({ name }) => holder.startsWith(`${name}_`)) ?? pick(controllers, 0);

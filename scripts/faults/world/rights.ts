@@ -11,6 +11,8 @@ const wanted = /Account$|Role$|Binding$|Policy$|^MutatingWebhookConfiguration$|^
 
 /** The namespace of the release, and the prefix of what the chart installs. */
 export const OPERATOR = 'stoker';
+/** The Lease for which the chart grants permissions to the controllers. */
+export const LEASE = `${OPERATOR}-controller`;
 
 interface Manifest {
   apiVersion: string;

@@ -11,7 +11,7 @@ import { startFrontDoor } from './front-door.ts';
 import { GitHosts } from './git-hosts.ts';
 import { makeFleet } from './make-fleet.ts';
 import { ManagedProgram } from './managed-program.ts';
-import { applyManifest, installRights, OPERATOR } from './rights.ts';
+import { applyManifest, installRights, LEASE, OPERATOR } from './rights.ts';
 import { Senders } from './senders.ts';
 import type { World } from './world.ts';
 
@@ -105,6 +105,7 @@ async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 
         ground,
         { program: 'controller', name: `controller-${index}`, account: OPERATOR },
         {
+          LEASE_NAME: LEASE,
           WEBHOOK_PORT: String(port),
           WEBHOOK_SELF_SIGNED: `${OPERATOR}-webhook`,
           METRICS_PORT: String(await freePort()),
