@@ -115,7 +115,7 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
       phase: 'RollingBack',
       ...left,
       ...stableFields(target),
-      givenUp: leftFor(target, rollout),
+      givenUp: leftFor(target, rollout, input),
     },
   };
 }
@@ -128,11 +128,15 @@ export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): 
   return [...new Set([nameOf(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
 }
 
-/** What all gateways leave: what was rolled out, and also the stable release where they go past it. */
-function leftFor(target: Release, rollout: RolloutStatus): string[] {
+/**
+ * What all gateways leave: what was rolled out, and also the stable release where they go past it. The list has room for a
+ * few only, and what the ref leads to would start by itself if it fell out.
+ */
+function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInput): string[] {
   const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(nameOf);
   const others = (rollout.givenUp ?? []).filter((name) => name !== nameOf(target));
-  return [...new Set([...left, ...others])].slice(0, MAX_GIVEN_UP);
+  const awaited = others.filter((name) => wanted !== undefined && name === nameOf(wanted));
+  return [...new Set([...left, ...awaited, ...others])].slice(0, MAX_GIVEN_UP);
 }
 
 export const withGivenUp = ({ givenUp: _, ...rollout }: RolloutStatus, names: string[] = []): RolloutStatus =>

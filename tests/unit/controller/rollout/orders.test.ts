@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apply, control, deliver, makeWorld, read, type Setup, type World } from './model.ts';
+import type { RolloutInput, RolloutState } from '../../../../controller/rollout/rollout-input.ts';
+import { step } from '../../../../controller/rollout/step.ts';
+import { apply, control, deliver, inputOf, makeWorld, read, type Setup, type World } from './model.ts';
 
 const setup: Setup = { spec: { waves: [{ name: 'one', gateways: 1 }] }, fits: [[true], [true]], bad: ['B'] };
 
@@ -119,4 +121,20 @@ test('after a rollback and a newer commit, the one before is what the gateways h
   const newer = settle({ ...back, rollback: undefined, wanted: 'C' });
   assert.deepEqual([stateOf(newer), historyOf(newer)], ['Complete C C', 'CSA']);
   assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
+});
+
+test('a commit that was given up stays so, however far the gateways go back after that', () => {
+  const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
+  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], historyLength: 8 };
+  let state: RolloutState | undefined;
+  const order = (change: Pick<RolloutInput, 'wanted' | 'rollback'>) => {
+    for (let turn = 0; turn < 8; turn += 1) state = step(state, { ...input, ...change });
+    return state?.rollout.stableCommit;
+  };
+  for (const commit of 'ABCDEFGH') order({ wanted: releaseOf(commit), rollback: undefined });
+  const wanted = releaseOf('W'); // it came together with the first order, so it is given up as well
+  for (const commit of 'GFEDCBA') {
+    assert.equal(order({ wanted, rollback: 'previous' }), commit);
+    assert.equal(order({ wanted, rollback: undefined }), commit);
+  }
 });
