@@ -3,7 +3,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import { connectableFirst } from '../../shared/io/connectable-first.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { connectionErrorOf } from '../../shared/io/git/git-error.ts';
-import { notGitError, redirectError } from '../../shared/io/git/refusals.ts';
+import { explainRedirectLoop, notGitError, redirectError } from '../../shared/io/git/refusals.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { portOf } from '../../shared/io/http/no-proxy.ts';
 
@@ -79,10 +79,13 @@ export async function findRepository(
     ...(authorization && { Authorization: authorization.value }),
   };
   const credentials = authorization ? 'token' : 'none';
-  const { url, response } = await http.follow(start, (to) => {
+  const next = (to: URL) => {
     const isWithin = authorization ? to.origin === start.origin : to.hostname === start.hostname;
     if (!isWithin || (start.protocol === 'https:' && to.protocol !== 'https:')) throw redirectError(credentials, to);
     return { headers, ca, signal };
+  };
+  const { url, response } = await http.follow(start, next).catch((error: unknown) => {
+    throw explainRedirectLoop(error, credentials);
   });
   response.destroy();
   if (url.username || url.password) throw redirectError(credentials);

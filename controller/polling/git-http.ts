@@ -5,7 +5,7 @@ import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
 import { connectionErrorOf, gitErrorOf } from '../../shared/io/git/git-error.ts';
-import { type Credentials, redirectError } from '../../shared/io/git/refusals.ts';
+import { type Credentials, explainRedirectLoop, redirectError } from '../../shared/io/git/refusals.ts';
 import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
 import { GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-http.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
@@ -75,7 +75,7 @@ export class GitHttp {
       return requestOf(options, {});
     };
     const { url: target, response } = await this.#http.follow(url, next).catch((error: unknown) => {
-      throw isRedirectLoop(error) ? redirectError(credentials, url) : failure(error, options);
+      throw failure(explainRedirectLoop(error, credentials), options);
     });
     checkStatus(response, credentials);
     return answerOf(target, response, options);
@@ -174,8 +174,6 @@ async function* typedBytesOf(
     throw typed(error, signal);
   }
 }
-
-const isRedirectLoop = (error: unknown) => error instanceof TransientError && error.code === 'git.redirectLoop';
 
 const caTooLarge = () =>
   new TerminalError(

@@ -1,4 +1,5 @@
 import { TransientError } from '../../shared/errors.ts';
+import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
 
 // What a git host does wrong for a while: all of it is tried again, and the host's own words go no further.
 
@@ -10,11 +11,8 @@ export const brokenAnswer = (cause?: unknown) =>
   });
 
 /** The host says that something went wrong at its side; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
-export const reportedError = () =>
-  new TransientError('the git host answered with an error instead of refs: it is tried again', {
-    code: 'git.reportedError',
-    reason: 'GitUnreachable',
-  });
+export const reportedError = (credentials: Credentials) =>
+  new TransientError(reported(credentials), { code: 'git.reportedError', reason: 'GitUnreachable' });
 
 export const timedOut = () =>
   new TransientError('the git host did not answer in time: it is tried again', {

@@ -29,17 +29,20 @@ export async function discover(
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
   // An old server sends all refs whatever is asked.
   const advertisement = new Advertisement({ prefixes: query.prefixes, commits: query.commits });
+  const credentials = credentialsOf(options);
   try {
     for await (const line of readPackets(answer.body)) {
       if (advertisement.isComplete) break; // whatever else the host has to say
+      if (isError(line)) throw reportedError(credentials);
       advertisement.read(line);
     }
   } catch (error) {
     if (!(error instanceof MalformedPackets)) throw error;
     throw answer.contentType === ADVERTISEMENT || advertisement.hasBegun
       ? brokenAnswer(error)
-      : notGitError(credentialsOf(options), error);
+      : notGitError(credentials, error);
   }
+  if (answer.contentType !== ADVERTISEMENT && !advertisement.hasBegun) throw notGitError(credentials);
   if (!advertisement.isComplete) throw brokenAnswer();
   const { objectFormat, isVersion2, refs } = advertisement;
   return { url, objectFormat, ...(isVersion2 ? {} : { refs }) };
@@ -67,6 +70,7 @@ export async function lsRefs(
   try {
     for await (const line of readPackets(answer.body)) {
       if (isComplete) break;
+      if (isError(line)) throw reportedError(credentialsOf(options));
       if (typeof line !== 'string') readRef(line, wanted);
       else if (line === 'flush') isComplete = true;
       else throw brokenAnswer();
@@ -105,7 +109,7 @@ export async function servesCommit(
       if (/^(packfile|shallow-info|acknowledgments|wanted-refs)$/.test(textOf(line))) return true;
       // The words of git itself, of JGit, and of hosts that only serve what they advertise.
       if (/^ERR .*\b(not our ref|want \w+ not valid|unadvertised object)/.test(textOf(line))) return false;
-      throw isError(line) ? reportedError() : brokenAnswer();
+      throw isError(line) ? reportedError(credentialsOf(options)) : brokenAnswer();
     }
   } catch (error) {
     throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
@@ -137,7 +141,6 @@ class Advertisement {
       this.isComplete = line === 'flush' && this.#lines > 0;
       return;
     }
-    if (isError(line)) throw reportedError();
     if (line.toString('latin1', 0, 10) === '# service=') return;
     this.#lines += 1;
     if (this.#lines === 1) this.isVersion2 = line.toString('latin1') === 'version 2';
@@ -161,7 +164,6 @@ class Advertisement {
 
 /** Takes names and hashes out of the bytes one by one, since a part of a text would keep the whole line in memory. */
 function readRef(line: Buffer, wanted: WantedRefs): void {
-  if (isError(line)) throw reportedError();
   const space = line.indexOf(SPACE);
   const end = line.indexOf(SPACE, space + 1);
   const oid = oidOf(line, space);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitLimits } from '../../shared/io/git/git.ts';
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError } from './host-errors.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
@@ -38,7 +38,9 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
     .run(['ls-remote', '--', remote.url, ...patterns], { ...optionsOf(remote), maxOutputBytes: MAX_OUTPUT_BYTES })
     .catch((error: unknown) => {
       // Nothing was asked for yet: a host that says 'no such ref' now is in trouble itself.
-      throw error instanceof TerminalError && error.code === 'git.refNotFound' ? reportedError() : error;
+      throw error instanceof TerminalError && error.code === 'git.refNotFound'
+        ? reportedError(credentialsOf(remote.access))
+        : error;
     });
   const wanted = new WantedRefs(query);
   for (const line of output.toString('utf8').split('\n')) {

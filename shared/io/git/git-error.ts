@@ -66,7 +66,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials/i,
+      /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials|Too many authentication failures|Repository access denied|not allowed to (?:download|access)|enforced SAML SSO/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
     message: (credentials, { input }) =>
       /^Load key "/m.test(firstWords(input)) ? unreadableKey : refusal(credentials),
@@ -88,7 +88,7 @@ const symptoms: Symptom[] = [
   {
     within: everything,
     pattern:
-      /repository .{0,2000}not found|does not appear to be a git repository|error: 404\b(?! bytes)|not exported|access denied or repository/i,
+      /repository .{0,2000}(?:not found|does not exist)|does not appear to be a git repository|error: 404\b(?! bytes)|not exported|access denied or repository|project you were looking for could not be found|cannot find repository|project .{0,2000}not found|denied by fallthru/i,
     details: { code: 'git.repositoryNotFound', reason: 'RepositoryNotFound' },
     message: noRepository,
   },
@@ -161,7 +161,7 @@ export function gitErrorOf(
     const KindOfError = mayPass ? TransientError : TerminalError;
     return new KindOfError(text, { ...details, cause: reported });
   }
-  return unreachableBy(own + connecting(stderr), { cause: reported, credentials });
+  return unreachableBy(own + connecting(stderr) + ending(stderr), { cause: reported, credentials });
 }
 
 /**
@@ -187,6 +187,9 @@ const inLines = (printed: string): string => printed.replaceAll('\r\n', '\n').re
 
 /** Why git could not connect, which it says on the next line: nobody else has had a word by then, and it is no verdict. */
 const connecting = (stderr: string): string => /^fatal: unable to connect to [^\n]*(\n[^\n]*)/m.exec(stderr)?.[1] ?? '';
+
+/** What git prints last if a server ended the connection, which a git on the server may have explained before. */
+const ending = (stderr: string): string => /\nfatal: Could not read from remote repository\.$/m.exec(stderr)?.[0] ?? '';
 
 /** Behind these git prints what a host sent. */
 const quoting =

@@ -4,8 +4,8 @@ import { TerminalError, TransientError } from '../../errors.ts';
 /** What a git server was sent to let us in. */
 export type Credentials = 'none' | 'token' | 'sshKey';
 
-/** Where a redirect leads: to the repository at another place, to a page, or to a place that is not known. */
-type Destination = 'repository' | 'page' | 'unknown';
+/** Where a redirect leads: to the repository at another place, to a page, in circles, or to a place that is not known. */
+type Destination = 'repository' | 'page' | 'circle' | 'unknown';
 
 const SECRET = 'the Secret named in spec.git.auth';
 
@@ -37,10 +37,20 @@ export const noRepository = (credentials: Credentials): string =>
 export const notGit = (credentials: Credentials): string =>
   `the URL returns something other than a git repository, such as a sign-in page: check spec.git.repo, and ${remedies[credentials]}`;
 
+/** Says that a git server let us connect, and then served nothing. */
+export const notServed = (credentials: Credentials): string =>
+  `the git server ended the connection without serving the repository: check the host and the path in spec.git.repo, and ${remedies[credentials]}; it is tried again`;
+
+/** Says that a git server reports an error. Its words go no further. */
+export const reported = (credentials: Credentials): string =>
+  `the git server reported an error instead of serving the repository: check spec.git.repo, and ${remedies[credentials]}; it is tried again`;
+
 const redirects: Record<Destination, (remedy: string) => string> = {
   repository: () => 'the git host redirects this URL: set spec.git.repo to the address that it redirects to',
   page: (remedy) =>
     `the git host redirects this URL to a page, such as a sign-in page: check spec.git.repo, and ${remedy}`,
+  circle: (remedy) =>
+    `the git server redirects this URL in circles, as some sign-in pages do: check the scheme and the path in spec.git.repo, and ${remedy}`,
   unknown: (remedy) =>
     `the git host redirects this URL: set spec.git.repo to the address that it redirects to or, if that is a sign-in page, ${remedy}`,
 };
@@ -56,6 +66,13 @@ export function redirectError(credentials: Credentials, to?: URL): TerminalError
     code: 'git.redirect',
     reason: 'UnexpectedRedirect',
   });
+}
+
+/** The error of {@link GuardedHttp.follow} for redirects without an end, with what to do; others stay as they are. */
+export function explainRedirectLoop(error: unknown, credentials: Credentials): unknown {
+  if (!(error instanceof TransientError) || error.code !== 'git.redirectLoop') return error;
+  const { code, reason } = error;
+  return new TerminalError(redirected(credentials, 'circle'), { code, reason });
 }
 
 /** The error for a URL that answers, but not in git's protocol. */

@@ -1,5 +1,5 @@
 import { TransientError } from '../../errors.ts';
-import { type Credentials, statusError } from './refusals.ts';
+import { type Credentials, notServed, reported, statusError } from './refusals.ts';
 
 interface Obstacle {
   /** Part of the error's code. */
@@ -59,7 +59,7 @@ const obstacles: Obstacle[] = [
     message: 'the git host and the operator do not agree on TLS: check the scheme and the port in spec.git.repo',
     codes: ['EPROTO'],
     printed:
-      /wrong version number|gnutls_handshake\(\) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert)/i,
+      /wrong version number|unsupported protocol|legacy renegotiation|handshake failure|gnutls_handshake\(\) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert|A packet with illegal)/i,
   },
   {
     name: 'brokeOff',
@@ -98,8 +98,17 @@ export function unreachableBy(
 ): TransientError {
   const status = /error: (4(?!07)\d\d|5\d\d)\b(?! bytes)/.exec(stderr)?.[1];
   if (status) return statusError(Number(status), credentials, cause);
-  return errorOf(obstacles.find(({ printed }) => printed.test(stderr)) ?? unclear, cause);
+  const obstacle = obstacles.find(({ printed }) => printed.test(stderr));
+  const ending = endings.find(({ printed }) => printed.test(stderr));
+  if (obstacle || !ending) return errorOf(obstacle ?? unclear, cause);
+  return new TransientError(ending.message(credentials), { code: 'git.unreachable', reason: 'GitUnreachable', cause });
 }
+
+/** What git prints if a server answers, but not with a repository. */
+const endings: { printed: RegExp; message: (credentials: Credentials) => string }[] = [
+  { printed: /^fatal: remote error: /m, message: reported },
+  { printed: /^fatal: Could not read from remote repository\.$/m, message: notServed },
+];
 
 const noConnection = ['refused', 'noConnection', 'noRoute'].map((name) => `git.${name}`);
 const noWayOut = [...noConnection, 'git.unknownName', 'git.noNameServer'];

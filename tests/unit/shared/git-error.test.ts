@@ -14,6 +14,57 @@ test('an error of git keeps what git says last, also behind the banner of an ssh
   assert.ok(message.length < 700);
 });
 
+/** What git prints behind what a server says over SSH. */
+const COULD_NOT_READ =
+  'fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n';
+
+suite('an SSH server that does not serve a repository', () => {
+  for (const [server, words, reason] of [
+    ['GitHub', 'ERROR: Repository not found.', 'RepositoryNotFound'],
+    [
+      'GitLab',
+      "remote: \nremote: ERROR: The project you were looking for could not be found or you don't have permission to view it.\n\nremote: ",
+      'RepositoryNotFound',
+    ],
+    ['Gitea', 'Gitea: Repository does not exist\nCannot find repository: a/b', 'RepositoryNotFound'],
+    ['Forgejo', 'Forgejo: Cannot find repository: a/b', 'RepositoryNotFound'],
+    ['Gogs', 'Gogs: Repository does not exist or you do not have access', 'RepositoryNotFound'],
+    ['Bitbucket Cloud', 'conq: repository does not exist.', 'RepositoryNotFound'],
+    ['Bitbucket Data Center', 'Repository not found\nThe requested repository does not exist', 'RepositoryNotFound'],
+    [
+      'Azure DevOps',
+      'remote: TF401019: The Git repository with name or identifier b does not exist or you do not have permissions for the operation you are attempting.',
+      'RepositoryNotFound',
+    ],
+    ['Gerrit', 'fatal: project a/b not found', 'RepositoryNotFound'],
+    ['Gitolite', 'FATAL: R any b user DENIED by fallthru\n(or you mis-spelled the reponame)', 'RepositoryNotFound'],
+    ['GitLab, for a deploy key', 'remote: ERROR: You are not allowed to download code.', 'AuthenticationFailed'],
+    ['GitHub with SAML', "ERROR: The 'a' organization has enabled or enforced SAML SSO.", 'AuthenticationFailed'],
+    ['Bitbucket Cloud, for another key', 'Repository access denied.', 'AuthenticationFailed'],
+    ['OpenSSH', 'Received disconnect from ::1 port 22:2: Too many authentication failures', 'AuthenticationFailed'],
+  ] as const)
+    test(`is understood: ${server}`, () => {
+      const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
+      assert.equal(error.reason, reason);
+      assert.match(error.message, /spec\.git\.auth/);
+    });
+
+  for (const words of [
+    'This account is currently not available.',
+    'remote: ERROR: Internal API unreachable',
+    "fatal: detected dubious ownership in repository at '/srv/x.git'",
+    'kex_exchange_identification: banner line contains invalid characters',
+  ])
+    test(`is not said to be out of reach: ${words}`, () => {
+      const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
+      assert.equal(error.reason, 'GitUnreachable');
+      assert.match(
+        error.message,
+        /^the git server ended the connection without serving the repository: check the host/,
+      );
+    });
+});
+
 suite('an error of git', () => {
   const cases: [stderr: string, ...meaning: string[]][] = [
     ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
@@ -80,6 +131,11 @@ suite('an error of git', () => {
       ...['git.certificate', 'CertificateNotTrusted'],
     ],
     ["fatal: unable to access 'https://git.test/': TLS connect error: wrong version number", 'git.noTls'],
+    [
+      "fatal: unable to access 'https://git.test/': OpenSSL/3.0.19: error:0A000152:SSL routines::unsafe legacy renegotiation disabled",
+      'git.noTls',
+    ],
+    ["fatal: unable to access 'https://git.test/': error:0A000102:SSL routines::unsupported protocol", 'git.noTls'],
     [
       "fatal: unable to access 'https://git.test/': GnuTLS recv error (-110): The TLS connection was non-properly terminated.",
       'git.brokeOff',

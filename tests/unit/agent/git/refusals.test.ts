@@ -68,6 +68,8 @@ suite('what controller and agent say of a git server that', () => {
     ['answers with a page and 203', respond(203, 'text/html', PAGE)],
     ['answers with JSON', respond(200, 'application/json', '{"error":"secret words"}')],
     ['answers with words', respond(200)],
+    ['answers with nothing', respond(200, 'text/html', '')],
+    ['answers with nothing and 204', (_, response) => void response.writeHead(204).end()],
     [
       'redirects to its own page',
       (request, response) => {
@@ -95,6 +97,22 @@ suite('what controller and agent say of a git server that', () => {
       for (const message of await messagesOf(t, sendTo(location), 'SECRET-TOKEN'))
         assert.match(message, /sign-in page: check spec\.git\.repo, and check that the token in the Secret named/);
     });
+
+  test('redirects in circles', async (t) => {
+    const answer: RequestListener = ({ url = '' }, response) => sendTo(url)({} as never, response);
+    for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
+      assert.match(
+        message,
+        /^the git server redirects this URL in circles, as .*: check .*, and check that the token in/,
+      );
+  });
+
+  test('reports an error in the protocol of git', async (t) => {
+    const lines = `${packet('# service=git-upload-pack\n')}0000${packet('ERR secret words')}`;
+    const answer = respond(200, 'application/x-git-upload-pack-advertisement', lines);
+    for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
+      assert.match(message, /^the git server reported an error .*: check spec\.git\.repo, and check that the token in/);
+  });
 
   test('redirects to the repository at another place', async (t) => {
     const answer: RequestListener = ({ url }, response) =>
