@@ -49,6 +49,10 @@ function problemIn(stderr: string): string {
   return problem ? ` (${problem})` : '';
 }
 
+const KNOWN_HOSTS = 'the Secret named in spec.git.auth.sshKey.knownHosts';
+const OTHER_HOST_KEY = `the host key of the git host is not the one in known_hosts: check ${KNOWN_HOSTS}`;
+const UNKNOWN_HOST = `known_hosts has no host key of the git server: add a line that begins with its name, or with [NAME]:PORT if the port isn't 22, to ${KNOWN_HOSTS}`;
+
 const everything = (stderr: string): string => stderr;
 
 /**
@@ -75,8 +79,7 @@ const symptoms: Symptom[] = [
     within: firstWords,
     pattern: /^(?:Host key verification failed\.|@ +WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! +@)\r?$/m,
     details: { code: 'git.hostKey', reason: 'HostKeyVerificationFailed' },
-    message:
-      'the host key of the git host is not the one in known_hosts: check the Secret named in spec.git.auth.sshKey.knownHosts',
+    message: (_, { input }) => (/^No \S+ host key is known for /m.test(input) ? UNKNOWN_HOST : OTHER_HOST_KEY),
   },
   {
     within: everything,

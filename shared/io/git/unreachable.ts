@@ -106,7 +106,7 @@ export function unreachableBy(
 
 /** What git prints if a server answers, but not with a repository. */
 const endings: { printed: RegExp; message: (credentials: Credentials) => string }[] = [
-  { printed: /^fatal: remote error: /m, message: reported },
+  { printed: /^fatal: (?:remote error|protocol error: bad line length character): /m, message: reported },
   { printed: /^fatal: Could not read from remote repository\.$/m, message: notServed },
 ];
 

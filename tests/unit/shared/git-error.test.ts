@@ -63,6 +63,18 @@ suite('an SSH server that does not serve a repository', () => {
         /^the git server ended the connection without serving the repository: check the host/,
       );
     });
+
+  test('is not said to be out of reach if it answers with text', () => {
+    const { message } = gitErrorOf('fatal: protocol error: bad line length character: This', { credentials: 'sshKey' });
+    assert.match(message, /^the git server reported an error instead of serving the repository: check spec\.git\.repo/);
+  });
+
+  test('is told apart from one that known_hosts lacks', () => {
+    const printed = 'No ED25519 host key is known for [::1]:2222 and you have requested strict checking.\r\n';
+    const { message, reason } = gitErrorOf(`${printed}Host key verification failed.\r\n${COULD_NOT_READ}`);
+    assert.equal(reason, 'HostKeyVerificationFailed');
+    assert.match(message, /^known_hosts has no host key of the git server: .* \[NAME\]:PORT if the port isn't 22/);
+  });
 });
 
 suite('an error of git', () => {
