@@ -26,8 +26,13 @@ function unlistedIn(
   return (beyond.pods ?? [])
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
     .filter(({ metadata }) => metadata.annotations?.[POD_ANNOTATIONS.crName] === name && !known.has(metadata.name))
+    .filter(isGateway)
     .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
 }
+
+/** A pod that names the resource but doesn't ask for the sidecar is not counted by the controller either. */
+const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
+  [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 
 function gatewayOf(
   { metadata }: PodIdentity,

@@ -308,7 +308,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     wanted.map((name, index) => ({
       metadata: {
         ...{ name, namespace: 'gateways', uid: name, labels: index < 5 ? { tier: 'canary' } : {} },
-        annotations: { 'sync.io/cr-name': 'plant' },
+        annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'plant' },
       },
     }));
   const reportOf = (name: string, status: Partial<SyncReportStatus> = {}): SyncReport =>
@@ -353,10 +353,22 @@ suite('a fleet of more gateways than a status has room for', () => {
     }
   });
 
+  test('has in it no pods that name the resource without asking for the sidecar', () => {
+    const unasked = podsOf(['job-1', 'job-2']).map(({ metadata }) => ({
+      metadata: { ...metadata, annotations: { 'sync.io/cr-name': 'plant' } },
+    }));
+    assert.deepEqual(sizes({ pods: [...unasked, ...podsOf(names)], reports: [] }), [5, 495]);
+    // The annotation of the injector stays, whatever becomes of the other one.
+    const injected = podsOf(names).map(({ metadata }) => ({
+      metadata: { ...metadata, annotations: { 'sync.io/injected': 'true', 'sync.io/cr-name': 'plant' } },
+    }));
+    assert.deepEqual(sizes({ pods: injected, reports: [] }), [5, 495]);
+  });
+
   test('has in it neither gateways of others nor such as are being deleted', () => {
     const [first, second, third, ...others] = podsOf([...names, 'a', 'b', 'c']).toReversed();
     const strangers = [
-      { metadata: { ...first?.metadata, annotations: { 'sync.io/cr-name': 'shop' } } },
+      { metadata: { ...first?.metadata, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'shop' } } },
       { metadata: { ...second?.metadata, namespace: 'other' } },
       { metadata: { ...third?.metadata, deletionTimestamp: 'now' } },
     ] as Beyond['pods'];
