@@ -88,9 +88,9 @@ const repositorySchema = v.pipe(
       message: 'must not hold spaces or control characters, and neither user nor host may begin with a hyphen',
     },
     {
-      rule: "!self.matches('^[^/]*://[^/]*([%?#\\\\\\\\]|@[^/]*@)')",
+      rule: "!self.matches('^[^/]*://[^/]*([?#\\\\\\\\]|@[^/]*@)') && (!self.matches('^[^/]*://[^/]*%') || self.matches('^https?://([^/@%]|%40)*@[^/@%]*/'))",
       message:
-        'must not hold %, ?, #, a backslash or a second @ before the path: programs differ in what they read there',
+        'must not hold %, ?, #, a backslash or a second @ before the path, except %40 in the user of an https URL: programs differ in what they read there',
     },
     {
       rule: "!self.matches('^[^/]*://([^/@]*@)?[^/@]*[^\\\\x00-\\\\x7f][^/@]*/')",

@@ -23,7 +23,8 @@ const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
 const hasSpace = /[\s\p{Cc}]/u;
 const hostOfUrl = /^[a-z]+:\/\/(?:[^/@]*@)?([^/@]*)(?:\/|$)/i;
 const notAscii = /[\u0080-\uffff]/;
-const userOfHttp = /^(https?:\/\/)([^/@]*)@/i;
+/** The user may be an e-mail address, whose @ is an escape. A URL is read only without it. */
+const userOfHttp = /^(https?:\/\/)((?:[^/\\%?#@\s]|%40)*)@(?![^/]*@)/i;
 
 /**
  * Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included, and
@@ -34,11 +35,11 @@ export function parseRepository(repo: string): Repository | undefined {
   const url = withoutTrailingSlashes(repo.replace(userOfHttp, '$1'));
   const host = scpLike.exec(repo)?.[1];
   if (host && !repo.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
-  if (!plainUrl.test(repo) || !URL.canParse(repo)) return undefined;
-  const { protocol, hostname } = new URL(repo);
+  if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
+  const { protocol, hostname } = new URL(url);
   const transport = transports[protocol];
   if (!transport || hostname === '') return undefined;
-  const [user] = (userOfHttp.exec(repo)?.[2] ?? '').split(':');
+  const [user] = (userOfHttp.exec(repo)?.[2] ?? '').replaceAll('%40', '@').split(':');
   return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, ''), ...(user && { user }) };
 }
 

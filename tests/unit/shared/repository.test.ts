@@ -67,6 +67,12 @@ suite('a URL in which git could find another host is none', () => {
     'ssh://a%40127.0.0.1%3a22%2f@8.8.8.8/x',
     'git://a%40127.0.0.1:22%2f@8.8.8.8/x',
     'https://127%2e0.0.1/x',
+    'https://127.0.0.1%2f@8.8.8.8/x',
+    'https://127.0.0.1%40/x',
+    'https://a%40127.0.0.1?@8.8.8.8/x',
+    'https://a%40127.0.0.1%23@8.8.8.8/x',
+    'https://a%40b@127.0.0.1@8.8.8.8/x',
+    'https://a%40127.0.0.1\\@8.8.8.8/x',
     'ssh://8.8.8.8?@127.0.0.1/x',
     'ssh://8.8.8.8#@127.0.0.1/x',
     'http://8.8.8.8\\@127.0.0.1/x',
@@ -93,6 +99,7 @@ suite('a URL in which git could find another host is none', () => {
     assert.equal(hostOf('git@git.test:a%20b@c:d'), 'git.test');
     assert.equal(hostOf('https://xn--grte-loa.test/Fähre'), 'xn--grte-loa.test');
     assert.equal(hostOf('ssh://jürgen@git.test/x'), 'git.test');
+    assert.equal(hostOf('https://me%40127.0.0.1@git.test/x'), 'git.test');
   });
 });
 

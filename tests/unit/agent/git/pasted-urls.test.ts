@@ -57,6 +57,7 @@ suite('a URL is taken as people paste it, by controller and agent', () => {
 
   for (const [what, credentials, user, token] of [
     ['a user, who is the one of the token', { username: 'me', password: 'secret' }, 'me@', 'secret\n'],
+    ['an e-mail address for a user', { username: 'me@corp.test', password: 'secret' }, 'me%40corp.test@', 'secret'],
     ['a user, whose name goes with :PAT', { username: 'org', password: 'pat' }, 'org@', ':pat'],
     ['a user, and another one in the Secret', { username: 'you', password: 'secret' }, 'me@', 'you:secret'],
     ['no user, and :PAT in the Secret', { username: '', password: 'pat' }, '', ':pat\n'],
