@@ -15,6 +15,8 @@ const WIDE_ENCODINGS = [
   { name: 'UTF-16BE', mark: [0xfe, 0xff], braces: [0, 0x7b, 0, 0x7b] },
 ];
 
+type WideEncoding = (typeof WIDE_ENCODINGS)[number];
+
 const wideEncodingOf = (content: Buffer) =>
   WIDE_ENCODINGS.find(({ mark }) => content.subarray(0, mark.length).equals(Buffer.from(mark)));
 
@@ -30,7 +32,7 @@ export type DeliverableContent =
 
 /** Renders text as a template. Binary content stays as it is, and so does text in other encodings if it holds no `{{`. */
 export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
-  if (isBinary(content)) return { kind: 'content', content, keys: [] };
+  if (isBinary(content)) return unmarked(content);
   const invalid = firstInvalidByte(content);
   if (invalid !== undefined) return notUtf8(content, invalid);
   const rendered = renderTemplate(content.toString('utf8'), values, MAX_RENDERED_BYTES);
@@ -40,10 +42,26 @@ export function renderContent(content: Buffer, values: TemplateValues): Delivera
 
 function notUtf8(content: Buffer, invalid: number): DeliverableContent {
   const wide = wideEncodingOf(content);
+  const encoding = wide ? ` (its byte order mark says ${wide.name})` : '';
+  return unlessBraces(content, wide, `byte ${invalid} isn't UTF-8${encoding}`);
+}
+
+/** Binary content, or text in UTF-16 without a byte order mark, whose NULs are all in the same half of the characters. */
+function unmarked(content: Buffer): DeliverableContent {
+  const head = content.subarray(0, HEAD_BYTES);
+  const halves = new Set<number>();
+  for (let at = head.indexOf(0); at !== -1; at = head.indexOf(0, at + 1)) halves.add(at % 2);
+  if (halves.size > 1) return { kind: 'content', content, keys: [] };
+  const name = halves.has(1) ? 'UTF-16LE' : 'UTF-16BE';
+  const wide = WIDE_ENCODINGS.find((encoding) => encoding.name === name);
+  return unlessBraces(content, wide, `the text looks like ${name}`);
+}
+
+/** The content as it is, or a problem if it holds `{{` in its encoding. */
+function unlessBraces(content: Buffer, wide: WideEncoding | undefined, why: string): DeliverableContent {
   const braces = bracesIn(content, wide?.braces ?? [0x7b, 0x7b], wide ? wide.mark.length : 1);
   if (braces === -1) return { kind: 'content', content, keys: [] };
-  const encoding = wide ? ` (its byte order mark says ${wide.name})` : '';
-  const message = `byte ${invalid} isn't UTF-8${encoding}, so the {{ at byte ${braces} can't be rendered: save the file as UTF-8, or map it without template: true`;
+  const message = `${why}, so the {{ at byte ${braces} can't be rendered: save the file as UTF-8, or map it without template: true`;
   return { kind: 'problem', message };
 }
 

@@ -39,6 +39,12 @@ suite('a template in text that is not UTF-8 is a problem that names its bytes', 
       /^byte 0 isn't UTF-8 \(its byte .* UTF-16LE\), so the \{\{ at byte 12 /,
     ],
     ['UTF-16BE', wide(NAME, { width: 2, ...BIG }), /UTF-16BE.* at byte 12 /],
+    [
+      'UTF-16LE, as iconv writes it, without a byte order mark',
+      wide(NAME, { width: 2, ...LITTLE }).subarray(2),
+      /^the text looks like UTF-16LE, so the \{\{ at byte 10 can't be rendered/,
+    ],
+    ['UTF-16BE, without a byte order mark', wide(NAME, { width: 2, ...BIG }).subarray(2), /UTF-16BE, .* at byte 10 /],
     ['UTF-32LE', wide(NAME, { width: 4, ...LITTLE }), /UTF-32LE.* at byte 24 /],
     ['UTF-32BE', wide(NAME, { width: 4, ...BIG }), /UTF-32BE.* at byte 24 /],
   ] as const) {
@@ -55,6 +61,8 @@ suite('content that holds no template stays as it is', () => {
     ['in ISO-8859-1', Buffer.from('name=J\xfcrgen { {x} }', 'latin1')],
     ['in UTF-16', wide('name={ {', { width: 2, isBig: false })],
     ['in UTF-16, with braces of two neighbours', Buffer.from([0xff, 0xfe, 0x01, 0x7b, 0x00, 0x7b, 0x00, 0x4e])],
+    ['in UTF-16, without a byte order mark', wide('name={ {', { width: 2, ...LITTLE }).subarray(2)],
+    ['that is binary, with braces in UTF-16', Buffer.from('MZ\0\0{\0{\0x\0}\0}\0', 'latin1')],
     ['that is binary', Buffer.from('\x89PNG\0{{ .Nothing }}', 'latin1')],
   ] as const) {
     test(what, () => {
