@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isDeletion } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender } from './read-event.ts';
-import { repositoryOfPush } from './repositories.ts';
+import { repositoryOfGeneric } from './repositories.ts';
 
 const MAX_REASON_LENGTH = 200;
 
@@ -22,7 +22,7 @@ export const readGeneric = sender(
     if (isDeletion(body)) return nothing('Deleted');
     return fieldOf(body, 'ref') === undefined ? undefined : readRef(body);
   },
-  repositoryOfPush,
+  repositoryOfGeneric,
 );
 
 /** A copy: a part of a string keeps the whole of it in memory, and this one is kept while it is stored. */

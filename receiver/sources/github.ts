@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { readCreated, readPush, readRelease } from './git-host-events.ts';
 import { fieldOf } from './json-object.ts';
 import { asksFor, event, nothing, readNamed, sender, text } from './read-event.ts';
-import { repositoryOfPush } from './repositories.ts';
+import { repositoryOfGeneric, repositoryOfPush } from './repositories.ts';
 
 const taggedPackage = v.nullish(
   v.object({ package_version: v.nullish(v.object({ release: v.nullish(v.object({ tag_name: text })) })) }),
@@ -44,5 +44,5 @@ export const readGitHubEvent = sender(
 export const readGitHubRelease = sender(
   'github',
   (_headers, body) => (fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body)),
-  repositoryOfPush,
+  repositoryOfGeneric,
 );

@@ -4,11 +4,16 @@ import { fieldOf, type JsonObject } from './json-object.ts';
 /** Finds the repository that a delivery is about; nothing if the payload names none. */
 export type NameRepository = (body: JsonObject) => NamedRepository;
 
-/** GitHub, Gitea, Forgejo and Gogs. */
+/** GitHub, Gitea, Forgejo and Gogs. `url` is a page or, in most of their payloads, the repository's place in an API. */
 export const repositoryOfPush: NameRepository = (body) => ({
   fullName: textOf(body, ['repository', 'full_name']),
-  url: textOf(body, ['repository', 'clone_url'], ['repository', 'ssh_url'], ['repository', 'html_url']),
+  url:
+    textOf(body, ...['clone_url', 'ssh_url', 'html_url'].map((field) => ['repository', field])) ??
+    textOf(body, ['repository', 'url'])?.replace(API_PREFIX, ''),
 });
+
+/** https://docs.github.com/en/rest/repos/repos, https://docs.gitea.com/api */
+const API_PREFIX = /^https?:\/\/(?:api\.[^/]+|.*\/api\/v\d+)\/repos\//i;
 
 /** A project or one of a group, also in a system hook; `repository` is what GitLab had before `project`. */
 export const repositoryOfGitLab: NameRepository = (body) => ({
@@ -19,6 +24,14 @@ export const repositoryOfGitLab: NameRepository = (body) => ({
     ...['git_http_url', 'git_ssh_url', 'homepage', 'url'].map((field) => ['repository', field]),
   ),
 });
+
+/** A body without a header that names its sender. A script may send a path or a URL; a name alone is not enough. */
+export const repositoryOfGeneric: NameRepository = (body) => {
+  const text = textOf(body, ['repository'])?.trim();
+  if (text?.includes('/')) return { url: text };
+  const project = repositoryOfGitLab(body);
+  return project.fullName ? project : repositoryOfPush(body);
+};
 
 /** The cloud has a full name, the data center a project and a slug. */
 export const repositoryOfBitbucket: NameRepository = (body) => {

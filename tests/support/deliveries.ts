@@ -52,6 +52,24 @@ export const RELEASES: Readonly<Record<string, SentDelivery>> = {
     body: { action: 'published', release: { tag_name: 'v1.0.0' }, repository },
   },
   'a push of a host that no header names': { headers: {}, body: { ref: 'refs/tags/v1.0.0', repository } },
+  'a tag push of GitLab whose header was lost': {
+    headers: {},
+    body: { object_kind: 'tag_push', ref: 'refs/tags/v1.0.0', project, repository: { url: project.git_ssh_url } },
+  },
+  'a push in the first format of GitHub': {
+    headers: { 'x-github-event': 'push' },
+    body: { ref: 'refs/tags/v1.0.0', repository: { name: 'repo', url: 'https://git.test/Org/repo' } },
+  },
+  'a release that names the API of GitHub': {
+    headers: {},
+    body: { release: { tag_name: 'v1.0.0' }, repository: { url: repository.url } },
+  },
+  'a push that names the API of Gitea': {
+    headers: { 'x-gitea-event': 'push' },
+    body: { ref: 'refs/tags/v1.0.0', repository: { url: 'https://git.test/gitea/api/v1/repos/Org/repo' } },
+  },
+  'a script that names its repository': { headers: {}, body: { ref: 'v1.0.0', repository: 'Org/repo\n' } },
+  'a script that names its URL': { headers: {}, body: { ref: 'v1.0.0', repository: 'https://git.test/Org/repo' } },
   'a release of Gitea': {
     headers: { 'x-gitea-event': 'release', 'x-github-event': 'release' },
     body: { action: 'published', release: { tag_name: 'v1.0.0' }, repository },

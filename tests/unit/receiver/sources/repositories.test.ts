@@ -33,6 +33,13 @@ test('a host below a path is recorded by both of its paths', () => {
     assert.ok(isOf(recorded, repo), repo);
 });
 
+test('a GitLab below a path is recorded by both of its paths, even if its header was lost', () => {
+  const project = { path_with_namespace: 'team/site', git_http_url: 'https://example.com/gitlab/team/site.git' };
+  const body = { ref: 'refs/heads/main', project, repository: { url: 'git@example.com:team/site.git' } };
+  for (const headers of [{}, { 'x-gitlab-event': 'Push Hook' }])
+    assert.equal(repositoryOf(headers, { object_kind: 'push', ...body }), 'team/site gitlab/team/site');
+});
+
 test('a push and a release next to it are about the same repository', () => {
   const changes = [{ new: { type: 'tag', name: 'v1' } }, { new: { type: 'branch', name: 'main' } }];
   const body = { push: { changes }, repository: { full_name: 'org/repo' } };
@@ -47,7 +54,8 @@ test('senders and payloads that name no repository have none', () => {
   for (const body of [
     { app },
     { ref: 'v1' },
-    { ref: 'v1', repository: 'org/repo' },
+    { ref: 'v1', repository: 'repo' },
+    { ref: 'v1', repository: ' ' },
     { freight: { commits: [{ tag: 'v1' }] } },
   ])
     assert.equal(repositoryOf({}, body), undefined, JSON.stringify(body));
