@@ -36,7 +36,8 @@ export function recordedRepository({ fullName = '', url = '' }: NamedRepository)
  */
 export function isAcceptedRepository(recorded: string, { git, webhook }: AcceptedRepositories): boolean {
   if (recorded === NO_REPOSITORY) return true;
-  const paths = recorded.split(/\s+/).map(repositoryPath);
+  // As recorded, and as a person may write it: a repository named `a.git` must not lose that ending.
+  const paths = recorded.split(/\s+/).flatMap((path) => [path, repositoryPath(path)]);
   if (paths.includes(repositoryPath(git.repo))) return true;
   return (webhook.repositories ?? []).flatMap(globsOf).some((glob) => paths.some(compileGlob(glob)));
 }
@@ -46,9 +47,9 @@ export function isAcceptedRepository(recorded: string, { git, webhook }: Accepte
  * or of a full name.
  */
 export function repositoryPath(text: string): string {
-  const [, host = '', pathOfUrl] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(text) ?? [];
-  const [, pathOfScp] = /^[^/@:]+@[^/@:]+:(.*)$/s.exec(text) ?? [];
-  const path = comparedPath(canonical(pathOfUrl ?? pathOfScp ?? text));
+  const location = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(text) ?? /^([^/@:]+@[^/@:]+):(.*)$/s.exec(text);
+  const [, host = '', pathOnHost = text] = location ?? [];
+  const path = comparedPath(canonical(pathOnHost));
   const [, organization] = /(?:^|@)([^.@:]+)\.visualstudio\.com(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
   return organization === undefined || organization === 'vs-ssh' ? path : `${organization}/${path}`;
 }
@@ -76,7 +77,7 @@ function comparedPath(path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '_git');
   if (segments.length > 2 && segments.at(-3) === 'scm') segments.splice(0, segments.length - 2);
   if (segments.length > 2 && segments[0] === 'v3') segments.shift();
-  return segments.join('/').replace(/\.git$/, '');
+  return segments.join('/').replace(/\/?\.git$/, '');
 }
 
 /** An entry of `spec.webhook.repositories` as it is, and without its host: a first part with a dot or a port. */
