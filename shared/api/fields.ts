@@ -78,6 +78,11 @@ export const refGlob = (description: string) =>
     v.description(description),
   );
 
+const GLOB_CHARACTERS = '\\\\p{L}\\\\p{M}\\\\p{N}._~%+*?-';
+
+/** One choice or more, in RE2. A slash in it would leave a lone brace when the host is cut off. */
+const GLOB_CHOICE = `[{][${GLOB_CHARACTERS}]*(,[${GLOB_CHARACTERS}]*)+[}]`;
+
 /** A glob of repository paths. The receiver's admission policy makes a regular expression of it, so there is no more. */
 export const repositoryGlob = (description: string) =>
   v.pipe(
@@ -86,9 +91,13 @@ export const repositoryGlob = (description: string) =>
     v.maxLength(BOUNDS.repository),
     cel(
       {
-        rule: "self.matches('^([A-Za-z0-9.*?{},-]+:[0-9]+/)?([\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]|[{][\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]*(,[\\\\p{L}\\\\p{M}\\\\p{N}._~%+/*?-]*)+[}])+$')",
+        rule: `self.matches('^(([A-Za-z0-9.*?-]|${GLOB_CHOICE})+:[0-9]+/)?([/${GLOB_CHARACTERS}]|${GLOB_CHOICE})+$')`,
         message:
-          'must be a path such as org/repo, or host/org/repo, of letters, digits and . _ ~ % + - with *, ?, ** and {a,b}: no scheme and no user',
+          'must be a path such as org/repo, or host/org/repo, of letters, digits and . _ ~ % + - with *, ?, ** and {a,b}: no scheme, no user, and no slash in braces',
+      },
+      {
+        rule: "!self.matches('[^\\\\P{Lu}A-Z]')",
+        message: 'must have letters beyond ASCII in lower case: the names of repositories are compared in lower case',
       },
       {
         rule: "!self.matches('[^/][*][*]|[*][*][^/]')",
