@@ -25,10 +25,13 @@ export const repositoryOfGitLab: NameRepository = (body) => ({
   ),
 });
 
+/** The first part may be a host, or a group whose name has a dot. */
+const HOST_AND_PATH = /^[\w-]*\.[\w.-]*(?::\d+)?\//;
+
 /** A body without a header that names its sender. A script may send a path or a URL; a name alone is not enough. */
 export const repositoryOfGeneric: NameRepository = (body) => {
   const text = textOf(body, ['repository'])?.trim();
-  if (text?.includes('/')) return { url: text };
+  if (text?.includes('/')) return { fullName: text, url: HOST_AND_PATH.test(text) ? `https://${text}` : undefined };
   const project = repositoryOfGitLab(body);
   return project.fullName ? project : repositoryOfPush(body);
 };

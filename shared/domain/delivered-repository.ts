@@ -42,12 +42,17 @@ export function isAcceptedRepository(recorded: string, { git, webhook }: Accepte
   return (webhook.repositories ?? []).flatMap(globsOf).some((glob) => paths.some(compileGlob(glob)));
 }
 
+/** Host and path of `scheme://host/path`. */
+const URL_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is;
+/** Host and path of `user@host:path`, also without a user, and with an IPv6 address or `[user@host:port]`. */
+const SCP_FORM = /^((?:[^/@:[]+@)?(?:\[[^\]/]*\]|[^/@:[\]]+)):(.*)$/s;
+
 /**
  * The path by which repositories are compared: of a clone URL (https, ssh, git), of `user@host:path`, of a page's URL,
  * or of a full name.
  */
 export function repositoryPath(text: string): string {
-  const location = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is.exec(text) ?? /^([^/@:]+@[^/@:]+):(.*)$/s.exec(text);
+  const location = URL_FORM.exec(text) ?? SCP_FORM.exec(text);
   const [, host = '', pathOnHost = text] = location ?? [];
   const path = comparedPath(canonical(pathOnHost));
   const [, organization] = /(?:^|@)([^.@:]+)\.visualstudio\.com(?::\d+)?$/.exec(host.toLowerCase()) ?? [];

@@ -20,6 +20,11 @@ suite('a repository is the same', () => {
     assert.equal(repositoryPath('https://me@org.visualstudio.com/project/_git/repo'), 'org/project/repo');
   });
 
+  test('in forms that only senders use', () => {
+    for (const text of ['git.test:org/repo.git', 'git@[fd00::1]:Org/repo.git', '[git@git.test:2222]:org/repo'])
+      assert.equal(repositoryPath(text), 'org/repo', text);
+  });
+
   test('as itself only', () => {
     const paths = Object.keys(SPELLINGS);
     for (const path of paths)

@@ -33,6 +33,14 @@ test('a host below a path is recorded by both of its paths', () => {
     assert.ok(isOf(recorded, repo), repo);
 });
 
+test('a script may put a host in front of the path', () => {
+  const own = repositoryOf({}, { ref: 'v1', repository: 'git.test:8443/org/repo' }) ?? '';
+  assert.ok(isOf(own, 'git@github.com:org/repo.git'));
+  const groupWithADot = repositoryOf({}, { ref: 'v1', repository: 'Team.X/site' }) ?? '';
+  assert.ok(isOf(groupWithADot, 'https://git.test/team.x/site'));
+  assert.ok(!isOf(repositoryOf({}, { ref: 'v1', repository: 'team/site' }) ?? '', 'git@git.test:site'));
+});
+
 test('a GitLab below a path is recorded by both of its paths, even if its header was lost', () => {
   const project = { path_with_namespace: 'team/site', git_http_url: 'https://example.com/gitlab/team/site.git' };
   const body = { ref: 'refs/heads/main', project, repository: { url: 'git@example.com:team/site.git' } };
