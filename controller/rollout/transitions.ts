@@ -106,7 +106,7 @@ export function returnToStable({ rollout, history }: RolloutState, input: Rollou
  * it is not tried again.
  */
 export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
-  // Who goes on to the release that was taken back before leaves the stable one.
+  // If the target is the release that was taken back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   return {
     history,

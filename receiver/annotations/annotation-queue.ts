@@ -219,7 +219,7 @@ export class AnnotationQueue {
     return settleAll(attempt, failed('ApiServerRefused'));
   }
 
-  /** Also of what came in the meantime, so that a flood from another repository costs one patch. */
+  /** Refuses every delivery about this repository that waits by now, so that a flood from it costs one patch. */
   #refuseRepository({ waiters }: Lane, repository: string): void {
     for (const waiter of waiters)
       if (repositoryOf(this.#stamp(waiter)) === repository) waiter.settle({ kind: 'foreign' });

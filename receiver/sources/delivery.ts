@@ -21,7 +21,7 @@ export type Wanted = (
 ) & {
   /** The repository, as `recordedRepository` gives it. Absent if the payload names none. */
   repository?: string;
-  /** What counts instead if that is another repository than the resource's. */
+  /** Tried in this order if `repository` isn't the resource's own. */
   alternatives?: readonly Wanted[];
 };
 

@@ -17,10 +17,10 @@ type Commit = v.InferOutput<typeof commits>[number];
 const MAX_REPOSITORIES = 32;
 
 /**
- * A promotion of Kargo. Of the commits of one repository, the tag of the first that has one, else the hash of the first
- * that came from a branch: that commit was promoted, not what the branch holds by now. If there are several
- * repositories, the one counts that is the resource's. The commits may also be at the top of the body, unless there is a
- * `ref` next to them: that is a git host's push, whose commits are another thing.
+ * A promotion of Kargo. Each repository of the freight asks for its first tag. If none of its commits has a tag, it asks
+ * for the hash of the first commit from a branch, because that commit was promoted, and the branch may have moved on. If
+ * the freight has several repositories, the resource's own one counts. The commits can also be at the top of the body,
+ * unless a `ref` is next to them: then the body is the push of a git server.
  * https://docs.kargo.io/user-guide/core-concepts/#freight
  */
 export const readKargo = sender('kargo', (_headers, body) => {

@@ -45,7 +45,7 @@ export function sender(
   };
 }
 
-/** Adds the repository, as it is recorded, to what is asked for. A name that is too long is that of another one. */
+/** Adds the repository, as it is recorded, to what is asked for. A name over the limit can't be the resource's own. */
 export function about(repository: string | undefined, reading: Reading): Reading {
   if (reading.kind !== 'request' && reading.kind !== 'push') return reading;
   if (repository === undefined) return nothing('OtherRepository');

@@ -69,7 +69,7 @@ function canonical(path: string): string {
   );
 }
 
-/** Leaves alone what has ASCII in its lower case, such as the Turkish İ: CEL sees ASCII alone. */
+/** Keeps characters whose lower case contains ASCII, such as the Turkish İ, because CEL lowers ASCII only. */
 function lowerCase(text: string): string {
   const lowered = (character: string) => character.toLowerCase();
   return text

@@ -17,7 +17,7 @@ const remedies: Record<Credentials, string> = {
 };
 
 const refusals: Record<Credentials, string> = {
-  none: 'the git host asks for credentials, and none were sent: name a Secret in spec.git.auth, or correct spec.git.repo',
+  none: 'the git host denies access, and no credentials were sent: name a Secret in spec.git.auth, or correct spec.git.repo',
   token: `the git host refused the credentials: check ${SECRET}, and that it may read the repository`,
   sshKey: `the git host refused the credentials: check ${SECRET}, that its public half is a key with read access there, and, if it is an RSA key, that the server takes it with SHA-2`,
 };

@@ -35,7 +35,7 @@ suite('what controller and agent say of a git server that', () => {
   for (const status of [401, 403])
     test(`answers ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
-        assert.match(message, /asks for credentials, and none were sent: name a Secret in spec\.git\.auth/);
+        assert.match(message, /denies access, and no credentials were sent: name a Secret in spec\.git\.auth/);
       }
       for (const message of await messagesOf(t, respond(status), 'SECRET-TOKEN'))
         assert.match(message, /refused the credentials: check the Secret named in spec\.git\.auth/);
