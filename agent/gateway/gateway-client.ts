@@ -36,7 +36,7 @@ export interface GatewayAddress {
 
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 * 1024;
-/** The gateway runs in the same pod. It listens on one of these, or on every address: of IPv6 only, if it is told so. */
+/** Loopback addresses of the pod, in the order in which they are tried: a gateway may listen on IPv6 only. */
 const LOOPBACK: LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
@@ -93,7 +93,7 @@ export class GatewayClient {
     const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
     // Its certificate is for the name by which the world knows it; here there is no network in between.
     const options = {
-      // The second address is for a gateway that refuses the first: one that is silent there is up.
+      // Only a refused connection leads to the second address: a gateway that accepts one and is silent is running.
       ...{ host: 'localhost', port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: timeoutMs + 1_000 },
       ...{ method, path, signal, agent: false, rejectUnauthorized: false },
     };

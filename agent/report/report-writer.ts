@@ -83,8 +83,8 @@ export class ReportWriter {
   }
 
   /**
-   * A report that is gone, that somebody else took over, or that says something else is written again, and also if a clock
-   * was set since, so that the report shows it.
+   * Writes the report again if it was deleted, overwritten, or changed by another client, and after the clock was set, so
+   * that the report shows the new time.
    */
   async #check(): Promise<void> {
     const isInPlace = await this.#isInPlace();

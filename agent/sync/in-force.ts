@@ -20,7 +20,7 @@ export type Standing =
   | 'valid'
   /** Another commit, repository, or kind of run is wanted now: the fetch may be aborted, and what is in place may stay. */
   | 'superseded'
-  /** The gateway must not get the files any more. */
+  /** The gateway must no longer get the files. */
   | 'withdrawn';
 
 /** Judges a sync in progress. With waves, whatever replaces its intent also withdraws it. */

@@ -90,8 +90,8 @@ function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]
 }
 
 /**
- * Who asked for a commit is told that it was given up before all gateways had it. Once they had, that stays the outcome,
- * whatever is taken back later.
+ * Marks a request as failed if its commit was given up before all gateways had it. Once they had it, the outcome is final,
+ * whatever is rolled back later.
  */
 function requestOf(
   sync: GatewaySyncStatus,

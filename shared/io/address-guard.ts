@@ -53,7 +53,7 @@ export class AddressGuard {
     for (const { address } of addresses) this.check(address);
   }
 
-  /** For a program that is told where to connect: up to four addresses to try in this order. Throws {@link TerminalError}. */
+  /** Returns up to four addresses for a program that connects itself, in the order to try. Throws {@link TerminalError}. */
   async addressesOf(host: string): Promise<[string, ...string[]]> {
     this.check(host);
     if (isIP(host)) return [host];
