@@ -6,6 +6,7 @@ import { buildBundles } from '../demo/build-bundles.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { cloneAndCopy, measureFirstSyncs, timeFirstSync } from './agent/first-syncs.ts';
 import { measureFleet } from './agent/fleet.ts';
+import { measureRestarts } from './agent/restarts.ts';
 import { filesOf } from './agent/sample-files.ts';
 import {
   type BenchAgent,
@@ -25,7 +26,8 @@ const [SMALL, LARGE] = [200, 20_000];
 
 /**
  * Changes of one file among few and among many, first syncs, idling, a fleet; `--changes 20 --idle-seconds 60
- * --agents 100 --only trees,fleet`. With `--only first --times 5` nothing but first syncs, in turns with clone and cp.
+ * --agents 100 --only trees,fleet`. With `--only first --times 5` nothing but first syncs, in turns with clone and cp;
+ * `--only restart` starts pods on a volume that has the files while the git server is down.
  */
 export async function run(options: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -45,6 +47,7 @@ export async function run(options: string[]): Promise<void> {
     const parts = values.only.split(',');
     const rows = parts.includes('trees') ? await measureTrees(world, lengths) : [];
     if (parts.includes('first')) rows.push(...(await measureFirstSyncs(world, LARGE, Number(values.times))));
+    if (parts.includes('restart')) rows.push(...(await measureRestarts(world, LARGE, Number(values.times))));
     if (parts.includes('fleet')) rows.push(...(await measureFleet(world, Number(values.agents))));
     printTable(['what', 'measured', 'aim'], rows);
   } finally {

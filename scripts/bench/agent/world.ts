@@ -103,8 +103,8 @@ export async function settle({ client }: World, name: string, commit: string, ga
   return sent;
 }
 
-/** Starts an agent with the flags of its image, for a pod that is created for it. */
-export async function startAgent(world: World, crName: string, podName: string): Promise<BenchAgent> {
+/** Starts an agent with the flags of its image, for a pod that is created for it; `volume` is the data of an earlier one. */
+export async function startAgent(world: World, crName: string, podName: string, volume?: string): Promise<BenchAgent> {
   const containers = ['gateway', AGENT_CONTAINER].map((name) => ({ name, image: `${name}:1` }));
   const pod = {
     metadata: { name: podName, labels: { [AGENT_LABEL]: 'true' }, annotations: { [POD_ANNOTATIONS.crName]: crName } },
@@ -112,7 +112,8 @@ export async function startAgent(world: World, crName: string, podName: string):
   };
   const { metadata } = await world.client.create<{ metadata: { uid: string } }>(corePath('pods', NAMESPACE), pod);
   const own = path.join(world.folder.path, randomUUID());
-  const data = path.join(own, 'data');
+  const data = volume ?? path.join(own, 'data');
+  await mkdir(own, { recursive: true });
   await mkdir(data, { recursive: true });
   const labels = path.join(own, 'labels');
   await writeFile(labels, `${AGENT_LABEL}="true"\n`);
