@@ -108,7 +108,11 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       auth: { sshKey: { ...auth().sshKey, knownHosts: { secretRef: { name: 'ssh', key: 'none' } } } },
     };
     await applyGatewaySync({ ...address, name: 'none' }, nothingKnown);
-    for (const name of ['app', 'none']) {
+    const messages = {
+      app: /check the Secret named in spec\.git\.auth\.sshKey\.knownHosts/,
+      none: /known_hosts has no host key/,
+    };
+    for (const [name, words] of Object.entries(messages)) {
       const refused = await untilGatewaySync(
         { ...address, name },
         'refused',
@@ -117,10 +121,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       for (const type of ['RefResolved', 'SSHHostKeyVerification', 'Ready'] as const) {
         assert.equal(condition(refused, type)?.status, 'False', type);
         assert.equal(condition(refused, type)?.reason, 'HostKeyVerificationFailed', type);
-        assert.match(
-          condition(refused, type)?.message ?? '',
-          /check the Secret named in spec\.git\.auth\.sshKey\.knownHosts/,
-        );
+        assert.match(condition(refused, type)?.message ?? '', words);
       }
       assert.equal(condition(refused, 'Stalled')?.status, 'True');
       assert.equal(refused.status?.lastSyncCommit, undefined);
