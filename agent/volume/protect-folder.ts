@@ -11,8 +11,8 @@ const DIRECTORIES = ['lock', 'staging', 'taken-over'];
 const FILES = { 'manifest.jsonl': 0o600, verification: 0o600, 'reload-pending': 0o644 };
 
 /**
- * Takes the agent's own files, in `.sync-agent`, from other users: when it mounts a volume, Kubernetes lets the pod's `fsGroup` read and
- * write all that is there. Files of another user, as after a change of `runAsUser`, stay as they are.
+ * Closes the agent's own files in `.sync-agent` to other users. Kubernetes opens the whole volume to the pod's `fsGroup` each
+ * time it mounts it. Files of another user, as after a change of `runAsUser`, stay as they are.
  */
 export function protectFolder(folder: Folder): void {
   folder.permit(PASSABLE);

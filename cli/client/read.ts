@@ -24,7 +24,6 @@ export interface PodMetadata {
 /** What the kubelet reports of a pod and of the container of its agent. */
 interface PodState {
   name: string;
-  uid: string | undefined;
   phase: string | undefined;
   isBeingDeleted: boolean;
   agent: V1ContainerState | undefined;
@@ -94,8 +93,8 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   const states: PodState[] = [];
   const take = ({ metadata, status }: V1Pod) => {
     const agent = status?.initContainerStatuses?.find(({ name }) => name === AGENT_CONTAINER);
-    const { name = '', uid, deletionTimestamp } = metadata ?? {};
-    states.push({ name, uid, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
+    const { name = '', deletionTimestamp } = metadata ?? {};
+    states.push({ name, phase: status?.phase, isBeingDeleted: !!deletionTimestamp, agent: agent?.state });
   };
   return attempt(access, { doing, namespace }, () =>
     unlessForbidden(

@@ -1,6 +1,5 @@
 /** What the kubelet reports of a pod and of the container of its agent. */
 export interface AgentPod {
-  uid?: string | undefined;
   phase?: string | undefined;
   isBeingDeleted?: boolean;
   agent?: { waiting?: { reason?: string }; terminated?: { reason?: string } } | undefined;

@@ -5,7 +5,7 @@ import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
-import type { Beyond } from './beyond.ts';
+import { type Beyond, reportsOf } from './beyond.ts';
 import { resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
@@ -29,7 +29,7 @@ export function askableGateways(
   const reports = (beyond.reports ?? []).filter(
     ({ metadata, status }) => metadata.namespace === namespace && status?.crName === name,
   );
-  const reportOf = new Map(reports.map(({ metadata, status }) => [metadata.name, status]));
+  const reportOf = reportsOf(namespace, { reports, pods: beyond.pods });
   const named = resourceView(gatewaySync, beyond).gateways;
   const isNamed = new Set(named.map(({ pod }) => pod));
   const pods = beyond.pods && new Set([...beyond.pods.map(({ metadata }) => metadata.name), ...agentPods.keys()]);
@@ -45,15 +45,11 @@ export function askableGateways(
   );
   return [...named, ...others].map((gateway) => {
     const pod = agentPods.get(gateway.pod) ?? {};
-    const unable = whyNotRunning(pod) ?? whyUnable(ownReport(reportOf.get(gateway.pod), pod), gateway);
+    const unable = whyNotRunning(pod) ?? whyUnable(reportOf({ podName: gateway.pod }), gateway);
     if (!unable) return gateway;
     return hasEnded(pod) ? { ...gateway, unable, hasEnded: true } : { ...gateway, unable };
   });
 }
-
-/** A report counts for the pod that it is about, and not for the next one of that name. */
-const ownReport = <T extends { podUID?: string | undefined }>(report: T | undefined, { uid }: AgentPod) =>
-  uid !== undefined && report?.podUID !== undefined && report.podUID !== uid ? undefined : report;
 
 function whyUnable(
   report: { agentVersion?: string | undefined } | undefined,

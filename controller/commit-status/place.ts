@@ -3,7 +3,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/render-template.ts';
-import { parseRepository } from '../../shared/domain/repository.ts';
+import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** Where the status of a resource is posted. */
@@ -116,7 +116,7 @@ function segmentsOf(repo: string): string[] | undefined {
 /** The API that a host of the kind has by default. By ssh it is taken to be at the same host, at the usual port. */
 function usualApi(repo: string, { provider, host, path }: { provider: StatusProvider; host: string; path: string[] }) {
   if (/^(http|git):/i.test(repo) || provider === 'bitbucket') return undefined;
-  const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${host.includes(':') ? `[${host}]` : host}`;
+  const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${inUrl(host)}`;
   if (provider === 'github' && host.endsWith('.ghe.com')) return `https://api.${host}`;
   // Gitea may be installed below a path.
   const root = provider === 'gitea' ? path.slice(0, -2).map((part) => `/${encodeURIComponent(part)}`) : [];

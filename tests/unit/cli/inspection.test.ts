@@ -82,9 +82,11 @@ suite('who is asked', () => {
       ['e-0', { phase: 'Running', agent: {} }],
       ['f-0', { phase: 'Failed' }],
       ['g-0', { phase: 'Running', agent: {}, isBeingDeleted: true }],
-      ['i-0', { uid: 'second', phase: 'Pending' }],
+      ['i-0', { phase: 'Pending' }],
     ]);
-    const found = askableGateways(gatewaySync, { reports }, agentPods).filter(({ pod }) => agentPods.has(pod));
+    const uids = { 'a-0': 'first', 'd-0': 'first', 'e-0': 'first', 'f-0': 'first', 'g-0': 'first', 'i-0': 'second' };
+    const pods = Object.entries(uids).map(([name, uid]) => ({ metadata: { name, namespace: 'ns', uid } }));
+    const found = askableGateways(gatewaySync, { reports, pods }, agentPods).filter(({ pod }) => agentPods.has(pod));
     assert.deepEqual(
       found.map(({ pod, unable, hasEnded }) => [pod, unable, hasEnded]),
       [
