@@ -1,63 +1,144 @@
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { mockCalls, type RealCall } from './mock-calls.ts';
 import type { Sandbox } from './sandbox.ts';
+import { type VolumeCall, watchVolume } from './volume-calls.ts';
 
-const CHANGING = [
-  'linkSync',
-  'renameSync',
-  'unlinkSync',
-  'rmdirSync',
-  'mkdirSync',
-  'openSync',
-  'ftruncateSync',
-] as const;
-
-interface Kill {
-  step: number;
-  hasLinks: boolean;
-  /** Steps count from the first that has a path which this fits; left out, from the first of all. */
+interface PlayOptions {
+  /** Whether the volume has hard links. */
+  hasLinks?: boolean;
+  /** Steps count from the first call that concerns such a path; if omitted, from the first call. */
   from?: RegExp;
-  /** Is given the call that was reached, to be made later: by a process that was held up right before it, not killed. */
-  onHeld?: (call: () => void) => void;
 }
 
-/**
- * Plays a kill: from the given call on that changes the volume, none does anything any more, so that nothing can be
- * taken back either. Gives what ends it, and tells whether the call was reached.
- */
-export function killAt(t: TestContext, { step, hasLinks, from = /^/, onHeld = () => {} }: Kill) {
-  let calls = 0;
-  const end = mockCalls(t, CHANGING, (name, args, real) => {
-    const isChange = name !== 'openSync' || args[1] === 'wx';
-    // A bare name is one in the folder of the volume that the agent works in.
-    const isVolume = typeof args[0] === 'number' || /^\/proc\/\w+\/fd\/|^[^/]+$/.test(String(args[0]));
-    const hasBegun = calls > 0 || args.slice(0, 2).some((arg) => from.test(String(arg)));
-    if (isChange && isVolume && hasBegun) calls += 1;
-    if (isChange && isVolume && calls === step) onHeld(held(real, args));
-    if (isChange && isVolume && calls >= step) throw Object.assign(new Error('EIO: killed'), { code: 'EIO' });
-    if (name === 'linkSync' && !hasLinks) throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
-    return real(...args);
-  });
-  return () => {
-    end();
-    return calls >= step;
+/** What happens on a volume until the end of the play. */
+export interface Play {
+  /** The changes of the volume that were tried, in order, up to the one at which something happened. */
+  calls: VolumeCall[];
+  /** The call at which something happened. */
+  met: VolumeCall | undefined;
+  end(): void;
+}
+
+/** A step at which an agent is killed. */
+export interface Kill {
+  step: number;
+  /** The write that is the step comes half. If the step is no write, nothing of it happens either way. */
+  isTorn?: boolean;
+}
+
+const failure = (code: string, what: string) => Object.assign(new Error(`${code}: ${what}`), { code });
+const KILLED = failure('EIO', 'killed');
+
+interface KillOptions extends PlayOptions {
+  /** Done right before the step, which then happens as well: the kill comes after it. */
+  meanwhile?: () => void;
+}
+
+/** Plays a kill at the given change of the volume: neither it nor any later one does anything. */
+export function killAt(volume: string, { step, isTorn = false }: Kill, options: KillOptions = {}): Play {
+  const onLater = () => {
+    throw KILLED;
   };
+  return play(volume, { ...options, step, onLater }, (call) => {
+    if (options.meanwhile) return options.meanwhile();
+    if (isTorn && call.isWrite) call.tear();
+    throw KILLED;
+  });
 }
 
-/** The call with paths that lead to the same folders when those of this process are closed. */
-function held(call: RealCall, args: unknown[]): () => void {
-  const real = args.map((arg, index) =>
-    typeof arg === 'string' && (index === 0 || arg.startsWith('/'))
-      ? path.join(fs.realpathSync(path.dirname(arg)), path.basename(arg))
-      : arg,
+/** Lets the given change of the volume fail, once. */
+export function failAt(volume: string, step: number, code: string, options?: PlayOptions): Play {
+  return play(volume, { ...options, step }, () => {
+    throw failure(code, 'played');
+  });
+}
+
+/** Does something right before the given change of the volume. */
+export function actAt(volume: string, step: number, act: () => void, options?: PlayOptions): Play {
+  return play(volume, { ...options, step }, act);
+}
+
+/** Only counts the changes of the volume. */
+export function countCalls(volume: string, options?: PlayOptions): Play {
+  return play(volume, { ...options, step: Number.POSITIVE_INFINITY }, () => {});
+}
+
+interface Plot extends PlayOptions {
+  step: number;
+  /** Called at each change after the one that is meant. */
+  onLater?: () => void;
+}
+
+function play(
+  volume: string,
+  { step, hasLinks = true, from = /^/, onLater = () => {} }: Plot,
+  onStep: (call: VolumeCall) => void,
+): Play {
+  const calls: VolumeCall[] = [];
+  const played: Play = { calls, met: undefined, end: () => {} };
+  played.end = watchVolume(volume, (call) => {
+    if (played.met) onLater();
+    else if (calls.length > 0 || call.paths.some((place) => from.test(place))) {
+      calls.push(call);
+      if (calls.length === step) {
+        played.met = call;
+        onStep(call);
+      }
+    }
+    if (call.name === 'link' && !hasLinks) throw failure('EPERM', 'played');
+  });
+  return played;
+}
+
+/** Names the step for a message. */
+export const describeKill = ({ step, isTorn }: Kill, { met }: Play): string =>
+  `step ${step}: ${isTorn ? 'half of ' : ''}${met?.name} ${met?.paths.join(' ')}`;
+
+/** The number of steps that a test has to reach, and may. */
+export interface Steps {
+  atLeast: number;
+  atMost: number;
+}
+
+/** Runs something with a kill at each step in turn, and with half of each write, until a run ends before its kill. */
+export async function everyKill(
+  t: TestContext,
+  steps: Steps,
+  run: (kill: Kill) => Promise<Play>,
+): Promise<VolumeCall[]> {
+  return await everyStep(t, steps, async (step) => {
+    const played = await run({ step });
+    if (played.met?.isWrite) await run({ step, isTorn: true });
+    return played;
+  });
+}
+
+/** Runs something for each step in turn until a run does not reach its step. Throws where too few were reached, or none was a write. */
+export async function everyStep(
+  t: TestContext,
+  { atLeast, atMost }: Steps,
+  run: (step: number) => Promise<Play>,
+): Promise<VolumeCall[]> {
+  const reached: VolumeCall[] = [];
+  for (;;) {
+    assert.ok(reached.length <= atMost, `still not at the end after ${atMost} steps`);
+    const { met } = await run(reached.length + 1);
+    if (!met) break;
+    reached.push(met);
+  }
+  t.diagnostic(`${reached.length} steps`);
+  assert.ok(reached.length >= atLeast, `only ${reached.length} steps: ${reached.map(({ name }) => name)}`);
+  assert.ok(
+    reached.some(({ isWrite }) => isWrite),
+    'no step was a write',
   );
-  return () => call(...real);
+  return reached;
 }
 
 /** Everything that is anywhere on the volume, by content. */
-export function contents({ data }: Sandbox): string[] {
+export function contents({ data }: Pick<Sandbox, 'data'>): string[] {
   const entries = fs.readdirSync(data, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { contents, killAt } from '../support/kill-at.ts';
+import { contents, countCalls, describeKill, everyKill, everyStep, killAt } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { createSandbox } from '../support/sandbox.ts';
 
 let server: GitDaemon;
 before(async () => {
@@ -97,11 +97,14 @@ const stories: Story[] = [
 
 /** What the agent writes to `f`, and the empty file that holds a place. */
 const OWN = ['', 'zero', 'one', 'three'];
-/** More than a file takes on its way. */
-const STEPS = 20;
+/** Of the sync of one file. */
+const STEPS = { atLeast: 10, atMost: 80 };
 
 /** An agent that is not killed can do nothing either while its volume is unavailable. */
 const ends = [true, false].flatMap((isKilled) => stories.map((story) => ({ story, isKilled })));
+
+/** No write is torn in an outage. */
+const everyOutage: typeof everyKill = (t, steps, run) => everyStep(t, steps, (step) => run({ step }));
 
 suite('after', () => {
   for (const [index, { story, isKilled: isRestarted }] of ends.entries()) {
@@ -121,32 +124,34 @@ suite('after', () => {
           return made;
         };
         const [earlier, [killed], later] = [
-          await prepare(story.before),
+          await prepare([{ f: null }, ...story.before]),
           await prepare([story.killed]),
           await prepare(story.after),
         ];
         assert.ok(killed);
         const memory = new GitMemory();
-        for (let step = 1, isKilled = true; isKilled; step += 1) {
-          assert.ok(step < STEPS, 'never reached the end');
-          const sandbox: Sandbox = await createSandbox(t, { memory });
-          const file = path.join(sandbox.data, 'f');
+        await (isRestarted ? everyKill : everyOutage)(t, STEPS, async (kill) => {
+          const sandbox = await createSandbox(t, { memory });
+          const { data } = sandbox;
+          const file = path.join(data, 'f');
           if (story.theirs) writeFileSync(file, story.theirs);
-          const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          const begin = countCalls(data, { hasLinks });
           for (const target of earlier) await sandbox.sync(target);
-          never();
+          begin.end();
           if (story.rewritten) writeFileSync(file, story.rewritten);
-          const end = killAt(t, { step, hasLinks, from: /\/f$/ });
+          const played = killAt(data, kill, { hasLinks });
           await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
-          isKilled = end();
+          played.end();
           if (isRestarted) await sandbox.restart();
-          const endOfPlay = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          const goOn = countCalls(data, { hasLinks });
           for (const target of later) await sandbox.sync(target);
-          endOfPlay();
+          goOn.end();
           const all = contents(sandbox);
-          assert.equal((await sandbox.files()).f, story.left, `step ${step}: ${all}`);
-          assert.ok(!all.some((content) => OWN.includes(content)), `step ${step} leaves something: ${all}`);
-        }
+          const step = describeKill(kill, played);
+          assert.equal((await sandbox.files()).f, story.left, `${step}: ${all}`);
+          assert.ok(!all.some((content) => OWN.includes(content)), `${step} leaves something: ${all}`);
+          return played;
+        });
       });
     }
   }

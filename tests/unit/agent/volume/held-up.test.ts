@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { contents, killAt } from '../support/kill-at.ts';
+import { holdAt } from '../support/hold-at.ts';
+import { contents } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -41,7 +42,7 @@ suite('an agent that is held up right before any call, and makes it when another
           assert.ok(step < STEPS, 'never reached the end');
           const sandbox: Sandbox = await createSandbox(t, { memory });
           writeFileSync(path.join(sandbox.data, 'f'), 'ORIGINAL');
-          const never = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          const never = holdAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
           await sandbox.sync({ repo, commit: one });
           never();
           const open = sandbox.root.openFolder.bind(sandbox.root);
@@ -56,12 +57,12 @@ suite('an agent that is held up right before any call, and makes it when another
           const onHeld = (call: () => void) => {
             goOn = call;
           };
-          const end = killAt(t, { step, hasLinks, from: /\/f$/, onHeld });
+          const end = holdAt(t, { step, hasLinks, from: /\/f$/, onHeld });
           await sandbox.sync({ repo, commit: work }).catch((error) => assert.match(error.message, /EIO: /));
           isHeld = end();
           fails.mock.restore();
           await sandbox.restart();
-          const endOfPlay = killAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
+          const endOfPlay = holdAt(t, { step: Number.POSITIVE_INFINITY, hasLinks });
           await sandbox.sync({ repo, commit: three });
           try {
             goOn?.();

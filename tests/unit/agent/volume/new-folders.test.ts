@@ -7,7 +7,8 @@ import { FileMover } from '../../../../agent/volume/move-files.ts';
 import { NewFolders } from '../../../../agent/volume/new-folders.ts';
 import { removeEarlierStaging, Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { contents, killAt } from '../support/kill-at.ts';
+import { holdAt } from '../support/hold-at.ts';
+import { contents } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -159,7 +160,7 @@ suite('an agent that is killed at any step while a new folder comes', () => {
       for (let step = 1, isKilled = true; isKilled; step += 1) {
         const sandbox = await createSandbox(t, { memory });
         await sandbox.sync({ repo, commit: first });
-        const end = killAt(t, { step, hasLinks });
+        const end = holdAt(t, { step, hasLinks });
         await sandbox.sync({ repo, commit: second }).catch((error) => assert.match(error.message, /EIO: /));
         isKilled = end();
         kills += 1;
@@ -194,7 +195,7 @@ suite('an agent that is killed at any step while a new folder comes', () => {
         const onHeld = (call: () => void) => {
           goOn = call;
         };
-        const end = killAt(t, { step, hasLinks, onHeld });
+        const end = holdAt(t, { step, hasLinks, onHeld });
         await sandbox.sync({ repo, commit: second }).catch((error) => assert.match(error.message, /EIO: /));
         isHeld = end();
         await sandbox.restart();

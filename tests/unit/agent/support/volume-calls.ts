@@ -1,0 +1,196 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+type Native = (...args: unknown[]) => unknown;
+
+/**
+ * Node's own table of file system functions. Every form of a call goes through it: synchronous, with a callback, as a
+ * promise, of a FileHandle, and also one that a module kept a reference to before the test began.
+ */
+const binding = (process as unknown as { binding(name: string): Record<string, Native> }).binding('fs');
+
+/** Functions that change a volume, or flush it, with the positions of their paths and descriptors. */
+const CHANGES: Record<string, number[]> = {
+  open: [0],
+  openFileHandle: [0],
+  writeBuffer: [0],
+  writeBuffers: [0],
+  writeString: [0],
+  writeFileUtf8: [0],
+  ftruncate: [0],
+  fsync: [0],
+  fdatasync: [0],
+  rename: [0, 1],
+  link: [0, 1],
+  symlink: [1],
+  unlink: [0],
+  mkdir: [0],
+  mkdtemp: [0],
+  rmdir: [0],
+  rmSync: [0],
+  chmod: [0],
+  fchmod: [0],
+  chown: [0],
+  fchown: [0],
+  lchown: [0],
+  utimes: [0],
+  futimes: [0],
+  lutimes: [0],
+  copyFile: [1],
+  cpSyncOverrideFile: [1],
+  cpSyncCopyDir: [1],
+};
+const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC } = fs.constants;
+const WRITING = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+/** A call that is about to change the volume. */
+export interface VolumeCall {
+  /** Name of the native function, such as `rename`. */
+  name: string;
+  /** Real paths of what it concerns. */
+  paths: string[];
+  isWrite: boolean;
+  /** Does the first half of a write. */
+  tear(): void;
+}
+
+interface Watch {
+  volume: string;
+  onCall(call: VolumeCall): void;
+}
+
+let watch: Watch | undefined;
+/** Paths of descriptors, for machines without /proc. A number that is used again is overwritten when it is opened. */
+const opened = new Map<number, string>();
+
+/**
+ * Calls `onCall` right before each change of the volume, until the returned function or this one is called. An error that
+ * it throws becomes the error of the call.
+ */
+export function watchVolume(volume: string, onCall: Watch['onCall']): () => void {
+  const mine = { volume: fs.realpathSync(volume), onCall };
+  watch = mine;
+  return () => {
+    if (watch === mine) watch = undefined;
+  };
+}
+
+for (const name of Object.keys(CHANGES)) {
+  const real = binding[name];
+  if (!real) continue; // of another version of Node
+  binding[name] = (...args) => {
+    const error = announce(name, args);
+    if (error) return failAs(error, args);
+    if (name.startsWith('open')) noteOpened(args);
+    return noteResult(name, args, Reflect.apply(real, binding, args));
+  };
+}
+
+/** Opens, writes, and closes a file in one go, for writeFile with a path. Node's modules keep it, so its method is replaced. */
+const job = (binding.WriteFileJob?.prototype ?? {}) as { run?: (this: unknown, file: unknown) => unknown };
+const realRun = job.run;
+if (realRun) {
+  job.run = function (file) {
+    return announce('writeFile', [file]) ?? Reflect.apply(realRun, this, [file]);
+  };
+}
+
+/** Gives the error with which the call is to fail. */
+function announce(name: string, args: unknown[]): unknown {
+  if (!watch) return undefined;
+  if (name.startsWith('open') && (Number(args[1]) & WRITING) === 0) return undefined;
+  const { volume, onCall } = watch;
+  const paths = (CHANGES[name] ?? [0]).flatMap((index) => placeOf(args[index]) ?? []);
+  if (!paths.some((place) => `${place}/`.startsWith(`${volume}/`)) || isVain(name, paths)) return undefined;
+  const isWrite = name.startsWith('write');
+  const current = watch;
+  watch = undefined; // what the test itself does meanwhile is not watched
+  try {
+    onCall({ name, paths, isWrite, tear: () => tear(name, args) });
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    watch = current;
+  }
+}
+
+/** Whether the call will find that there is nothing to do: the agent makes its own folders without a look before. */
+function isVain(name: string, [file = '']: string[]): boolean {
+  const isThere = fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  return (name === 'mkdir' && isThere) || ((name === 'unlink' || name === 'rmSync') && !isThere);
+}
+
+/** The real path of what an argument concerns; undefined where a folder on the way is missing. */
+function placeOf(arg: unknown): string | undefined {
+  if (typeof arg === 'number') return descriptorPath(arg);
+  const file = path.resolve(String(arg));
+  try {
+    if (/^\/proc\/[^/]+\/fd\/\d+$/.test(file)) return fs.realpathSync.native(file);
+    return path.join(fs.realpathSync.native(path.dirname(file)), path.basename(file));
+  } catch {
+    return undefined;
+  }
+}
+
+function descriptorPath(descriptor: number): string | undefined {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return openedPath(descriptor);
+  }
+}
+
+/** The path that a descriptor was opened at. */
+export const openedPath = (descriptor: number): string | undefined => opened.get(descriptor);
+
+interface Request {
+  oncomplete: (error: unknown, result?: unknown) => void;
+}
+
+const requestIn = (args: unknown[]): Request | undefined =>
+  args.find((arg): arg is Request => typeof (arg as Partial<Request> | undefined)?.oncomplete === 'function');
+
+function failAs(error: unknown, args: unknown[]): unknown {
+  if (args.includes(binding.kUsePromises)) return Promise.reject(error);
+  const request = requestIn(args);
+  if (!request) throw error;
+  setImmediate(() => request.oncomplete(error));
+  return undefined;
+}
+
+function noteOpened(args: unknown[]): void {
+  const request = requestIn(args);
+  const place = placeOf(args[0]);
+  if (!request || !place) return;
+  const { oncomplete } = request;
+  request.oncomplete = (error, descriptor) => {
+    if (!error) opened.set(descriptor as number, place);
+    Reflect.apply(oncomplete, request, [error, descriptor]);
+  };
+}
+
+function noteResult(name: string, args: unknown[], result: unknown): unknown {
+  if (!name.startsWith('open')) return result;
+  const place = placeOf(args[0]);
+  if (!place) return result;
+  if (typeof result === 'number') opened.set(result, place);
+  if (result instanceof Promise) result.then((handle) => opened.set(handle.fd, place)).catch(() => {});
+  return result;
+}
+
+function tear(name: string, args: unknown[]): void {
+  const halfOf = (bytes: Uint8Array) => bytes.subarray(0, bytes.length >> 1);
+  const [target, data, third, fourth] = args as [number, Uint8Array & Uint8Array[] & string, number, number];
+  if (name === 'writeFile') {
+    fs.closeSync(fs.openSync(target as unknown as string, 'a')); // its content is not known here
+  } else if (name === 'writeFileUtf8') {
+    fs.writeFileSync(target, halfOf(Buffer.from(data)), { flag: third as unknown as string, mode: fourth });
+  } else if (name === 'writeBuffer') {
+    fs.writeSync(target, data, third, fourth >> 1, args[4] as number | null);
+  } else {
+    const bytes =
+      name === 'writeBuffers' ? Buffer.concat(data) : Buffer.from(data, fourth as unknown as BufferEncoding);
+    fs.writeSync(target, halfOf(bytes), 0, undefined, third as number | null);
+  }
+}
