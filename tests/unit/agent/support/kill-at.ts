@@ -29,28 +29,36 @@ export interface Kill {
 }
 
 const failure = (code: string, what: string) => Object.assign(new Error(`${code}: ${what}`), { code });
-const KILLED = failure('EIO', 'killed');
 
 interface KillOptions extends PlayOptions {
   /** Done right before the step, which then happens as well: the kill comes after it. */
   meanwhile?: () => void;
+  /** The error of all calls from then on: for an outage, in which the agent lives on. */
+  code?: string;
 }
 
 /** Plays a kill at the given change of the volume: neither it nor any later one does anything. */
 export function killAt(volume: string, { step, isTorn = false }: Kill, options: KillOptions = {}): Play {
+  const killed = failure(options.code ?? 'EIO', 'killed');
   const onLater = () => {
-    throw KILLED;
+    throw killed;
   };
   return play(volume, { ...options, step, onLater }, (call) => {
     if (options.meanwhile) return options.meanwhile();
     if (isTorn && call.isWrite) call.tear();
-    throw KILLED;
+    throw killed;
   });
 }
 
+interface FailOptions extends PlayOptions {
+  /** Done right before that. */
+  meanwhile?: () => void;
+}
+
 /** Lets the given change of the volume fail, once. */
-export function failAt(volume: string, step: number, code: string, options?: PlayOptions): Play {
+export function failAt(volume: string, step: number, code: string, options: FailOptions = {}): Play {
   return play(volume, { ...options, step }, () => {
+    options.meanwhile?.();
     throw failure(code, 'played');
   });
 }

@@ -79,10 +79,10 @@ for (const name of Object.keys(CHANGES)) {
   const real = binding[name];
   if (!real) continue; // of another version of Node
   binding[name] = (...args) => {
-    const error = announce(name, args);
+    const error = announce(name, args) ?? (name === 'link' && !hasLinks ? noLinks() : undefined);
     if (error) return failAs(error, args);
-    if (name.startsWith('open')) noteOpened(args);
-    return noteResult(name, args, Reflect.apply(real, binding, args));
+    const result = Reflect.apply(real, binding, args);
+    return name.startsWith('open') ? noteOpened(args, result) : result;
   };
 }
 
@@ -94,6 +94,42 @@ if (realRun) {
     return announce('writeFile', [file]) ?? Reflect.apply(realRun, this, [file]);
   };
 }
+
+let hasLinks = true;
+const noLinks = () => Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+
+/** Lets each hard link fail from now on, as on a volume that has none. */
+export function denyLinks(isDenied: boolean): void {
+  hasLinks = !isDenied;
+}
+
+interface Reading {
+  inode: number;
+  onRead: () => void;
+}
+
+let reading: Reading | undefined;
+
+/** Calls `onRead` once, when something of a file has been read, through whatever name. */
+export function onceRead(file: string, onRead: () => void): void {
+  reading = { inode: fs.statSync(file).ino, onRead };
+}
+
+const realRead = binding.read as Native;
+binding.read = (...args) => {
+  const { inode, onRead } = reading ?? {};
+  const isMeant = inode !== undefined && fs.fstatSync(args[0] as number).ino === inode;
+  const noteRead = () => {
+    reading = undefined;
+    onRead?.();
+  };
+  if (isMeant) onCompleted(requestIn(args), noteRead);
+  const result = Reflect.apply(realRead, binding, args);
+  if (!isMeant || result === undefined) return result;
+  if (result instanceof Promise) return result.finally(noteRead);
+  noteRead();
+  return result;
+};
 
 /** Gives the error with which the call is to fail. */
 function announce(name: string, args: unknown[]): unknown {
@@ -145,7 +181,7 @@ function descriptorPath(descriptor: number): string | undefined {
 export const openedPath = (descriptor: number): string | undefined => opened.get(descriptor);
 
 interface Request {
-  oncomplete: (error: unknown, result?: unknown) => void;
+  oncomplete: (error: unknown, ...results: unknown[]) => void;
 }
 
 const requestIn = (args: unknown[]): Request | undefined =>
@@ -159,23 +195,23 @@ function failAs(error: unknown, args: unknown[]): unknown {
   return undefined;
 }
 
-function noteOpened(args: unknown[]): void {
-  const request = requestIn(args);
-  const place = placeOf(args[0]);
-  if (!request || !place) return;
+/** Does something with the result of a call with a callback, before that is called. */
+function onCompleted(request: Request | undefined, act: (result: unknown) => void): void {
+  if (!request) return;
   const { oncomplete } = request;
-  request.oncomplete = (error, descriptor) => {
-    if (!error) opened.set(descriptor as number, place);
-    Reflect.apply(oncomplete, request, [error, descriptor]);
+  request.oncomplete = function (error, ...results) {
+    if (!error) act(results[0]);
+    Reflect.apply(oncomplete, this, [error, ...results]);
   };
 }
 
-function noteResult(name: string, args: unknown[], result: unknown): unknown {
-  if (!name.startsWith('open')) return result;
+function noteOpened(args: unknown[], result: unknown): unknown {
   const place = placeOf(args[0]);
   if (!place) return result;
-  if (typeof result === 'number') opened.set(result, place);
-  if (result instanceof Promise) result.then((handle) => opened.set(handle.fd, place)).catch(() => {});
+  const note = (descriptor: unknown) => opened.set(descriptor as number, place);
+  if (typeof result === 'number') note(result);
+  if (result instanceof Promise) result.then((handle) => note(handle.fd)).catch(() => {});
+  onCompleted(requestIn(args), note);
   return result;
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { contents, countCalls } from '../support/kill-at.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { actAt, contents, everyStep, failAt } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { onceRead } from '../support/volume-calls.ts';
 
 let server: GitDaemon;
 before(async () => {
@@ -15,47 +15,30 @@ before(async () => {
 after(() => server.stop());
 
 let repositories = 0;
+/** Of the sync of two files. */
+const STEPS = { atLeast: 8, atMost: 80 };
 
-/** A sandbox with `f` in it, and a commit that is to do something with it. */
-async function prepare(t: TestContext, { isOwned, wanted }: { isOwned: boolean; wanted: string | null }) {
+interface Kind {
+  isOwned: boolean;
+  wanted: string | null;
+}
+
+/** Makes sandboxes with `f` in them, and a commit that is to do something with it. */
+async function prepareAll(t: TestContext, { isOwned, wanted }: Kind) {
   const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
-  const sandbox = await createSandbox(t);
-  const file = path.join(sandbox.data, 'f');
   const first = await commit({ files: { f: isOwned ? 'one' : null, 'x/x': '1', z: '1' } });
-  await sandbox.sync({ repo, commit: first });
-  if (!isOwned) fs.writeFileSync(file, 'theirs');
   const second = await commit({ files: { f: wanted, 'x/x': '2' } });
-  return { sandbox, file, sync: () => sandbox.sync({ repo, commit: second }) };
+  const memory = new GitMemory();
+  return async () => {
+    const sandbox = await createSandbox(t, { memory });
+    const file = path.join(sandbox.data, 'f');
+    await sandbox.sync({ repo, commit: first });
+    if (!isOwned) fs.writeFileSync(file, 'theirs');
+    return { sandbox, file, sync: () => sandbox.sync({ repo, commit: second }) };
+  };
 }
 
-/** Touches `f` after the plan was made, so that it is read once more, and does something right before that ends. */
-function whileHashed(t: TestContext, { root }: Sandbox, { touch, act }: { touch: () => void; act: () => void }): void {
-  const { openSync, closeSync } = fs;
-  const openFolder = root.openFolder.bind(root);
-  const planned = t.mock.method(root, 'openFolder', (folder: string) => {
-    planned.mock.restore();
-    touch();
-    return openFolder(folder);
-  });
-  let read: number | undefined;
-  const opening = t.mock.method(fs, 'openSync', (file: string, ...rest: [number]) => {
-    const descriptor = openSync(file, ...rest);
-    if (!/\/(?:saved-|keep\.)[^/]*$/.test(file)) return descriptor;
-    opening.mock.restore();
-    syncBuiltinESMExports();
-    read = descriptor;
-    return descriptor;
-  });
-  const closing = t.mock.method(fs, 'closeSync', (descriptor: number) => {
-    if (descriptor === read) {
-      closing.mock.restore();
-      syncBuiltinESMExports();
-      act();
-    }
-    closeSync(descriptor);
-  });
-  syncBuiltinESMExports();
-}
+const prepare = async (t: TestContext, kind: Kind) => await (await prepareAll(t, kind))();
 
 const cases = [
   { title: 'a file of the agent that is replaced', isOwned: true, wanted: 'two' },
@@ -82,10 +65,20 @@ suite('while the agent reads once more', () => {
         test(`${title}, the gateway ${way}, with${hasLinks ? '' : 'out'} hard links: nothing is lost`, async (t) => {
           const { sandbox, file, sync } = await prepare(t, kind);
           const time = new Date(Date.now() + 5000);
-          whileHashed(t, sandbox, { touch: () => fs.utimesSync(file, time, time), act: begin(file) });
-          const played = countCalls(sandbox.data, { hasLinks });
+          const act = begin(file);
+          // Once the plan is made the time changes, so that the file is read again.
+          const touch = () => {
+            fs.utimesSync(file, time, time);
+            onceRead(file, () => {
+              act();
+              isRead = true;
+            });
+          };
+          let isRead = false;
+          const played = actAt(sandbox.data, 1, touch, { hasLinks });
           const outcome = await sync().then(() => 'done', String);
           played.end();
+          assert.ok(isRead);
           // Where a file was removed there is room for another.
           const hasRoom = kind.wanted === null && way === 'moves another over it';
           assert.match(outcome, hasRoom ? /^done$/ : /^TransientError: f was changed by somebody else during the sync/);
@@ -100,41 +93,54 @@ suite('while the agent reads once more', () => {
   }
 });
 
-test('a folder that is removed right after the agent made it is made again by the next sync', async (t) => {
-  t.mock.method(Staging.prototype, 'tryMove', () => false);
+test('a folder that is removed while it is empty is made again, by this sync or the next one', async (t) => {
   const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
-  const sandbox = await createSandbox(t);
   const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
-  const open = sandbox.root.openFolder.bind(sandbox.root);
-  const mock = t.mock.method(sandbox.root, 'openFolder', (folder: string) => {
-    if (folder !== 'new') return open(folder);
-    mock.mock.restore();
-    fs.rmdirSync(path.join(sandbox.data, 'new'));
-    return open(folder);
+  const memory = new GitMemory();
+  await everyStep(t, STEPS, async (step) => {
+    const sandbox = await createSandbox(t, { memory });
+    const removeEmpty = () => {
+      try {
+        fs.rmdirSync(path.join(sandbox.data, 'new'));
+      } catch {}
+    };
+    const played = actAt(sandbox.data, step, removeEmpty);
+    await sandbox.sync(target).catch((error) => assert.equal(error.code, 'data.changed'));
+    played.end();
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'new/f': '1' });
+    return played;
   });
-  await assert.rejects(sandbox.sync(target), { code: 'data.changed' });
-  await sandbox.sync(target);
-  assert.deepEqual(await sandbox.files(), { 'new/f': '1' });
 });
 
-suite('a sync that fails', () => {
+suite('a sync that fails at any step', () => {
   for (const { title, ...kind } of cases.filter(({ wanted }) => wanted)) {
-    test(`leaves what the gateway wrote meanwhile into the new file in the place of ${title}`, async (t) => {
-      const { sandbox, file, sync } = await prepare(t, kind);
-      const open = sandbox.root.openFolder.bind(sandbox.root);
-      const mock = t.mock.method(sandbox.root, 'openFolder', (folder: string) => {
-        if (folder !== 'x') return open(folder);
-        mock.mock.restore();
-        assert.equal(fs.readFileSync(file, 'utf8'), 'two');
-        fs.writeFileSync(file, 'GATEWAY');
-        throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+    test(`leaves what the gateway wrote before into the new file in the place of ${title}`, async (t) => {
+      const make = await prepareAll(t, kind);
+      let writes = 0;
+      await everyStep(t, STEPS, async (step) => {
+        const { sandbox, file, sync } = await make();
+        const read = () => fs.readFileSync(file, 'utf8');
+        let isWritten = false;
+        const meanwhile = () => {
+          isWritten = read() === 'two';
+          if (isWritten) fs.writeFileSync(file, 'GATEWAY');
+        };
+        const played = failAt(sandbox.data, step, 'ENOSPC', { meanwhile });
+        await sync().catch((error) => assert.match(error.message, /ENOSPC: played/));
+        played.end();
+        // Once the sync has brought everything in place, the file is the agent's, and is repaired.
+        const isTakenBack = fs.readFileSync(path.join(sandbox.data, 'x/x'), 'utf8') === '1';
+        if (!isWritten || !isTakenBack) return played;
+        writes += 1;
+        assert.equal(read(), 'GATEWAY');
+        if (kind.isOwned) return played;
+        await sync();
+        const all = contents(sandbox);
+        assert.ok(all.includes('GATEWAY') && all.includes('theirs'), `${all}`);
+        return played;
       });
-      await assert.rejects(sync(), /ENOSPC: played/);
-      assert.equal(fs.readFileSync(file, 'utf8'), 'GATEWAY');
-      if (kind.isOwned) return;
-      await sync();
-      const all = contents(sandbox);
-      assert.ok(all.includes('GATEWAY') && all.includes('theirs'), `${all}`);
+      assert.ok(writes >= 1);
     });
   }
 });

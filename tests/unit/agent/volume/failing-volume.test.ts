@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { type Call, failCalls } from '../support/fail-calls.ts';
+import { failCalls } from '../support/fail-calls.ts';
+import { actAt, everyStep, failAt, killAt, type Play } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
 let server: GitDaemon;
 before(async () => {
@@ -12,59 +15,59 @@ before(async () => {
 });
 after(() => server.stop());
 
-const isMoveTo = (end: string, name: Call, [, to]: unknown[]) =>
-  (name === 'linkSync' || name === 'renameSync') && String(to).endsWith(end);
+/** Of the sync of three files. */
+const STEPS = { atLeast: 12, atMost: 80 };
+/** From the first change of `z` on. */
+const from = /\/data\/z$/;
 
-/** Runs a sync that fails from its first move of `z` on, so that it cannot be taken back. */
-async function syncInOutage(t: TestContext, sync: () => Promise<unknown>, code: string): Promise<void> {
-  let isOut = false;
-  const end = failCalls(t, (name, args) => {
-    isOut ||= isMoveTo('/z', name, args);
-    return isOut ? code : undefined;
-  });
-  await assert.rejects(sync().finally(end), { code });
-}
-
-/** What makes the sync fail that follows, once, at its move of `z`. */
-const failures: [
-  title: string,
-  run: (t: TestContext, sync: () => Promise<unknown>, sandbox: Sandbox) => Promise<void>,
-][] = [
-  [
-    'finds the volume full',
-    async (t, sync) => {
-      let left = 1;
-      const end = failCalls(t, (...call) => (isMoveTo('/z', ...call) && left-- > 0 ? 'ENOSPC' : undefined));
-      await assert.rejects(sync().finally(end), { code: 'ENOSPC' });
-    },
-  ],
-  [
-    'meets a file that the gateway writes meanwhile',
-    async (t, sync, { data }) => {
-      const end = failCalls(t, (...call) => {
-        if (isMoveTo('/z', ...call)) writeFileSync(path.join(data, 'z'), 'by the gateway');
-        return undefined;
-      });
-      await assert.rejects(sync().finally(end), { code: 'data.changed' });
-    },
-  ],
+/** What happens to the sync that follows an outage, at its move of `z`. */
+const failures: { title: string; code: string; play: (sandbox: Sandbox) => Play }[] = [
+  {
+    title: 'finds the volume full',
+    code: 'ENOSPC',
+    play: ({ data }) => failAt(data, 1, 'ENOSPC', { from }),
+  },
+  {
+    title: 'meets a file that the gateway writes meanwhile',
+    code: 'data.changed',
+    play: ({ data }) => actAt(data, 1, () => writeFileSync(path.join(data, 'z'), 'by the gateway'), { from }),
+  },
 ];
 
-suite('after an outage in which a sync could not be taken back, files have the same owners, also if the next sync', () => {
-  for (const [index, [title, fail]] of failures.entries()) {
+suite('after an outage from any step of a sync on, files have the same owners, also if the next sync', () => {
+  for (const [index, { title, code: expected, play }] of failures.entries()) {
     for (const code of ['EIO', 'EMFILE']) {
       test(`${title} (${code})`, async (t) => {
         const { url: repo, commit } = await server.createRepository(`outage-${index}-${code}`);
-        const sandbox = await createSandbox(t);
-        await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
-        writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
+        const first = { repo, commit: await commit({ files: { a: '1' } }) };
         const target = { repo, commit: await commit({ files: { f: 'OURS', n: 'NEW', z: '1' } }) };
-        await syncInOutage(t, () => sandbox.sync(target), code);
-        await fail(t, () => sandbox.sync(target), sandbox);
-        await sandbox.sync(target);
-        assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS', n: 'NEW', z: '1' });
-        await sandbox.sync({ repo, commit: await commit({ files: { f: null, n: null } }) });
-        assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS', z: '1' });
+        const last = { repo, commit: await commit({ files: { f: null, n: null } }) };
+        const memory = new GitMemory();
+        let failed = 0;
+        await everyStep(t, STEPS, async (step) => {
+          const sandbox = await createSandbox(t, { memory });
+          await sandbox.sync(first);
+          writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
+          const outage = killAt(sandbox.data, { step }, { code });
+          await sandbox.sync(target).catch((error) => assert.equal(error.code, code));
+          outage.end();
+          const failing = play(sandbox);
+          const outcome = await sandbox.sync(target).then(
+            () => 'done',
+            (error) => error.code,
+          );
+          failing.end();
+          if (failing.met) {
+            failed += 1;
+            assert.equal(outcome, expected);
+          }
+          await sandbox.sync(target);
+          assert.deepEqual(await sandbox.files(), { a: '1', f: 'OURS', n: 'NEW', z: '1' });
+          await sandbox.sync(last);
+          assert.deepEqual(await sandbox.files(), { a: '1', f: 'THEIRS', z: '1' });
+          return outage;
+        });
+        assert.ok(failed >= STEPS.atLeast / 2, `only ${failed} failed again`);
       });
     }
   }
@@ -76,9 +79,11 @@ suite('without hard links', () => {
     const sandbox = await createSandbox(t);
     await sandbox.sync({ repo, commit: await commit({ files: { a: 'one' } }) });
     const next = await commit({ files: { a: 'two' } });
-    const end = failCalls(t, (name, [file, flags]) => {
-      if (name === 'linkSync') return 'EPERM';
-      return name === 'openSync' && String(file).endsWith('/a') && flags === 'wx' ? 'ENOSPC' : undefined;
+    const file = path.join(realpathSync(sandbox.data), 'a');
+    const isMade = ({ name, paths }: VolumeCall) => name.startsWith('open') && paths[0] === file;
+    const end = watchVolume(sandbox.data, (call) => {
+      const code = call.name === 'link' ? 'EPERM' : isMade(call) && 'ENOSPC';
+      if (code) throw Object.assign(new Error(`${code}: played`), { code });
     });
     await assert.rejects(sandbox.sync({ repo, commit: next }).finally(end), { code: 'ENOSPC' });
     assert.deepEqual(await sandbox.files(), { a: 'one' });

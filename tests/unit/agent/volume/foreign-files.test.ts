@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { actAt, failAt, killAt } from '../support/kill-at.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { denyLinks } from '../support/volume-calls.ts';
 
 let server: GitDaemon;
 before(async () => {
@@ -33,43 +34,28 @@ async function prepare(t: TestContext, files: Changes) {
   return { sandbox, at, sync, again };
 }
 
-/** Runs something once, after the plan was made and before the first file moves. */
-function meanwhile(t: TestContext, { root }: Sandbox, act: () => void): void {
-  const open = root.openFolder.bind(root);
-  const mock = t.mock.method(root, 'openFolder', (folder: string) => {
-    mock.mock.restore();
-    act();
-    return open(folder);
-  });
+/** Does something while a sync runs, after the plan was made and before anything changes. */
+async function meanwhile<T>({ data }: Sandbox, act: () => void, run: () => Promise<T>): Promise<T> {
+  const played = actAt(data, 1, act);
+  try {
+    return await run();
+  } finally {
+    played.end();
+    assert.ok(played.met);
+  }
 }
 
-/** Runs something once, after a number of openings of folders, and fails then. */
-function failAfter(
-  t: TestContext,
-  { root }: Sandbox,
-  { openings, act = () => {} }: { openings: number; act?: () => void },
-) {
-  const open = root.openFolder.bind(root);
-  let left = openings;
-  const mock = t.mock.method(root, 'openFolder', (folder: string) => {
-    left -= 1;
-    if (left > 0) return open(folder);
-    mock.mock.restore();
-    act();
-    throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
-  });
+/** Lets a sync fail at the first change of a file, and does something right before. */
+async function failsAt({ data }: Sandbox, file: string, run: () => Promise<unknown>, act?: () => void): Promise<void> {
+  const from = new RegExp(`/data/${file}$`);
+  const played = failAt(data, 1, 'EIO', { from, ...(act && { meanwhile: act }) });
+  await assert.rejects(run().finally(played.end), /EIO: played/);
 }
 
 /** A file system without hard links, as some of FUSE and SMB. */
-function withoutLinks(t: TestContext, code = 'EPERM'): void {
-  const mock = t.mock.method(fs, 'linkSync', () => {
-    throw Object.assign(new Error(`${code}: played`), { code });
-  });
-  syncBuiltinESMExports();
-  t.after(() => {
-    mock.mock.restore();
-    syncBuiltinESMExports();
-  });
+function withoutLinks(t: TestContext): void {
+  denyLinks(true);
+  t.after(() => denyLinks(false));
 }
 
 const changed = (name: string) => ({
@@ -83,8 +69,14 @@ for (const [kind, make] of Object.entries(volumes)) {
     test('a file that appears where one is added stays, and is then taken over and given back', async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
-      meanwhile(t, sandbox, () => fs.writeFileSync(at('new'), 'theirs'));
-      await assert.rejects(sync({ new: '1', z: '1' }), changed('new'));
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => fs.writeFileSync(at('new'), 'theirs'),
+          () => sync({ new: '1', z: '1' }),
+        ),
+        changed('new'),
+      );
       assert.deepEqual(await sandbox.files(), { a: '1', new: 'theirs' });
       assert.deepEqual(
         (await again()).plan.changes.map(({ reason }) => reason),
@@ -99,34 +91,55 @@ for (const [kind, make] of Object.entries(volumes)) {
     test('a file that somebody changes, or replaces, is neither replaced nor removed', async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1', b: '1', c: '1', keep: '1' });
-      meanwhile(t, sandbox, () => fs.appendFileSync(at('a'), ' of theirs'));
-      await assert.rejects(sync({ a: '2' }), changed('a'));
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => fs.appendFileSync(at('a'), ' of theirs'),
+          () => sync({ a: '2' }),
+        ),
+        changed('a'),
+      );
       assert.equal(await readFile(at('a'), 'utf8'), '1 of theirs');
       await again();
-      meanwhile(t, sandbox, () => {
-        fs.writeFileSync(at('mine'), 'theirs');
-        fs.renameSync(at('mine'), at('b'));
-      });
-      await assert.rejects(sync({ b: null, c: null }), changed('b'));
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => {
+            fs.writeFileSync(at('mine'), 'theirs');
+            fs.renameSync(at('mine'), at('b'));
+          },
+          () => sync({ b: null, c: null }),
+        ),
+        changed('b'),
+      );
       assert.deepEqual(await sandbox.files(), { a: '2', b: 'theirs', c: '1', keep: '1' });
     });
 
     test('a file that became too large to be read in time is told by its size', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1', z: '1' });
-      meanwhile(t, sandbox, () => fs.truncateSync(at('a'), 8e12));
-      await assert.rejects(sync({ a: null }), changed('a'));
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => fs.truncateSync(at('a'), 8e12),
+          () => sync({ a: null }),
+        ),
+        changed('a'),
+      );
       assert.equal((await stat(at('a'))).size, 8e12);
     });
 
     test('a file that somebody wrote again with the same content is the same', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1' });
-      meanwhile(t, sandbox, () => {
-        fs.rmSync(at('a'));
-        fs.writeFileSync(at('a'), '1');
-      });
-      await sync({ a: '2' });
+      await meanwhile(
+        sandbox,
+        () => {
+          fs.rmSync(at('a'));
+          fs.writeFileSync(at('a'), '1');
+        },
+        () => sync({ a: '2' }),
+      );
       assert.deepEqual(await sandbox.files(), { a: '2' });
     });
 
@@ -138,10 +151,22 @@ for (const [kind, make] of Object.entries(volumes)) {
         fs.mkdirSync(at(name));
         fs.writeFileSync(at(`${name}/theirs`), 'theirs');
       };
-      meanwhile(t, sandbox, () => exchange('a'));
-      await assert.rejects(sync({ a: null }), changed('a'));
-      meanwhile(t, sandbox, () => exchange('b'));
-      await assert.rejects(sync({ b: '2' }), changed('b'));
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => exchange('a'),
+          () => sync({ a: null }),
+        ),
+        changed('a'),
+      );
+      await assert.rejects(
+        meanwhile(
+          sandbox,
+          () => exchange('b'),
+          () => sync({ b: '2' }),
+        ),
+        changed('b'),
+      );
       assert.deepEqual(await sandbox.files(), { 'a/theirs': 'theirs', 'b/theirs': 'theirs', c: '1' });
     });
 
@@ -152,8 +177,7 @@ for (const [kind, make] of Object.entries(volumes)) {
         fs.writeFileSync(at('mine'), 'theirs');
         fs.renameSync(at('mine'), at('a/x'));
       };
-      failAfter(t, sandbox, { openings: 2, act });
-      await assert.rejects(sync({ 'a/x': '2', 'b/x': '2' }), /EIO: played/);
+      await failsAt(sandbox, 'b/x', () => sync({ 'a/x': '2', 'b/x': '2' }), act);
       assert.deepEqual(await sandbox.files(), { 'a/x': 'theirs', 'b/x': '1' });
       await again();
       assert.deepEqual(await sandbox.files(), { 'a/x': '2', 'b/x': '2' });
@@ -168,13 +192,11 @@ for (const [kind, make] of Object.entries(volumes)) {
       await mkdir(at('e'));
       await writeFile(at('d/a'), 'theirs');
       const theirs = await stat(at('d/a'));
-      failAfter(t, sandbox, { openings: 2 });
-      await assert.rejects(sync({ 'd/a': '1', 'e/b': '1' }), /EIO: played/);
+      await failsAt(sandbox, 'e/b', () => sync({ 'd/a': '1', 'e/b': '1' }));
       assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
       await again();
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
-      failAfter(t, sandbox, { openings: 2 });
-      await assert.rejects(sync({ 'd/a': null, 'e/b': null }), /EIO: played/);
+      await failsAt(sandbox, 'e/b', () => sync({ 'd/a': null, 'e/b': null }));
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
       await again();
       assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
@@ -202,15 +224,8 @@ for (const [kind, make] of Object.entries(volumes)) {
       await mkdir(at('d'));
       await mkdir(at('e'));
       await writeFile(at('d/a'), 'theirs');
-      const open = sandbox.root.openFolder.bind(sandbox.root);
-      let openings = 0;
-      const mock = t.mock.method(sandbox.root, 'openFolder', (folder: string) => {
-        openings += 1;
-        if (openings > 1) throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
-        return open(folder);
-      });
-      await assert.rejects(sync({ 'd/a': '1', 'e/b': '1' }), /EIO: played/);
-      mock.mock.restore();
+      const outage = killAt(sandbox.data, { step: 1 }, { from: /\/data\/e\/b$/ });
+      await assert.rejects(sync({ 'd/a': '1', 'e/b': '1' }).finally(outage.end), /EIO: killed/);
       await again();
       assert.deepEqual(await sandbox.files(), { 'd/a': '1', 'e/b': '1', z: '1' });
       await sync({ 'd/a': null, 'e/b': null });
@@ -247,18 +262,30 @@ suite('links lead nowhere:', () => {
       fs.renameSync(at(name), outside);
       fs.symlinkSync(outside, at(name));
     };
-    meanwhile(t, sandbox, () => exchange('d'));
-    await assert.rejects(sync({ 'd/a': '2' }), /d is a symbolic link in the data volume/);
+    await assert.rejects(
+      meanwhile(
+        sandbox,
+        () => exchange('d'),
+        () => sync({ 'd/a': '2' }),
+      ),
+      /d is a symbolic link in the data volume/,
+    );
     assert.equal(await readFile(path.join(outside, 'a'), 'utf8'), '1');
     await rm(at('d'));
     await rename(outside, at('d'));
-    meanwhile(t, sandbox, () => exchange('e'));
-    await sync({ 'e/a': null });
+    await meanwhile(
+      sandbox,
+      () => exchange('e'),
+      () => sync({ 'e/a': null }),
+    );
     assert.deepEqual(await readdir(outside), ['a']);
     await rm(outside, { recursive: true });
     await rm(path.join(at('f/g/a')));
-    meanwhile(t, sandbox, () => exchange('f'));
-    await sync({ 'f/g/a': null });
+    await meanwhile(
+      sandbox,
+      () => exchange('f'),
+      () => sync({ 'f/g/a': null }),
+    );
     assert.deepEqual(await readdir(outside), ['g'], 'not even an empty folder goes');
   });
 
