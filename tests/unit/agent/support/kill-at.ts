@@ -102,7 +102,7 @@ function play(
 
 /** Names the step for a message. */
 export const describeKill = ({ step, isTorn }: Kill, { met }: Play): string =>
-  `step ${step}: ${isTorn ? 'half of ' : ''}${met?.name} ${met?.paths.join(' ')}`;
+  `step ${step}: ${isTorn && met?.isWrite ? 'half of ' : ''}${met?.name} ${met?.paths.join(' ')}`;
 
 /** The number of steps that a test has to reach, and may. */
 export interface Steps {
@@ -143,6 +143,13 @@ export async function everyStep(
     'no step was a write',
   );
   return reached;
+}
+
+/** Starts the next agent after a kill. The killed one lets go of what it holds in this process, and changes nothing. */
+export async function startNext(sandbox: Pick<Sandbox, 'data' | 'release' | 'restart'>): Promise<void> {
+  const played = killAt(sandbox.data, { step: 1 });
+  await sandbox.release().finally(played.end);
+  await sandbox.restart();
 }
 
 /** Everything that is anywhere on the volume, by content. */

@@ -131,6 +131,30 @@ binding.read = (...args) => {
   return result;
 };
 
+/** Where a stat has the number of the inode, as a float or a bigint. */
+const INODE = 7;
+let inodeShift = 0;
+
+/** Adds a number to each inode from now on, as a volume that gives other ones after each start. */
+export function shiftInodes(by: number): void {
+  inodeShift = by;
+}
+
+function shifted(stats: unknown): unknown {
+  if (stats instanceof Float64Array) stats[INODE] = (stats[INODE] ?? 0) + inodeShift;
+  if (stats instanceof BigInt64Array) stats[INODE] = (stats[INODE] ?? 0n) + BigInt(inodeShift);
+  return stats;
+}
+
+for (const name of ['stat', 'lstat', 'fstat']) {
+  const real = binding[name] as Native;
+  binding[name] = (...args) => {
+    onCompleted(requestIn(args), shifted);
+    const result = Reflect.apply(real, binding, args);
+    return result instanceof Promise ? result.then(shifted) : shifted(result);
+  };
+}
+
 /** Gives the error with which the call is to fail. */
 function announce(name: string, args: unknown[]): unknown {
   if (!watch) return undefined;
@@ -179,6 +203,17 @@ function descriptorPath(descriptor: number): string | undefined {
 
 /** The path that a descriptor was opened at. */
 export const openedPath = (descriptor: number): string | undefined => opened.get(descriptor);
+
+/** Closes what is open on a volume, whose agents have ended. */
+export function closeAll(volume: string): void {
+  const folder = fs.realpathSync(volume);
+  const names = fs.existsSync('/proc/self/fd') ? fs.readdirSync('/proc/self/fd') : [];
+  // The list has the descriptor that it was read with, which is closed by now.
+  const isOpen = (descriptor: string) => fs.existsSync(`/proc/self/fd/${descriptor}`);
+  for (const descriptor of names.filter(isOpen).map(Number)) {
+    if (`${descriptorPath(descriptor)}/`.startsWith(`${folder}/`)) fs.closeSync(descriptor);
+  }
+}
 
 interface Request {
   oncomplete: (error: unknown, ...results: unknown[]) => void;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { contents, countCalls, describeKill, everyKill, everyStep, killAt } from '../support/kill-at.ts';
+import { contents, countCalls, describeKill, everyKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -142,7 +142,7 @@ suite('after', () => {
           const played = killAt(data, kill, { hasLinks });
           await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
           played.end();
-          if (isRestarted) await sandbox.restart();
+          if (isRestarted) await startNext(sandbox);
           const goOn = countCalls(data, { hasLinks });
           for (const target of later) await sandbox.sync(target);
           goOn.end();

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { contents, countCalls, describeKill, everyKill, killAt } from '../support/kill-at.ts';
+import { contents, countCalls, describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -55,7 +55,7 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
             fs.writeFileSync(path.join(sandbox.data, 'new'), 'REWRITTEN');
             fs.renameSync(path.join(sandbox.data, 'new'), file);
           }
-          await sandbox.restart();
+          await startNext(sandbox);
           await run(phase);
           await run(2);
           const all = contents(sandbox);
@@ -92,7 +92,7 @@ for (const hasLinks of [true, false]) {
       const played = killAt(sandbox.data, kill, { hasLinks, meanwhile });
       await sandbox.sync(gone).catch(() => {});
       played.end();
-      await sandbox.restart();
+      await startNext(sandbox);
       await run(gone);
       if (played.met) assert.ok(contents(sandbox).includes('THEIRS'), describeKill(kill, played));
       return played;

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
+import { everyStep, type Play } from '../../unit/agent/support/kill-at.ts';
+import { COMMITS, type Commit, KillScenario, PATHS, VOLUMES } from '../../unit/agent/support/kill-scenario.ts';
+
+/** Each step is followed by a second kill at every n-th step of the next sync, each time others; EVERY_KILL_STRIDE=1 is all pairs. */
+const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '20');
+const STEPS = { atLeast: 40, atMost: 300 };
+
+let server: GitDaemon;
+let scenario: KillScenario;
+before(async () => {
+  server = await startGitDaemon();
+  scenario = await KillScenario.create(server, 'every-second-kill');
+});
+after(() => server.stop());
+
+suite('an agent after one that was killed at any step', () => {
+  for (const writeAt of PATHS) {
+    test(`loses nothing that the gateway wrote to ${writeAt}`, async (t) => {
+      await everyStep(t, STEPS, (step) => scenario.kill(t, { kill: { step }, next: commitOf(step), writeAt }));
+    });
+  }
+
+  test('comes to the wanted tree where it meets an error of the disk at any step', async (t) => {
+    await everyStep(t, STEPS, (step) => scenario.fail(t, { step, volume: {}, code: 'EIO' }));
+  });
+
+  for (const name of ['with hard links', 'whose inodes change at each start'] as const) {
+    test(`goes on where it is killed itself at any step, on a volume ${name}`, async (t) => {
+      let kills = 0;
+      await everyStep(t, STEPS, async (step) => {
+        for (let second = 1 + (step % STRIDE); ; second += STRIDE) {
+          const ends: Play[] = [];
+          const first = await scenario.kill(t, {
+            kill: { step },
+            volume: VOLUMES[name],
+            next: commitOf(step + second),
+            again: { step: second, isTorn: step % 2 === 0 },
+            onAgain: (end) => ends.push(end),
+          });
+          if (!ends[0]?.met) return first;
+          kills += 1;
+        }
+      });
+      t.diagnostic(`${kills} agents killed again`);
+      assert.ok(kills >= STEPS.atLeast ** 2 / STRIDE, `only ${kills} were killed again`);
+    });
+  }
+});
+
+const commitOf = (number: number): Commit => COMMITS[number % COMMITS.length] ?? 'second';
