@@ -18,7 +18,6 @@ import {
   RepositorySize,
 } from './fetch-policy.ts';
 import { faultOfFetch } from './find-fault.ts';
-import { MadeRoom } from './made-room.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
@@ -49,7 +48,6 @@ export class Clone {
   readonly #git: Git;
   readonly #repository: Repository;
   readonly #limits: TransferLimits | undefined;
-  readonly #room: MadeRoom;
   #host: Host = 'servesBlobs';
   readonly #size = new RepositorySize();
 
@@ -57,7 +55,6 @@ export class Clone {
     this.#git = options.git;
     this.#repository = new Repository(options);
     this.#limits = limits;
-    this.#room = new MadeRoom(this.#repository, options);
   }
 
   /** What is fetched for a look, next to the commit that is there. */
@@ -188,9 +185,9 @@ export class Clone {
     return await readPointers(this.#git, this.#repository.path, small, signal);
   }
 
-  /** Deletes what takes the room of a commit, a little more each time, and gives whether there was anything to delete. */
-  async makeRoom(commit: string, signal: AbortSignal): Promise<boolean> {
-    return (await this.#room.make(commit, signal)) || (await this.#repository.makeRoom(commit));
+  /** Deletes everything to make room for a commit, unless it did so for this one before: see {@link Repository.recreateForRoom}. */
+  async recreateForRoom(commit: string): Promise<boolean> {
+    return await this.#repository.recreateForRoom(commit);
   }
 
   blobs(): BlobReader {

@@ -28,9 +28,6 @@ export class Pins {
   readonly #gitDir: string;
   /** Ids by their refs; undefined before git was asked. */
   #refs: Map<string, string> | undefined;
-  /** What may stay, the most important first. */
-  #wanted: readonly string[] = [];
-  readonly #lost = new Set<string>();
 
   constructor(git: Git, gitDir: string) {
     this.#git = git;
@@ -46,17 +43,14 @@ export class Pins {
     );
   }
 
-  /** Lets go of all commits but these; the most important ones come first. */
+  /** Lets go of all commits but these. */
   async keepOnly(commits: readonly string[]): Promise<void> {
-    this.#wanted = [...new Set(commits)];
-    for (const commit of this.#lost) if (!this.#wanted.includes(commit)) this.#lost.delete(commit);
-    await this.#drop((await this.commits()).filter((commit) => !this.#wanted.includes(commit)));
+    await this.#drop((await this.commits()).filter((commit) => !commits.includes(commit)));
   }
 
   /** Keeps a commit that is there. */
   async add(commit: string): Promise<void> {
     await this.#set(commitRef(commit), commit);
-    this.#lost.delete(commit);
   }
 
   /** Whether the commit of a submodule is there, for whichever commit; for this one, it stays from now on. */
@@ -69,18 +63,6 @@ export class Pins {
   /** Commits of which something is kept. */
   async commits(): Promise<string[]> {
     return [...new Set([...(await this.#read()).keys()].map(ownerOf))];
-  }
-
-  /** Lets go of so many of the least important commits, but not of the most important one; gives which. */
-  async dropLast(count: number): Promise<string[]> {
-    const there = await this.commits();
-    const last = this.#wanted
-      .slice(1)
-      .filter((commit) => there.includes(commit))
-      .slice(-count);
-    await this.#drop(last);
-    for (const commit of last) this.#lost.add(commit);
-    return last;
   }
 
   /** All that is kept. */
@@ -96,11 +78,6 @@ export class Pins {
     return own.length > 0;
   }
 
-  /** Those that were let go of for want of room, or with a damaged clone, of the commits that may stay. */
-  get lost(): string[] {
-    return this.#wanted.filter((commit) => this.#lost.has(commit));
-  }
-
   /** The repository is empty: git does not have to be asked. */
   begin(): void {
     this.#refs = new Map();
@@ -109,12 +86,6 @@ export class Pins {
   /** Git wrote refs, or the repository is another one. */
   forget(): void {
     this.#refs = undefined;
-  }
-
-  /** Everything is let go of. */
-  async loseAll(): Promise<void> {
-    for (const commit of await this.commits()) this.#lost.add(commit);
-    this.forget();
   }
 
   async #set(ref: string, id: string): Promise<void> {

@@ -52,7 +52,7 @@ export class Repository {
   #contents: Contents | undefined;
   /** Hexadecimal digits of its objects' ids. */
   #idLength = 0;
-  /** The commit that it was made again for. */
+  /** The last commit that it was recreated for to make room. */
   #roomFor: string | undefined;
   /** `working` since it was found sound, or a fetch succeeded, until one fails. */
   #record: 'working' | 'unknown' = 'unknown';
@@ -110,11 +110,11 @@ export class Repository {
     await healClone(this.path);
   }
 
-  /** Deletes everything and starts from nothing; what was kept is told as lost. */
+  /** Deletes everything and starts from nothing. */
   async recreate(commit: string): Promise<void> {
-    this.#log.warn({ path: this.path }, 'recreating the clone');
+    this.#log.warn({ path: this.path }, 'recreating the clone: a rollback needs the git server');
     this.#contents = undefined;
-    await this.pins.loseAll().catch(() => {}); // it cannot be read, and is deleted
+    this.pins.forget();
     await emptyFolder(this.path);
     await this.#init(commit);
     this.#contents = NOTHING;
@@ -123,10 +123,10 @@ export class Repository {
   }
 
   /**
-   * Deletes everything for a commit that finds no room, and gives whether it did: once, since a commit that is too large
-   * by itself would come from the host twice at each try.
+   * Recreates the repository for a commit that it has no room for, and returns whether it did. It does so once in a row
+   * for a commit: one that is too large by itself would be fetched twice in each sync.
    */
-  async makeRoom(commit: string): Promise<boolean> {
+  async recreateForRoom(commit: string): Promise<boolean> {
     if (this.#roomFor === commit) return false;
     await this.recreate(commit);
     this.#roomFor = commit;

@@ -13,8 +13,6 @@ import type { Finding } from './reports.ts';
 export interface SyncOutcome {
   kind: 'synced' | 'planned';
   plan: Plan;
-  /** Earlier commits that the volume of the clone has no room for, or that were in a clone that was damaged. */
-  lost?: string[];
   /** Attributes of mapped files in `.gitattributes` that have no effect, by the file's path in the repository. */
   ignored?: ReadonlyMap<string, string>;
   /** Mapped files that look like pointers of Git LFS and were delivered as they are, by their paths in the repository. */
@@ -100,12 +98,12 @@ type Of<K extends Happening['kind']> = Extract<Happening, { kind: K }>;
 
 /** A check that found nothing to do is no news, and no sync to be counted. */
 function newsOfSync(before: Said, { intent, verification, outcome, durationMs, problem }: Of<'done'>): News {
-  const { kind, plan, lost = [], ignored = new Map(), pointers = [], author } = outcome;
+  const { kind, plan, ignored = new Map(), pointers = [], author } = outcome;
   const files = countFiles(plan);
   const isNew = kind === 'synced' && plan.changes.length > 0;
   const figures = isNew ? { files, durationMs } : (before.untold ?? { files, durationMs });
   const drift = plan.isPartial ? before.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
-  const remains = { problem, drift, lost, ignored, pointers };
+  const remains = { problem, drift, ignored, pointers };
   const finding = kind === 'planned' ? plannedFinding(intent, plan, ignored) : syncedFinding(intent, remains);
   const untold = problem ? figures : undefined;
   const circumstances = { intent, verification, isNew, untold, drift };
@@ -194,29 +192,19 @@ export const fieldsOf = ({ ref, commit, profile }: Intent) => ({ ref, commit, pr
 interface Remains {
   problem: ReloadProblem | undefined;
   drift: Drift[];
-  lost: string[];
   ignored: ReadonlyMap<string, string>;
   pointers: string[];
 }
 
 /** All files are in place, but for those that somebody else changed and that are left so. */
-function syncedFinding(
-  { commit, ref, profile }: Intent,
-  { problem, drift, lost, ignored, pointers }: Remains,
-): Finding {
+function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, ignored, pointers }: Remains): Finding {
   const differing = drift.length > 0 ? driftFinding(drift, profile.drift) : undefined;
   const untold = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem?.message}`;
   const content = [ignoredAttributes(ignored), plainPointers(pointers)];
-  const said = [problem && untold, differing?.message, lost.length > 0 && goneFromClone(lost), ...content].filter(
-    Boolean,
-  );
+  const said = [problem && untold, differing?.message, ...content].filter(Boolean);
   const message = said.length > 0 ? { message: said.join('; ') } : {};
   const state = problem ? (problem.isWaiting ? 'Pending' : 'Error') : 'Synced';
   return { ...differing, state, ...message };
-}
-
-function goneFromClone(commits: string[]): string {
-  return `the clone was damaged, or its volume has no room for earlier commits, and going back to them needs the git host: ${firstOf(commits)}`;
 }
 
 function driftFinding(

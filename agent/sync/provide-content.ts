@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
+import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 import { ContentReader } from '../content/content-reader.ts';
 import type { Clone } from '../git/clone.ts';
 import { tagNameOf } from '../git/fetch-commit.ts';
@@ -30,7 +31,7 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   onFetch((performance.now() - started) / 1000);
 }
 
-/** The commits that something may be kept of, the most important first. */
+/** The commits that something may be kept of. */
 function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
   return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];
 }
@@ -50,20 +51,21 @@ export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, si
   await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 
-/** Makes room for a commit in the volume of the clone, and gives whether there was anything to drop. */
-export async function makeRoom(
-  { commit }: Intent,
-  dependencies: SyncDependencies,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Empties the clone volume for a commit, except for the content from Git LFS of the files in place. Throws if it was in vain. */
+export async function makeRoom(commit: string, cause: unknown, dependencies: SyncDependencies): Promise<void> {
   const { clone, lfs, manifestFile } = dependencies;
-  if (!(await clone.makeRoom(commit, signal))) return false;
+  if (!(await clone.recreateForRoom(commit))) throw tooSmall(commit, cause);
   const { applied } = await manifestFile.read();
-  await lfs.keepOnly([...(applied ? [applied.commit] : []), ...(await clone.pins.commits())]);
-  return true;
+  await lfs.keepOnly(applied ? [applied.commit] : []);
 }
 
-/** Whether the volume of the clone has no room. */
+const tooSmall = (commit: string, cause: unknown) =>
+  new TransientError(
+    `${CLONE_VOLUME} is full, although it was emptied for commit ${commit}: free disk space on the node, or map fewer files`,
+    { code: 'git.noSpace', reason: 'CloneUnusable', cause },
+  );
+
+/** Whether the clone volume is full. */
 export const isFull = (error: unknown): boolean => error instanceof TransientError && error.code === 'git.noSpace';
 
 /** Git LFS writes to the same volume as git, which has its own words for it. */

@@ -22,17 +22,18 @@ type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
 
 /**
  * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that is full makes room as long as there is any to be made. A commit that cannot be read is fetched once more, and a
- * clone that turns out to be damaged is made again, once.
+ * that is full is deleted and fetched again, once. A commit that cannot be read is fetched once more, and a clone that
+ * turns out to be damaged is made again, once.
  */
 export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
   for (let remedy: Remedy = 'none'; ; ) {
     try {
       return await attempt(intent, dependencies, { signal, isRefetch: remedy === 'fetchedAgain' });
     } catch (error) {
-      if (isFull(error) && (await makeRoom(intent, dependencies, signal))) continue;
-      if (!(error instanceof DamagedCloneError)) throw error;
-      remedy = await remedyFor(error, { intent, dependencies, signal, tried: remedy });
+      if (isFull(error)) await makeRoom(intent.commit, error, dependencies);
+      else if (error instanceof DamagedCloneError) {
+        remedy = await remedyFor(error, { intent, dependencies, signal, tried: remedy });
+      } else throw error;
     }
   }
 }
@@ -82,10 +83,9 @@ async function attempt(
     dependencies.baseline.onSynced(recipeOf(aim), plan, attributes);
   }
   await keepCommit(intent, dependencies);
-  const lost = dependencies.clone.pins.lost.filter((commit) => intent.earlier?.includes(commit));
   const { ignored } = attributes;
-  if (intent.profile.dryRun) return { kind: 'planned', plan, lost, ignored };
-  const outcome = { kind: 'synced' as const, plan, lost, ignored, pointers: await plainPointers(dependencies) };
+  if (intent.profile.dryRun) return { kind: 'planned', plan, ignored };
+  const outcome = { kind: 'synced' as const, plan, ignored, pointers: await plainPointers(dependencies) };
   return plan.changes.length === 0 ? outcome : { ...outcome, author: await authorOf(intent, dependencies) };
 }
 

@@ -27,5 +27,5 @@ export async function onVolume<T>(volume: string, run: () => Promise<T>): Promis
 }
 
 /** Volumes of the agent but the data volume, by the words for them. */
-export const CLONE_VOLUME = 'the volume of the clone (REPO_PATH)';
+export const CLONE_VOLUME = 'the clone volume (REPO_PATH)';
 export const TEMPORARY_VOLUME = 'the volume of temporary files (/tmp)';

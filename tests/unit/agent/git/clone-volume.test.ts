@@ -47,8 +47,8 @@ class FullGit extends Git {
   }
 }
 
-suite('the volume of the clone', () => {
-  test('makes room for a commit where packs of earlier ones fill it', async (t) => {
+suite('the clone volume', () => {
+  test('is emptied for a commit if packs of earlier ones fill it', async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(3);
     const sandbox = await createSandbox(t, { git });
@@ -66,7 +66,11 @@ suite('the volume of the clone', () => {
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const tries = [];
     for (let n = 0; n < 3; n += 1) {
-      await assert.rejects(sandbox.sync(target), { name: 'TransientError', code: 'git.noSpace' });
+      await assert.rejects(sandbox.sync(target), {
+        name: 'TransientError',
+        code: 'git.noSpace',
+        message: /^the clone volume \(REPO_PATH\) is full, although it was emptied for commit [0-9a-f]{40}: /,
+      });
       tries.push(git.fetches);
     }
     assert.deepEqual(tries, [2, 3, 4]);
@@ -118,7 +122,7 @@ suite('the volume of the clone', () => {
       for (const state of ['running', 'restarted']) {
         const failure = describeFailure(await sandbox.sync(target).catch((error) => error));
         assert.equal(failure.code, 'volume.EROFS', state);
-        assert.match(failure.message, /^the volume of the clone \(REPO_PATH\) is mounted read-only/, state);
+        assert.match(failure.message, /^the clone volume \(REPO_PATH\) is mounted read-only/, state);
         await sandbox.restart();
       }
       await run('mount', ['-o', 'remount,rw', sandbox.repo]);

@@ -27,24 +27,25 @@ async function storedIn({ repo }: Sandbox) {
 }
 
 suite('with no git host, a gateway goes back', () => {
-  test('to the newest commits that the volume of the clone has room for', async (t) => {
+  test('to the commits that were fetched after the clone filled its volume', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const { url: repo, commit } = repository;
-    // Of 16 MiB: what each commit takes, and how many of them then fit.
-    const sizes: [mib: number, kept: number][] = [
+    // The size of each commit, and the number of pinned commits after it, in a volume of 16 MiB.
+    const sizes: [mib: number, pinned: number][] = [
       [4, 1],
       [4, 2],
       [4, 3],
-      [4, 3],
+      [4, 1],
       [8, 2],
     ];
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       const history: string[] = [];
-      for (const [n, [mib, kept]] of sizes.entries()) {
+      for (const [n, [mib, pinned]] of sizes.entries()) {
         const id = await commit({ files: { large: randomBytes(mib * MIB), [`small/${n}`]: `${n}` } });
-        const { lost } = await sandbox.sync({ repo, commit: id, earlier: [...history] });
+        await sandbox.sync({ repo, commit: id, earlier: [...history] });
         history.unshift(id);
-        assert.deepEqual(lost, history.slice(kept), `after ${n + 1} commits`);
+        const there = await sandbox.clone.pins.commits();
+        assert.deepEqual(new Set(there), new Set(history.slice(0, pinned)), `after ${n + 1} commits`);
       }
       await server.stop();
       await sandbox.restart();
@@ -85,18 +86,18 @@ suite('with no git host, a gateway goes back', () => {
     await assert.rejects(sync(second, first));
   });
 
-  test('to files in Git LFS that the volume has room for', async (t) => {
+  test('to files in Git LFS, unless they filled the volume of the clone', async (t) => {
     const { lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       const history: string[] = [];
-      for (let n = 0; n < 4; n += 1) {
-        const id = await commit({ files: { a: lfs.add(`${n}`.repeat(5 * MIB)) } });
-        const { lost } = await sandbox.sync({ repo, commit: id, earlier: [...history] });
+      for (const stored of [1, 2, 3, 1]) {
+        const id = await commit({ files: { a: lfs.add(`${history.length}`.repeat(5 * MIB)) } });
+        await sandbox.sync({ repo, commit: id, earlier: [...history] });
         await sandbox.tidy();
         history.unshift(id);
-        assert.deepEqual(lost, history.slice(3), `after ${n + 1} commits`);
-        assert.equal((await storedIn(sandbox)).length, Math.min(n + 1, 3));
+        assert.equal((await storedIn(sandbox)).length, stored, `after ${history.length} commits`);
+        assert.equal((await sandbox.clone.pins.commits()).length, stored);
       }
     });
   });

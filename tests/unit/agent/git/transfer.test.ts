@@ -185,7 +185,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access: {}, signal: undefined });
     await assert.rejects(fetchTo(path.join(folder.path, 'nowhere')), {
       code: 'git.noSpace',
-      message: 'the volume of the clone (REPO_PATH) is full',
+      message: 'the clone volume (REPO_PATH) is full',
     });
     await assert.rejects(fetchTo(folder.path), { code: 'git.unreachable' }, 'there is room');
   });

@@ -81,15 +81,6 @@ suite('news', () => {
     assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
   });
 
-  test('commits that the clone has no room for are named, once', () => {
-    const outcome = { kind: 'synced' as const, plan: planOf(), lost: ['b'.repeat(40), 'c'.repeat(40)] };
-    const [first, second, third] = tell(done([added]), done([], { outcome }), done([], { outcome }));
-    assert.equal(first?.report?.message, undefined);
-    assert.equal(second?.report?.state, 'Synced');
-    assert.match(second?.report?.message ?? '', /no room for earlier commits, .* needs the git host: b+, c+$/);
-    assert.equal(third?.report, undefined);
-  });
-
   test('a failure is counted each time and reported once', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
     const [first, second] = tell(failed(error), failed(error));
@@ -331,23 +322,17 @@ suite('all that is said of', () => {
     });
   }
 
-  test('a gateway that has to be notified still, next to what differs and to commits that would not fit', () => {
-    const lost = [...'bcdefg'].map((letter) => letter.repeat(40));
-    const [some, many] = [5, 6].map((count) => {
-      const outcome = { kind: 'synced' as const, plan: planOf([], drift.slice(1)), lost: lost.slice(0, count) };
-      const [only] = tell(done([], { outcome, problem: { ...problem, isWaiting: false } }));
-      return only?.report;
-    });
-    assert.equal(some?.state, 'Error');
-    const [untold, differing, noRoom, ...others] = some?.message?.split('; ') ?? [];
+  test('a gateway that has to be notified still, next to what differs', () => {
+    const outcome = { kind: 'synced' as const, plan: planOf([], drift.slice(1)) };
+    const [only] = tell(done([], { outcome, problem: { ...problem, isWaiting: false } }));
+    assert.equal(only?.report?.state, 'Error');
+    const [untold, differing, ...others] = only?.report?.message?.split('; ') ?? [];
     assert.equal(
       untold,
       `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: it is down`,
     );
     assert.match(differing ?? '', /^the gateway rewrites c: /);
-    assert.ok(noRoom?.endsWith(`going back to them needs the git host: ${lost.slice(0, 5).join(', ')}`), `${noRoom}`);
     assert.deepEqual(others, []);
-    assert.ok(many?.message?.endsWith(`${lost[4]} and 1 more`), `${many?.message}`);
   });
 
   test('what differs: five paths by their names, and the end of a path that is too long', () => {

@@ -13,7 +13,7 @@ suite('an error of a volume', () => {
       {
         name: 'TransientError',
         code: 'volume.ENOSPC',
-        message: /^the volume of the clone \(REPO_PATH\) is full \(ENOSPC/,
+        message: /^the clone volume \(REPO_PATH\) is full \(ENOSPC/,
       },
     );
   });
