@@ -42,8 +42,11 @@ export interface FetchOptions {
 export const FETCHED_REF = 'refs/sync/current';
 
 /**
- * Mistakes in honest repositories that do no harm here: only the log shows the authors, a mode with a zero in front is
- * the mode, and no git here applies `.gitattributes`.
+ * Faults of objects in honest repositories that git clone(1) accepts and that do no harm here (git-fsck(1) lists all):
+ * only the log shows the authors, a mode with a leading zero is the mode, and no git here applies `.gitattributes` or
+ * works with submodules: the agent checks the URLs in `.gitmodules` itself. Trees with unsorted or duplicate entries, or
+ * with a whole path as a name, stay refused, because git commands read them in different ways. So do faults that git
+ * cannot ignore (nulInHeader, unterminatedHeader).
  */
 const HARMLESS = [
   'badDate',
@@ -52,8 +55,17 @@ const HARMLESS = [
   'badFilemode',
   'badName',
   'badTimezone',
+  'gitattributesBlob',
   'gitattributesLarge',
   'gitattributesLineLength',
+  'gitmodulesBlob',
+  'gitmodulesLarge',
+  'gitmodulesName',
+  'gitmodulesPath',
+  'gitmodulesUpdate',
+  'gitmodulesUrl',
+  'missingAuthor',
+  'missingCommitter',
   'missingEmail',
   'missingNameBeforeEmail',
   'missingSpaceBeforeDate',

@@ -129,7 +129,7 @@ const symptoms: Symptom[] = [
   {
     within: withoutRemarks,
     pattern:
-      /^(?:(?:error|warning): object [0-9a-f]{40,64}: [a-zA-Z0-9]+: [^\n]*\n)*fatal: fsck error in pack(?:ed)? objects?(?:\nfatal: fetch-pack: invalid index-pack output)?\s*$/,
+      /^(?:(?:error|warning): object [0-9a-f]{40,64}: [a-zA-Z0-9]+: [^\n]*\n)*fatal: fsck error in pack(?:ed)? objects?(?:\nfatal: (?:fetch-pack: invalid index-pack output|index-pack failed))?\s*$/,
     details: { code: 'git.unsafeObject', reason: 'UnsafeContent' },
     message: (_, { input }) =>
       `an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck${problemIn(input)}`,

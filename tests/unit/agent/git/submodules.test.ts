@@ -122,8 +122,7 @@ suite('submodules', () => {
       [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.folder}/mark` }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not say where it comes from/],
       [{ '.gitmodules': null }, /no \.gitmodules/],
-      // What git itself refuses to check out.
-      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /git's own check.*\(gitmodulesUrl\)/],
+      [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
       [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
     ];

@@ -10,7 +10,7 @@ export const commitText = (tree: string, author = 'A <a@b.test> 1700000000 +0000
 
 /** Writes objects to a repository as they stand, whatever git thinks of them, and gives their ids. */
 export function objectWriter(folder: string) {
-  return (type: 'blob' | 'tree' | 'commit', content: Buffer): Promise<string> =>
+  return (type: 'blob' | 'tree' | 'commit' | 'tag', content: Buffer): Promise<string> =>
     new Promise((resolve, reject) => {
       const args = ['hash-object', '-w', '--literally', '--stdin', '-t', type];
       const child = execFile('git', args, { cwd: folder }, (error, output) =>

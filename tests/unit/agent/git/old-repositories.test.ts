@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { objectWriter, treeEntry } from './support/write-object.ts';
+
+const run = promisify(execFile);
+const WHO = 'A <a@b.test> 1700000000 +0000';
+const BY = [`author ${WHO}`, `committer ${WHO}`];
+
+/** Header lines after `tree`, a message, entries of the root other than `config`, or a `.gitmodules`. */
+interface Fault {
+  header?: string[];
+  message?: string;
+  /** Entries before and after `config`. `1` and `2` are files, `folder` has a file `a`. */
+  first?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
+  last?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
+  gitmodules?: string;
+}
+
+const writtenBy = (identity: string): Fault => ({ header: [`author ${identity}`, `committer ${identity}`] });
+const module = (lines: string, name = 'm'): Fault => ({ gitmodules: `[submodule "${name}"]\n\t${lines}\n` });
+
+/** Faults by their names in git-fsck(1). */
+const accepted: [fault: string, Fault][] = [
+  ['badDate', writtenBy('A <a@b> x +0000')],
+  ['badDateOverflow', writtenBy('A <a@b> 99999999999999999999 +0000')],
+  ['badEmail', writtenBy('A <a<b>> 1 +0000')],
+  ['badFilemode', { first: [['100664', 'a', '1']] }],
+  ['badName', writtenBy('A> <a@b> 1 +0000')],
+  ['badTimezone', writtenBy('A <a@b> 1 +051800')],
+  ['extraHeaderEntry', { header: [...BY, 'svn-id 12', 'HG:extra x'] }],
+  ['gitattributesBlob', { first: [['40000', '.gitattributes', 'folder']] }],
+  ['gitmodulesBlob', { first: [['40000', '.gitmodules', 'folder']] }],
+  ['gitmodulesName', module('path = m\n\turl = https://e.test/m', '../m')],
+  ['gitmodulesParse', { gitmodules: '[m\n' }],
+  ['gitmodulesPath', module('path = -m\n\turl = https://e.test/m')],
+  ['gitmodulesUpdate', module('path = m\n\turl = https://e.test/m\n\tupdate = !true')],
+  ['gitmodulesUrl', module('path = m\n\turl = https:///e.test/m')],
+  ['missingAuthor', { header: [`committer ${WHO}`] }],
+  ['missingCommitter', { header: [`author ${WHO}`] }],
+  ['missingEmail', writtenBy('A 1 +0000')],
+  ['missingNameBeforeEmail', writtenBy('<a@b> 1 +0000')],
+  ['missingSpaceBeforeDate', writtenBy('A <a@b>1 +0000')],
+  ['missingSpaceBeforeEmail', writtenBy('A<a@b> 1 +0000')],
+  ['multipleAuthors', { header: [`author ${WHO}`, ...BY] }],
+  ['nulInCommit', { message: 'x\0y' }],
+  ['zeroPaddedDate', writtenBy('A <a@b> 01 +0000')],
+  ['zeroPaddedFilemode', { last: [['040000', 'folder', 'folder']] }],
+];
+
+/** Faults that git clone(1) accepts as well. */
+const refused: [fault: string, why: string, Fault][] = [
+  ['duplicateEntries', 'two files have one path', { first: [1, 2].map((n) => ['100644', 'a', `${n as 1 | 2}`]) }],
+  ['fullPathname', 'it is the path of another entry', { first: [['100644', 'a/b', '1']] }],
+  ['treeNotSorted', 'git does not find every path', { last: [['100644', 'a', '1']] }],
+  ['nulInHeader', 'git ignores no such fault', writtenBy('A\0 <a@b> 1 +0000')],
+];
+
+let server: GitServer;
+before(async () => {
+  server = await startGitServer();
+});
+after(() => server.stop());
+
+let repositories = 0;
+
+async function commitWith({ header = BY, message = 'x\n', first = [], last = [], gitmodules }: Fault) {
+  const repository = await server.createRepository(`old-${++repositories}`);
+  const write = objectWriter(repository.path);
+  const files = { 1: await write('blob', Buffer.from('1')), 2: await write('blob', Buffer.from('2')) };
+  const objects = { ...files, folder: await write('tree', treeEntry('100644', 'a', files[1])) };
+  const modules = gitmodules === undefined ? '' : await write('blob', Buffer.from(gitmodules));
+  const entries = [
+    ...(modules ? [treeEntry('100644', '.gitmodules', modules)] : []),
+    ...first.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
+    treeEntry('40000', 'config', objects.folder),
+    ...last.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
+  ];
+  const tree = await write('tree', Buffer.concat(entries));
+  const commit = await write('commit', Buffer.from(`tree ${tree}\n${header.join('\n')}\n\n${message}`));
+  // git itself refuses to let a ref lead to some of them.
+  await writeFile(path.join(repository.path, 'refs/heads/main'), `${commit}\n`);
+  return { repo: repository.url, commit, folder: repository.path, write };
+}
+
+/** What a clone without any settings, and a sync of a part and of the whole come to. */
+async function fetchBy(t: TestContext, fault: Fault) {
+  const target = await commitWith(fault);
+  const sandboxes = [await createSandbox(t), await createSandbox(t)] as const;
+  await run('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].folder, 'clone')]);
+  return (['config', '.'] as const).map((source, index) => ({
+    sandbox: sandboxes[index] as (typeof sandboxes)[0],
+    target: { ...target, profile: { mappings: [{ source, destination: source, required: true, template: false }] } },
+  }));
+}
+
+suite('a commit of an old repository is delivered, as git clone does', () => {
+  for (const [name, fault] of accepted) {
+    test(name, async (t) => {
+      for (const { sandbox, target } of await fetchBy(t, fault)) {
+        await sandbox.sync(target);
+        assert.equal((await sandbox.files())['config/a'], '1');
+      }
+    });
+  }
+});
+
+suite('an old tag of a commit is fetched', () => {
+  for (const [name, header] of [
+    ['missingTaggerEntry', ['tag v1']],
+    ['badTagName', ['tag v..1', `tagger ${WHO}`]],
+    ['missingEmail', ['tag v1', 'tagger A 1 +0000']],
+    ['badTimezone', ['tag v1', 'tagger A <a@b> 1 +0x']],
+    ['extraHeaderEntry', ['tag v1', `tagger ${WHO}`, 'svn-id 12']],
+  ] as const) {
+    test(name, async (t) => {
+      const { repo, commit, folder, write } = await commitWith({});
+      const tag = await write('tag', Buffer.from(`object ${commit}\ntype commit\n${header.join('\n')}\n\nx\n`));
+      await writeFile(path.join(folder, 'refs/tags/v1'), `${tag}\n`);
+      const { clone, sync } = await createSandbox(t);
+      await sync({ repo, commit });
+      await clone.fetchTag({ repo, commit, ref: 'v1' }, { origin: server.url });
+      assert.equal((await clone.tag(commit))?.id, tag);
+    });
+  }
+});
+
+suite('a commit is refused, though git clone accepts it', () => {
+  for (const [name, why, fault] of refused) {
+    test(`${name}: ${why}`, async (t) => {
+      for (const { sandbox, target } of await fetchBy(t, fault)) {
+        const message = new RegExp(`look at it by git fsck \\(${name}\\)$`);
+        await assert.rejects(sandbox.sync(target), { code: 'git.unsafeObject', message });
+        assert.deepEqual(await sandbox.files(), {});
+      }
+    });
+  }
+});
