@@ -30,7 +30,7 @@ interface AsideSource extends Omit<CommitSource, 'commit'> {
 /** What a look must leave as it is. */
 interface BeforeLook {
   current: string | undefined;
-  /** The refs of the commits of which something is kept. */
+  /** The refs of pinned commits. */
   pins: PinnedRefs;
   files: readonly string[];
 }
@@ -120,8 +120,8 @@ export class Aside {
     // A host that gives no single files gave all of the commit once more, as if it were the one to bring in place.
     await this.#git.run(current ? [...update, FETCHED_REF, current] : [...update, '-d', FETCHED_REF]);
     // A tag of another name, by which the commit was verified, would have the next sync ask the host for its own.
-    const isKept = commit !== undefined && (await this.#repository.pins.reset(commit, pins));
-    if (isKept || (commit !== undefined && commit === current)) return;
+    const isPinned = commit !== undefined && (await this.#repository.pins.reset(commit, pins));
+    if (isPinned || (commit !== undefined && commit === current)) return;
     const came = (await this.#packFiles()).filter((name) => !files.includes(name));
     // Without its index a pack is nothing to git.
     for (const name of came.sort()) await rm(join(this.#packs, name), { force: true });

@@ -64,7 +64,7 @@ export class Clone {
     return new Aside(this.#git, this.#repository, { gitDir: path, ...limits });
   }
 
-  /** What is kept of earlier commits. */
+  /** The pinned commits. */
   get pins(): Pins {
     return this.#repository.pins;
   }

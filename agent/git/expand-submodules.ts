@@ -131,7 +131,7 @@ class Run {
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     const wanted = { commit: link.blob, parent: intent.commit };
-    if (!isRefetch && (await modules.has(wanted))) return module;
+    if (!isRefetch && (await modules.pin(wanted))) return module;
     if (!isTrusted) await beforeAbort(signal, refuseLocal(url, intent.repo));
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;

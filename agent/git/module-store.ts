@@ -34,9 +34,9 @@ export class ModuleStore {
     this.#pins = pins;
   }
 
-  /** Whether the commit is completely there; it then stays as long as the one that it is for. */
-  async has({ commit, parent }: Pick<ModuleSource, 'commit' | 'parent'>): Promise<boolean> {
-    return await this.#pins.hasModule(commit, { commit: parent });
+  /** Pins the commit together with its parent if it is completely there, and returns whether it is. */
+  async pin({ commit, parent }: Pick<ModuleSource, 'commit' | 'parent'>): Promise<boolean> {
+    return await this.#pins.pinModule(commit, { commit: parent });
   }
 
   /** Fetches one commit, with its files and without history. Throws {@link TerminalError} where it is none. */

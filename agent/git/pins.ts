@@ -2,9 +2,9 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { FETCHED_REF } from './fetch-commit.ts';
 
-/** Each commit has a folder of refs below it, for itself and for what else going back to it needs. */
-const ROOT = 'refs/sync/kept';
-/** Of the names and ids of all refs; what is kept is bounded, what failed syncs left as well. */
+/** Each commit has a directory of refs below it, for itself and for what else a rollback to it needs. */
+const ROOT = 'refs/sync/pinned';
+/** Maximum size of the names and ids of all refs. The number of pinned commits has a limit. */
 const MAX_REFS_BYTES = 16 * 1024 * 1024;
 
 /** Ids by the refs that hold them. */
@@ -20,8 +20,8 @@ export const ownRefs = (commit: string): string => `${ROOT}/${commit}/*`;
 const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1)[0] ?? '';
 
 /**
- * What a clone keeps of commits, so that going back to one of them needs no git host: refs, which hold the objects.
- * They say nothing on whether a commit may be used: what has to be signed is checked again.
+ * The pinned commits of a clone, so that a rollback to one of them needs no git server: refs, which hold the objects.
+ * A pin doesn't allow a commit to be used: signatures are checked again.
  */
 export class Pins {
   readonly #git: Git;
@@ -34,7 +34,7 @@ export class Pins {
     this.#gitDir = gitDir;
   }
 
-  /** Makes a kept commit the one that was fetched last, and gives whether there was one. */
+  /** Makes a pinned commit the one that was fetched last, and returns whether it could. */
   async restore(commit: string): Promise<boolean> {
     if ((await this.#read()).get(commitRef(commit)) !== commit) return false;
     return await this.#run(['update-ref', FETCHED_REF, commit]).then(
@@ -43,37 +43,37 @@ export class Pins {
     );
   }
 
-  /** Lets go of all commits but these. */
-  async keepOnly(commits: readonly string[]): Promise<void> {
-    await this.#drop((await this.commits()).filter((commit) => !commits.includes(commit)));
+  /** Unpins all commits but these. */
+  async unpinOthers(commits: readonly string[]): Promise<void> {
+    await this.#unpin((await this.commits()).filter((commit) => !commits.includes(commit)));
   }
 
-  /** Keeps a commit that is there. */
-  async add(commit: string): Promise<void> {
+  /** Pins a commit that is there. */
+  async pin(commit: string): Promise<void> {
     await this.#set(commitRef(commit), commit);
   }
 
-  /** Whether the commit of a submodule is there, for whichever commit; for this one, it stays from now on. */
-  async hasModule(module: string, { commit }: { commit: string }): Promise<boolean> {
+  /** Pins the commit of a submodule for this commit if it is pinned for any, and returns whether it is. */
+  async pinModule(module: string, { commit }: { commit: string }): Promise<boolean> {
     const isThere = [...(await this.#read())].some(([ref, id]) => id === module && ref === moduleRef(ownerOf(ref), id));
     if (isThere) await this.#set(moduleRef(commit, module), module);
     return isThere;
   }
 
-  /** Commits of which something is kept. */
+  /** Commits of which something is pinned. */
   async commits(): Promise<string[]> {
     return [...new Set([...(await this.#read()).keys()].map(ownerOf))];
   }
 
-  /** All that is kept. */
+  /** All pins. */
   async refs(): Promise<PinnedRefs> {
     return new Map(await this.#read());
   }
 
-  /** Keeps of one commit what was kept before, or lets go of it if that is nothing; gives whether it is kept. */
+  /** Restores the earlier pins of one commit, and returns whether there were any. */
   async reset(commit: string, before: PinnedRefs): Promise<boolean> {
     const own = [...before].filter(([ref]) => ownerOf(ref) === commit);
-    if (own.length === 0) await this.#drop([commit]);
+    if (own.length === 0) await this.#unpin([commit]);
     for (const [ref, id] of own) await this.#set(ref, id);
     return own.length > 0;
   }
@@ -95,7 +95,7 @@ export class Pins {
     refs.set(ref, id);
   }
 
-  async #drop(commits: readonly string[]): Promise<void> {
+  async #unpin(commits: readonly string[]): Promise<void> {
     const refs = await this.#read();
     const dropped = [...refs.keys()].filter((ref) => commits.includes(ownerOf(ref)));
     if (dropped.length === 0) return;
@@ -108,7 +108,7 @@ export class Pins {
     const asking = this.#run(['for-each-ref', '--format=%(refname) %(objectname)', ROOT]);
     const output = await asking.catch((error) => {
       if (saidNothing(error)) throw error;
-      return undefined; // a damaged clone keeps nothing
+      return undefined; // a damaged clone has no pins
     });
     if (output === undefined) return new Map();
     const lines = output.split('\n').filter((line) => line !== '');

@@ -198,8 +198,8 @@ export class Repository {
   }
 
   /**
-   * What git cannot find out in time does not count as damage, since all that is kept would go, nor does what is wrong
-   * with a commit.
+   * What git cannot find out in time does not count as damage, because all pinned commits would go, nor does
+   * a fault of a commit.
    */
   async #isSound(signal: AbortSignal | undefined): Promise<boolean> {
     if (!(await fetchedObject(this.#git, this.path))) return false;

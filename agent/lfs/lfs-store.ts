@@ -24,13 +24,13 @@ interface DeliveredFile {
   sha256: string;
 }
 
-/** Commits: the one in place, and those that are kept. */
+/** The commit in place, and the pinned ones. */
 interface History {
   applied: string | undefined;
-  kept: string[];
+  pinned: string[];
 }
 
-const NO_HISTORY: History = { applied: undefined, kept: [] };
+const NO_HISTORY: History = { applied: undefined, pinned: [] };
 
 export interface LfsStoreOptions {
   git: Git;
@@ -68,13 +68,13 @@ export class LfsStore {
   }
 
   /**
-   * Drops all content but what these files were made of, and what was noted of commits that are kept. `pointersOf` gives
+   * Drops all content but what these files were made of, and what was noted of pinned commits. `pointersOf` gives
    * the pointers among git's blobs: what a template or a patch made of an object has another sum than the object.
    */
   async tidy(
     files: DeliveredFile[],
     pointersOf: (blobs: string[]) => Promise<LfsPointer[]>,
-    { applied, kept }: History = NO_HISTORY,
+    { applied, pinned }: History = NO_HISTORY,
   ): Promise<void> {
     await onVolume(CLONE_VOLUME, async () => {
       await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
@@ -83,8 +83,8 @@ export class LfsStore {
       const pointers = await pointersOf(files.map(({ blob }) => blob));
       const needed = new Set([...files.map(({ sha256 }) => sha256), ...pointers.map(({ oid }) => oid)]);
       const own = objects.map(({ name }) => name).filter((oid) => needed.has(oid));
-      if (applied !== undefined && kept.includes(applied)) await this.#note(applied, own);
-      const noted = await this.#notesOf([...(applied ? [applied] : []), ...kept]);
+      if (applied !== undefined && pinned.includes(applied)) await this.#note(applied, own);
+      const noted = await this.#notesOf([...(applied ? [applied] : []), ...pinned]);
       await removeAll(objects.filter(({ name }) => !needed.has(name) && !noted.has(name)));
     });
   }

@@ -16,8 +16,8 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   const { intent, mappings, manifest, signal, isRefetch = false } = aim;
   const { clone, accessFiles, onFetch, log } = dependencies;
   const isThere = await clone.has(intent.commit);
-  await clone.pins.keepOnly(neededBy(intent, manifest.applied?.commit)).catch((error) => {
-    log.warn({ err: error }, 'earlier commits not dropped');
+  await clone.pins.unpinOthers(neededBy(intent, manifest.applied?.commit)).catch((error) => {
+    log.warn({ err: error }, 'earlier commits not unpinned');
   });
   if (isThere && !isRefetch) return;
   const started = performance.now();
@@ -31,23 +31,23 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   onFetch((performance.now() - started) / 1000);
 }
 
-/** The commits that something may be kept of. */
+/** The commits that may be pinned. */
 function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
   return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];
 }
 
-/** Keeps a commit that the gateway may have to go back to. */
-export async function keepCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
+/** Pins a commit that the gateway may have to roll back to. */
+export async function pinCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
   if (!earlier) return;
-  await clone.pins.add(commit).catch((error) => {
-    log.warn({ err: error, commit }, 'commit not kept: a rollback to it will need the git host');
+  await clone.pins.pin(commit).catch((error) => {
+    log.warn({ err: error, commit }, 'commit not pinned: a rollback to it needs the git server');
   });
 }
 
-/** Drops all content from Git LFS but that of the files in place, and of the commits that are kept. */
+/** Drops all content from Git LFS but that of the files in place, and of pinned commits. */
 export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, signal?: AbortSignal): Promise<void> {
   const { files, applied } = await manifestFile.read();
-  const history = { applied: applied?.commit, kept: await clone.pins.commits() };
+  const history = { applied: applied?.commit, pinned: await clone.pins.commits() };
   await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 

@@ -14,7 +14,7 @@ import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { hashRecipe, isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
-import { isFull, keepCommit, makeRoom, openContents, provideCommit, verifyCommit } from './provide-content.ts';
+import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
 import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
 
 /** What was done, in this order, about a commit that cannot be read. */
@@ -82,7 +82,7 @@ async function attempt(
     await bringAbout(plan, { ...aim, keys }, dependencies);
     dependencies.baseline.onSynced(recipeOf(aim), plan, attributes);
   }
-  await keepCommit(intent, dependencies);
+  await pinCommit(intent, dependencies);
   const { ignored } = attributes;
   if (intent.profile.dryRun) return { kind: 'planned', plan, ignored };
   const outcome = { kind: 'synced' as const, plan, ignored, pointers: await plainPointers(dependencies) };

@@ -13,7 +13,7 @@ interface World {
   daemon: GitDaemon;
   repository: GitRepository;
   sandbox: Sandbox;
-  /** Commits that are kept, the newest first. */
+  /** Pinned commits, the newest first. */
   earlier: [string, string];
   /** Writes a tree. */
   treeOf(...entries: Entry[]): Promise<string>;
@@ -48,7 +48,7 @@ async function arrange(t: TestContext): Promise<World> {
 }
 
 /** Goes back without the host. */
-async function assertKept({ daemon, sandbox, earlier: [second, first], sync }: World): Promise<void> {
+async function assertPinned({ daemon, sandbox, earlier: [second, first], sync }: World): Promise<void> {
   assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([second, first]));
   await daemon.stop();
   await sync(first);
@@ -57,7 +57,7 @@ async function assertKept({ daemon, sandbox, earlier: [second, first], sync }: W
   assert.deepEqual(await sandbox.files(), { 'config/a': 'two' });
 }
 
-suite('what is wrong with a commit costs nothing that is kept of others', () => {
+suite('what is wrong with a commit costs no pinned commit', () => {
   test('a file that is a folder', async (t) => {
     const world = await arrange(t);
     const { repository, treeOf, commitEntries, sync } = world;
@@ -72,7 +72,7 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
         message: new RegExp(`${tree} .* a tree`),
       });
     }
-    await assertKept(world);
+    await assertPinned(world);
   });
 
   test('a folder that is a file', async (t) => {
@@ -85,7 +85,7 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
     for (let n = 0; n < 2; n += 1) {
       await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid' });
     }
-    await assertKept(world);
+    await assertPinned(world);
   });
 
   test('a folder that is a file as well, also when fetches of another commit fail for unknown reasons', async (t) => {
@@ -99,7 +99,7 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
     await assert.rejects(sync(commit), { name: 'TerminalError', code: 'commit.invalid' });
     await daemon.sendOnly(['0'.repeat(40)]);
     for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
-    await assertKept(world);
+    await assertPinned(world);
     assert.equal(sandbox.fetches, 3);
   });
 
@@ -117,7 +117,7 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
       }
       await daemon.sendOnly(['0'.repeat(40)]);
       for (let n = 0; n < 3; n += 1) await assert.rejects(sync('1'.repeat(40)), { name: 'TransientError' });
-      await assertKept(world);
+      await assertPinned(world);
       assert.equal(sandbox.fetches, 3);
     });
   }
@@ -136,7 +136,7 @@ suite('what is wrong with a commit costs nothing that is kept of others', () => 
           message: `submodule config/s: it names ${id}, which is no commit`,
         });
       }
-      await assertKept(world);
+      await assertPinned(world);
     });
   }
 

@@ -60,7 +60,7 @@ suite('with no git host, a gateway goes back', () => {
     });
   });
 
-  test('to files in Git LFS, which are kept as long as the commit is', async (t) => {
+  test('to files in Git LFS, which stay as long as the commit is pinned', async (t) => {
     const { server, lfs, repository, sandbox } = await startWorld(t, { inLfs: true });
     const { url: repo, commit } = repository;
     const contents = ['first', 'second', 'third'];
@@ -78,7 +78,7 @@ suite('with no git host, a gateway goes back', () => {
     assert.equal(await sync(first, second), 'first');
     assert.equal(await sync(second, first), 'second');
     assert.equal(await sync(first, second), 'first');
-    // What is no longer kept takes no room.
+    // Content of commits that are no longer pinned takes no space.
     assert.equal((await storedIn(sandbox)).length, 2);
     assert.equal(await sync(first), 'first');
     assert.equal((await storedIn(sandbox)).length, 1);
@@ -126,7 +126,7 @@ suite('with no git host, a gateway goes back', () => {
     await sandbox.restart();
     assert.deepEqual(await sync(first, second), ['1', 'deep']);
     assert.deepEqual(await sync(second, first), ['2', 'deep']);
-    // The commit is there still; what was only kept for the other one is not.
+    // The commit is there still; the submodule that was pinned for the other one is not.
     assert.deepEqual(await sync(second), ['2', 'deep']);
     await sandbox.restart();
     assert.deepEqual(await sandbox.clone.pins.commits(), [second]);
@@ -139,7 +139,7 @@ suite('with no git host, a gateway goes back', () => {
     await sandbox.sync({ repo, commit: first });
     await sandbox.sync({ repo, commit: second, earlier: [first] });
     await server.stop();
-    const forged = ['--git-dir', sandbox.repo, 'update-ref', `refs/sync/kept/${first}/commit`, second];
+    const forged = ['--git-dir', sandbox.repo, 'update-ref', `refs/sync/pinned/${first}/commit`, second];
     await sandbox.git.run(forged);
     await sandbox.restart();
     await assert.rejects(sandbox.sync({ repo, commit: first, earlier: [second] }), { code: 'git.unreachable' });

@@ -95,7 +95,7 @@ suite('an old but honest history', () => {
     }
   });
 
-  test('works also where files were left out before, and of what is kept nothing is lost', async (t) => {
+  test('works also where files were left out before, and no pinned commit is lost', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const film = { mode: '100644', name: 'film', id: await write('blob', randomBytes(100_000)) };
     const commitConfig = async (content: string, mode: string) => {

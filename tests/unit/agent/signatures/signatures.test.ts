@@ -179,10 +179,10 @@ suite('signatures, with no git host,', { skip: skipSsh }, () => {
     // Somebody who can write the volume puts another tag in place: of that name but not signed, or signed and of another name.
     const tagger = ['-c', 'user.name=E', '-c', 'user.email=e@b.test'];
     await git(...tagger, 'tag', '--annotate', '--message', 'forged', 'v1', first);
-    await git('update-ref', `refs/sync/kept/${first}/tag`, 'refs/tags/v1');
+    await git('update-ref', `refs/sync/pinned/${first}/tag`, 'refs/tags/v1');
     await sandbox.restart();
     await assert.rejects(sync(first, 'v1', second), { code: 'git.signature' });
-    await git('update-ref', `refs/sync/kept/${first}/tag`, `refs/sync/kept/${second}/tag`);
+    await git('update-ref', `refs/sync/pinned/${first}/tag`, `refs/sync/pinned/${second}/tag`);
     await assert.rejects(sync(first, 'v1', second), { code: 'git.refused' });
     assert.deepEqual(await sandbox.files(), { a: 'v2' });
   });
