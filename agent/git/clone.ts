@@ -69,10 +69,18 @@ export class Clone {
     return this.#repository.pins;
   }
 
-  /** Whether the commit is there already; after the first time without asking git. */
-  async has(commit: string): Promise<boolean> {
+  /** Returns whether the commit is the current one or pinned. Changes nothing, and runs git only the first time. */
+  async holds(commit: string): Promise<boolean> {
+    return await this.#repository.holds(commit);
+  }
+
+  /**
+   * Makes the commit the current one if it is on disk, and returns whether it is: moves the ref of the current commit to
+   * a pinned one. The first call also creates the repository and removes the lock files of a killed git.
+   */
+  async adopt(commit: string): Promise<boolean> {
     if ((await this.#repository.open(commit)).commit === commit) return true;
-    if (!(await this.pins.restore(commit))) return false;
+    if (!(await this.pins.adopt(commit))) return false;
     this.#repository.onFetched(commit);
     return true;
   }

@@ -34,9 +34,14 @@ export class Pins {
     this.#gitDir = gitDir;
   }
 
-  /** Makes a pinned commit the one that was fetched last, and returns whether it could. */
-  async restore(commit: string): Promise<boolean> {
-    if ((await this.#read()).get(commitRef(commit)) !== commit) return false;
+  /** Returns whether the commit is pinned. */
+  async has(commit: string): Promise<boolean> {
+    return (await this.#read()).get(commitRef(commit)) === commit;
+  }
+
+  /** Makes a pinned commit the current one, and returns whether it could. */
+  async adopt(commit: string): Promise<boolean> {
+    if (!(await this.has(commit))) return false;
     return await this.#run(['update-ref', FETCHED_REF, commit]).then(
       () => true,
       () => false, // damaged: it comes from the host again

@@ -66,7 +66,16 @@ export class Repository {
     this.#log = log;
   }
 
-  /** Sees to it that there is a repository for commits of this kind, and says what is in it; asks git only once. */
+  /** Returns whether the commit is the current one or pinned. Changes nothing, even before the repository is opened. */
+  async holds(commit: string): Promise<boolean> {
+    const current = this.#contents ? this.#contents.commit : await fetchedCommit(this.#git, this.path);
+    return current === commit || (await this.pins.has(commit));
+  }
+
+  /**
+   * Creates the repository if there is none for commits of this kind, removes what a killed git left, and returns what is
+   * in it. Runs git only once.
+   */
   async open(commit: string): Promise<Contents> {
     if (this.#contents && commit.length !== this.#idLength) await this.recreate(commit);
     if (this.#contents) return this.#contents;

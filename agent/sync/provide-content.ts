@@ -15,7 +15,7 @@ import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts
 export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, mappings, manifest, signal, isRefetch = false } = aim;
   const { clone, accessFiles, onFetch, log } = dependencies;
-  const isThere = await clone.has(intent.commit);
+  const isThere = await clone.adopt(intent.commit);
   await clone.pins.unpinOthers(neededBy(intent, manifest.applied?.commit)).catch((error) => {
     log.warn({ err: error }, 'earlier commits not unpinned');
   });

@@ -104,7 +104,7 @@ async function plainPointers({ manifestFile }: SyncDependencies): Promise<string
 async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
   const { clone, baseline, log } = dependencies;
   const { commit } = aim.intent;
-  if (aim.isRefetch || (await clone.has(commit))) return undefined;
+  if (aim.isRefetch || (await clone.adopt(commit))) return undefined;
   const plan = await planFromManifest(aim, dependencies);
   if (!plan || baseline.isBlank) return plan;
   try {
@@ -128,7 +128,7 @@ async function confirm(plan: Plan, aim: SyncAim, dependencies: SyncDependencies)
 /** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
 export async function isAtHand(intent: Intent, dependencies: SyncDependencies): Promise<boolean> {
   const { clone, baseline } = dependencies;
-  if (await clone.has(intent.commit)) return true;
+  if (await clone.holds(intent.commit)) return true;
   if (!baseline.isBlank) return false;
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }

@@ -26,7 +26,7 @@ const fetch = (clone: Clone, commit: string) =>
 await fetch(clones[0] as Clone, first);
 for (const n of clones.keys())
   if (n > 0) await cp(path.join(folder, '0'), path.join(folder, `${n}`), { recursive: true });
-await inParallel(clones.length, 4, (index) => (clones[index] as Clone).has(first));
+await inParallel(clones.length, 4, (index) => (clones[index] as Clone).adopt(first));
 process.stdout.write('ready\n');
 const [told] = await once(process.stdin, 'data');
 const started = performance.now();

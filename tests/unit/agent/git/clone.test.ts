@@ -31,6 +31,29 @@ async function filesBelow(folder: string): Promise<string[]> {
 }
 
 suite('the clone', () => {
+  test('answers whether it holds a commit without a change, and adopts a pinned one', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, commit } = await server.createRepository('holds');
+    const sandbox = await createSandbox(t);
+    const first = await commit({ files: { n: '1' } });
+    assert.equal(await sandbox.isAtHand({ repo, commit: first }), false);
+    await assert.rejects(readdir(sandbox.repo), { code: 'ENOENT' });
+    await sandbox.sync({ repo, commit: first, earlier: [] });
+    const second = await commit({ files: { n: '2' } });
+    await sandbox.sync({ repo, commit: second, earlier: [first] });
+    await writeFile(path.join(sandbox.repo, 'shallow.lock'), '');
+    await sandbox.restart();
+    const filesBefore = await filesBelow(sandbox.repo);
+    const current = async () => (await readFile(path.join(sandbox.repo, 'refs/sync/current'), 'utf8')).trim();
+    for (const id of [first, second]) assert.equal(await sandbox.clone.holds(id), true);
+    assert.equal(await sandbox.clone.holds('1'.repeat(40)), false);
+    assert.deepEqual([await filesBelow(sandbox.repo), await current()], [filesBefore, second]);
+    assert.equal(await sandbox.clone.adopt(first), true);
+    assert.equal(await current(), first);
+    assert.ok(!(await readdir(sandbox.repo)).includes('shallow.lock'));
+  });
+
   test('heals what a killed git left, and what is no repository at all', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());

@@ -37,8 +37,8 @@ export class RememberingClone extends Clone {
     this.#memory = memory;
   }
 
-  override async has(commit: string): Promise<boolean> {
-    return this.#memory.commits.has(commit) || (await super.has(commit));
+  override async adopt(commit: string): Promise<boolean> {
+    return this.#memory.commits.has(commit) || (await super.adopt(commit));
   }
 
   override async fetch(...given: Parameters<Clone['fetch']>): Promise<void> {
