@@ -10,7 +10,6 @@ import { GatewayClient } from './gateway/gateway-client.ts';
 import { VerdictFile } from './gateway/verdict-file.ts';
 import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
-import { ModuleStore } from './git/module-store.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
 import { NEW_OBJECTS_BYTES } from './plan/memory-need.ts';
 import type { Identity } from './plan/template-values.ts';
@@ -47,7 +46,6 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     labelsFile: config.POD_LABELS_FILE,
     clone,
     lfs: new LfsStore({ git, http, path: join(config.REPO_PATH, 'sync-agent-lfs') }),
-    modules: new ModuleStore(git, config.REPO_PATH, clone.pins),
     accessFiles: {
       tokenFile: config.GIT_TOKEN_FILE,
       sshKeyFile: config.GIT_SSH_KEY_FILE,

@@ -11,7 +11,6 @@ import type { Intent } from '../resource/judge-resource.ts';
 import type { Clone } from './clone.ts';
 import type { TreeSize } from './count-tree.ts';
 import { type AccessFiles, withGitAccess } from './git-access.ts';
-import type { ModuleStore } from './module-store.ts';
 import { submoduleUrl } from './submodule-url.ts';
 
 export interface Expansion {
@@ -33,7 +32,6 @@ export interface Expansion {
 /** Where submodules are fetched to, and with whose credentials. */
 export interface ExpansionTools {
   clone: Clone;
-  modules: ModuleStore;
   accessFiles: AccessFiles;
 }
 
@@ -94,7 +92,7 @@ class Run {
   }
 
   async #list(module: Holder): Promise<TreeEntry[]> {
-    const { modules } = this.#tools;
+    const { modules } = this.#tools.clone;
     const { signal, isEnough, onSize } = this.#expansion;
     const request = { commit: module.commit, sources: this.#sourcesIn(module), signal };
     const size = await modules.size(request, isEnough);
@@ -106,21 +104,24 @@ class Run {
 
   /** URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
-    const { clone, modules, accessFiles } = this.#tools;
+    const { clone, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
-    const [file] = await modules.tree({ commit, sources: ['.gitmodules'], signal });
+    const [file] = await clone.modules.tree({ commit, sources: ['.gitmodules'], signal });
     if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob], signal);
     if (missing.length > 0) {
       const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
       await withGitAccess({ ...intent, signal }, accessFiles, fetch);
     }
-    return await modules.urls(file.blob);
+    return await clone.modules.urls(file.blob);
   }
 
   /** Sees to it that the commit of a submodule is there. */
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
-    const { modules, accessFiles } = this.#tools;
+    const {
+      clone: { modules },
+      accessFiles,
+    } = this.#tools;
     const { intent, signal, isRefetch } = this.#expansion;
     this.#followed += 1;
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);

@@ -3,6 +3,7 @@ import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
+import { HARMLESS_FAULTS, isHarmless } from './fsck-faults.ts';
 import { NO_FILES, PROMISOR, promisorSettings } from './promisor.ts';
 import { healClone } from './tidy-clone.ts';
 import { type TransferBounds, type TransferLimits, transfer } from './transfer.ts';
@@ -42,50 +43,17 @@ export interface FetchOptions {
 export const FETCHED_REF = 'refs/sync/current';
 
 /**
- * Faults of objects in honest repositories that git clone(1) accepts and that do no harm here (git-fsck(1) lists all):
- * only the log shows the authors, a mode with a leading zero is the mode, and no git here applies `.gitattributes` or
- * works with submodules: the agent checks the URLs in `.gitmodules` itself. Trees with unsorted or duplicate entries, or
- * with a whole path as a name, stay refused, because git commands read them in different ways. So do faults that git
- * cannot ignore (nulInHeader, unterminatedHeader).
- */
-const HARMLESS = [
-  'badDate',
-  'badDateOverflow',
-  'badEmail',
-  'badFilemode',
-  'badName',
-  'badTimezone',
-  'gitattributesBlob',
-  'gitattributesLarge',
-  'gitattributesLineLength',
-  'gitmodulesBlob',
-  'gitmodulesLarge',
-  'gitmodulesName',
-  'gitmodulesPath',
-  'gitmodulesUpdate',
-  'gitmodulesUrl',
-  'missingAuthor',
-  'missingCommitter',
-  'missingEmail',
-  'missingNameBeforeEmail',
-  'missingSpaceBeforeDate',
-  'missingSpaceBeforeEmail',
-  'multipleAuthors',
-  'nulInCommit',
-  'zeroPaddedDate',
-  'zeroPaddedFilemode',
-];
-
-/**
  * Has a pack for each fetch, which arrives as a whole or not at all; keeps large files out of memory, and what each
- * further thread would take; has git check all objects that arrive.
+ * further thread would take; has git check all objects that arrive; and offers a server no refs of a repository whose
+ * objects are borrowed (`true` lists none).
  */
 export const TRANSFER_SETTINGS = [
+  'core.alternateRefsCommand=true',
   'core.bigFileThreshold=4m',
   'pack.threads=1',
   'fetch.unpackLimit=1',
   'fetch.fsckObjects=true',
-  ...HARMLESS.map((problem) => `fetch.fsck.${problem}=ignore`),
+  ...HARMLESS_FAULTS.map((fault) => `fetch.fsck.${fault}=ignore`),
 ].flatMap((setting) => ['-c', setting]);
 export const TRANSFER_FLAGS = [
   '--progress',
@@ -105,19 +73,45 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
   } catch (error) {
     if (!isRefused(error) || isCommitHash(source.ref) || !isValidRefName(source.ref)) throw error;
   }
-  for (const name of qualifiedNames(source.ref)) {
+  if (await fetchFirst(git, { ...source, names: qualifiedNames(source.ref) }, options)) return;
+  throw new TransientError(
+    `the git host does not serve commit ${source.commit} by its id, and ${source.ref} does not lead to it any more`,
+    { code: 'git.commitNotServed', reason: 'CommitNotServed' },
+  );
+}
+
+/** A ref, and the commit that it must lead to if that is known. */
+export interface RefSource extends Omit<CommitSource, 'commit'> {
+  commit: string | undefined;
+}
+
+/** Fetches the commit that a ref leads to, and returns its id. Throws {@link TerminalError} if there is none. */
+export async function fetchRef(git: Git, source: RefSource, options: FetchOptions): Promise<string> {
+  const { ref, commit } = source;
+  const names = isCommitHash(ref) ? [ref] : [...(commit ? [commit] : []), ...qualifiedNames(ref)];
+  const found = await fetchFirst(git, { ...source, names }, options);
+  if (found) return found;
+  const what = commit && commit !== ref ? `${ref} that leads to commit ${commit}` : ref;
+  throw new TerminalError(`the repository has no ${what}`, { code: 'git.refNotFound', reason: 'RefNotFound' });
+}
+
+/** Fetches the first of the names that leads to the commit, or to any commit if it is unknown, and returns its id. */
+async function fetchFirst(
+  git: Git,
+  { names, commit, ...source }: RefSource & { names: string[] },
+  options: FetchOptions,
+): Promise<string | undefined> {
+  for (const name of names) {
     try {
       await fetchOne(git, { ...source, name, to: FETCHED_REF }, options);
     } catch (error) {
       if (isRefused(error)) continue;
       throw error;
     }
-    if ((await fetchedCommit(git, options.gitDir)) === source.commit) return;
+    const found = await fetchedCommit(git, options.gitDir);
+    if (found && (commit === undefined || found === commit)) return found;
   }
-  throw new TransientError(
-    `the git host does not serve commit ${source.commit} by its id, and ${source.ref} does not lead to it any more`,
-    { code: 'git.commitNotServed', reason: 'CommitNotServed' },
-  );
+  return undefined;
 }
 
 /** The commit that is completely there, if any. Throws {@link TransientError} where git cannot say. */
@@ -160,7 +154,7 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
 }
 
 /** Fetches, and where that cannot work the way that was asked for, once more in another way: for each reason once. */
-export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
+async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
   try {
     return await fetchOnce(git, wanted, options);
   } catch (error) {
@@ -191,15 +185,6 @@ function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions
 const isForWantOfBases = (error: unknown): boolean =>
   error instanceof Error && /warning: lazy fetching disabled/.test(String(error.cause));
 
-const harmless = new RegExp(`^error: object [0-9a-f]+: (?:${HARMLESS.join('|')}): `, 'm');
-
-/** Whether git refused an object for what does no harm: if it is told so, it finds all that does. */
-const isHarmless = (error: unknown): boolean =>
-  error instanceof TerminalError &&
-  error.code === 'git.unsafeObject' &&
-  error.cause instanceof Error &&
-  harmless.test(error.cause.message);
-
 async function fetchOnce(
   git: Git,
   { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
@@ -217,12 +202,11 @@ async function fetchOnce(
 }
 
 /** A short name that is both a tag and a branch is the tag. */
-export function qualifiedNames(ref: string): string[] {
+function qualifiedNames(ref: string): string[] {
   return ref === 'HEAD' || ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
 }
 
-export const isRefused = (error: unknown): boolean =>
-  error instanceof TerminalError && error.code === 'git.refNotFound';
+const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';
 
 /** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
 const MAX_BLOBS_PER_REQUEST = 10_000;

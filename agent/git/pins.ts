@@ -7,9 +7,6 @@ const ROOT = 'refs/sync/pinned';
 /** Maximum size of the names and ids of all refs. The number of pinned commits has a limit. */
 const MAX_REFS_BYTES = 16 * 1024 * 1024;
 
-/** Ids by the refs that hold them. */
-export type PinnedRefs = ReadonlyMap<string, string>;
-
 /** The ref of the tag object by which a commit was verified. */
 export const tagRef = (commit: string): string => `${ROOT}/${commit}/tag`;
 /** The ref of a commit of a submodule. */
@@ -70,17 +67,9 @@ export class Pins {
     return [...new Set([...(await this.#read()).keys()].map(ownerOf))];
   }
 
-  /** All pins. */
-  async refs(): Promise<PinnedRefs> {
-    return new Map(await this.#read());
-  }
-
-  /** Restores the earlier pins of one commit, and returns whether there were any. */
-  async reset(commit: string, before: PinnedRefs): Promise<boolean> {
-    const own = [...before].filter(([ref]) => ownerOf(ref) === commit);
-    if (own.length === 0) await this.#unpin([commit]);
-    for (const [ref, id] of own) await this.#set(ref, id);
-    return own.length > 0;
+  /** Returns the ids of all pins by their refs. */
+  async refs(): Promise<ReadonlyMap<string, string>> {
+    return await this.#read();
   }
 
   /** The repository is empty: git does not have to be asked. */

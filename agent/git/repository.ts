@@ -1,12 +1,13 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import type { Logger } from '../../shared/log.ts';
-import { fetchedCommit, fetchedObject } from './fetch-commit.ts';
+import { FETCHED_REF, fetchedCommit, fetchedObject } from './fetch-commit.ts';
 import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind, isTooDeep } from './find-fault.ts';
+import { DamagedCloneError } from './git-stream.ts';
 import { ownRefs, Pins } from './pins.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
 import { emptyFolder, healClone } from './tidy-clone.ts';
@@ -66,7 +67,7 @@ export class Repository {
     this.#log = log;
   }
 
-  /** Returns whether the commit is the current one or pinned. Changes nothing, even before the repository is opened. */
+  /** Returns whether the commit is the current one or pinned. Changes nothing, and runs git only before the first sync. */
   async holds(commit: string): Promise<boolean> {
     const current = this.#contents ? this.#contents.commit : await fetchedCommit(this.#git, this.path);
     return current === commit || (await this.pins.has(commit));
@@ -81,7 +82,7 @@ export class Repository {
     if (this.#contents) return this.#contents;
     await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
     await this.heal();
-    await this.#init(commit).catch(async (error) => {
+    await this.#init(commit.length).catch(async (error) => {
       if (saidNothing(error)) throw error;
       await this.recreate(commit);
     });
@@ -99,7 +100,7 @@ export class Repository {
     return this.#contents;
   }
 
-  /** The same for a look: commits of another kind do not cost it what is in it. Throws {@link TerminalError} for those. */
+  /** Opens the repository for a look-up, which never recreates it. Throws {@link TerminalError} for commits of another kind. */
   async openFor(commit: string): Promise<void> {
     if (!this.#contents) await this.open(commit);
     if (commit.length === this.#idLength) return;
@@ -107,6 +108,29 @@ export class Repository {
       code: 'git.refNotFound',
       reason: 'RefNotFound',
     });
+  }
+
+  /**
+   * Creates this repository for a look-up. It borrows the objects of another one (`alternates` in
+   * gitrepository-layout(5)), and has copies of its refs and of its list of shallow commits: without that git would take
+   * their parents for missing.
+   */
+  async borrow(from: Repository): Promise<void> {
+    await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
+    await emptyFolder(this.path);
+    await this.#init(from.#idLength);
+    await onVolume(CLONE_VOLUME, async () => {
+      await mkdir(join(this.path, 'objects/info'), { recursive: true });
+      await writeFile(join(this.path, 'objects/info/alternates'), `${join(from.path, 'objects')}\n`);
+      await copyFile(join(from.path, 'shallow'), join(this.path, 'shallow')).catch(ignoreMissing);
+    });
+    const { commit } = from.contents;
+    const refs = [...(await from.pins.refs()), ...(commit ? [[FETCHED_REF, commit] as const] : [])];
+    const input = refs.map(([ref, id]) => `create ${ref} ${id}\n`).join('');
+    await this.#git.run([`--git-dir=${this.path}`, 'update-ref', '--stdin'], { input }).catch((error) => {
+      throw saidNothing(error) ? error : new DamagedCloneError(String(error.cause));
+    });
+    this.#contents = from.contents;
   }
 
   /** What is in it, as far as it was opened. */
@@ -125,7 +149,7 @@ export class Repository {
     this.#contents = undefined;
     this.pins.forget();
     await emptyFolder(this.path);
-    await this.#init(commit);
+    await this.#init(commit.length);
     this.#contents = NOTHING;
     this.#record = 'working';
     this.#checkAt = Number.NEGATIVE_INFINITY;
@@ -224,8 +248,8 @@ export class Repository {
   }
 
   /** Does no harm where there is a repository already. */
-  async #init(commit: string): Promise<void> {
-    const format = commit.length === 64 ? 'sha256' : 'sha1';
+  async #init(idLength: number): Promise<void> {
+    const format = idLength === 64 ? 'sha256' : 'sha1';
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, this.path];
     await this.#git.run(args).catch((cause) => {
       if (saidNothing(cause)) throw cause;
@@ -235,6 +259,10 @@ export class Repository {
         details,
       );
     });
-    this.#idLength = commit.length;
+    this.#idLength = idLength;
   }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }

@@ -26,7 +26,7 @@ export async function addContents(
   const blobs = shown.flatMap(({ before, after }) =>
     [before, after].flatMap((origin) => (origin?.kind === 'blob' ? [origin.blob] : [])),
   );
-  const sizes = await clone.aside.sizes(blobs);
+  const sizes = await clone.sizes(blobs);
   const reader = clone.blobs();
   const wanted = new Set(shown);
   let left: number = INSPECTION.bytes;

@@ -5,53 +5,39 @@ import { withGitAccess } from '../git/git-access.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Change } from '../plan/plan-changes.ts';
 import type { DesiredFile, LiveEntry } from '../plan/plan-input.ts';
-import { intentOf } from '../resource/judge-resource.ts';
+import { type Intent, intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
-import type { WatchedResource } from '../resource/watch-resource.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf } from '../sync/sync.ts';
 import { type SyncAim, type SyncDependencies, syncProblems } from '../sync/sync-aim.ts';
 import { addContents, type Candidate } from './contents.ts';
+import { type Look, withLookup } from './look.ts';
 
 /** Where nothing is known of a repository, its ids are as long as these. */
 const USUAL_ID = '0'.repeat(40);
 
-/** Where and for how long to look. */
-export interface Look {
-  resource: WatchedResource;
-  dependencies: SyncDependencies;
-  signal: AbortSignal;
-}
-
-/** What a sync of a ref would change, by the spec as it is now. It fetches next to what is there, and keeps nothing. */
+/** What a sync of a ref would change, by the spec as it is now. */
 export async function inspectDiff({ ref = '', commit: expected }: Question, look: Look): Promise<Answer> {
-  const { resource, dependencies, signal } = look;
-  const { clone, identity, manifestFile, log } = dependencies;
+  const { resource, dependencies } = look;
+  const { identity, manifestFile } = dependencies;
   const { profile, names } = viewProfile(resource.spec.sync, identity.profile);
   if (!profile) throw noProfile(identity.profile, names);
   const { applied } = await manifestFile.read();
   const like = resource.commit ?? applied?.commit ?? expected ?? USUAL_ID;
-  await clone.aside.open(like);
-  if (expected !== undefined) await clone.aside.open(expected);
-  const before = await clone.aside.before();
-  let commit: string | undefined;
-  try {
-    const wanted = intentOf(resource, { ...profile, dryRun: false }, { ref, commit: like });
-    const { mappings } = await aimOf(wanted, dependencies, signal);
-    const isWhole = mappings.some(({ source }) => source === '');
-    const from = { ...wanted, commit: expected, isWhole };
-    commit = await withGitAccess({ ...wanted, signal }, dependencies.accessFiles, (access) =>
-      clone.aside.fetch(from, { access, signal }),
-    );
-    const aim = await aimOf({ ...wanted, commit }, dependencies, signal);
-    await verifyCommit(aim, dependencies);
-    return { ref, commit, ...(await changesOf(aim, dependencies)) };
-  } finally {
-    await clone.aside
-      .drop(commit, before)
-      .catch((err) => log.warn({ err }, 'objects fetched for a question not removed'));
-  }
+  const intent = intentOf(resource, { ...profile, dryRun: false }, { ref, commit: like });
+  return await withLookup(like, look, (lookup) => diffOf(intent, expected, lookup));
+}
+
+async function diffOf(intent: Intent, expected: string | undefined, { dependencies, signal }: Look): Promise<Answer> {
+  const { mappings } = await aimOf(intent, dependencies, signal);
+  const isWhole = mappings.some(({ source }) => source === '');
+  const commit = await withGitAccess({ ...intent, signal }, dependencies.accessFiles, (access) =>
+    dependencies.clone.fetchRef({ ...intent, commit: expected, isWhole }, { access, signal }),
+  );
+  const aim = await aimOf({ ...intent, commit }, dependencies, signal);
+  await verifyCommit(aim, dependencies);
+  return { ref: intent.ref, commit, ...(await changesOf(aim, dependencies)) };
 }
 
 const noProfile = (name: string, names: string[]) =>

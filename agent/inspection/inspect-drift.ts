@@ -6,7 +6,7 @@ import type { Applied } from '../plan/manifest.ts';
 import type { DesiredTree } from '../plan/plan-input.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
-import type { Look } from './inspect-diff.ts';
+import { type Look, withLookup } from './look.ts';
 
 const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
 
@@ -19,20 +19,17 @@ export async function inspectDrift({ resource, dependencies, signal }: Look): Pr
   const live = await scanTree(dependencies.root, { desired: NOTHING, manifest, algorithm, signal });
   const all = driftOf(manifest, live);
   const drifted = all.slice(0, INSPECTION.changes);
-  const { submodules = false } = resource.spec.git;
-  await dependencies.clone.aside.open(applied.commit);
-  await fetchMissing(drifted, applied, { resource, dependencies, signal });
-  const own = submodules ? await ownFiles(drifted, applied, { resource, dependencies, signal }) : undefined;
-  const candidates = drifted.map((file): Candidate => {
-    const isOwn = own === undefined || own.has(file.record.source);
-    return candidateOf(file, isOwn ? undefined : 'submodule');
+  const { ref, commit } = applied;
+  const more = all.length - drifted.length;
+  return await withLookup(commit, { resource, dependencies, signal }, async (look) => {
+    await fetchMissing(drifted, applied, look);
+    const own = resource.spec.git.submodules ? await ownFiles(drifted, applied, look) : undefined;
+    const candidates = drifted.map((file): Candidate => {
+      const isOwn = own === undefined || own.has(file.record.source);
+      return candidateOf(file, isOwn ? undefined : 'submodule');
+    });
+    return { ref, commit, changes: await addContents(candidates, look.dependencies, signal), more };
   });
-  return {
-    ref: applied.ref,
-    commit: applied.commit,
-    changes: await addContents(candidates, dependencies, signal),
-    more: all.length - drifted.length,
-  };
 }
 
 const notComplete = () =>
@@ -74,13 +71,13 @@ async function fetchMissing(
     ({ record }) => whyNot(record) === undefined && record.fingerprint.size <= INSPECTION.fileBytes,
   );
   const blobs = small.slice(0, INSPECTION.files).map(({ record }) => record.blob);
-  const sizes = await clone.aside.sizes(blobs);
+  const sizes = await clone.sizes(blobs);
   const missing = [...new Set(blobs.filter((blob) => !sizes.has(blob)))];
   if (missing.length === 0) return;
   const { repo, auth } = resource.spec.git;
   const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
   await withGitAccess({ repo, ignoresHostKey, signal }, accessFiles, (access) =>
-    clone.aside.fetchBlobs({ repo, ref, commit }, missing, { access, signal }),
+    clone.fetchBlobsById({ repo, ref, commit }, missing, { access, signal }),
   ).catch((error) => {
     signal.throwIfAborted();
     log.warn({ err: error }, 'content of files not fetched for a question');

@@ -39,6 +39,11 @@ export class Signatures {
     this.#options = options;
   }
 
+  /** Returns signatures of another repository, checked against the same keys. */
+  in(gitDir: string): Signatures {
+    return new Signatures({ ...this.#options, gitDir });
+  }
+
   /** Hash of the keys as they are now. */
   async hashKeys(): Promise<string> {
     return hashOf([...(await readKeys(this.#options.keysFolder))]);

@@ -54,7 +54,7 @@ export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, si
 /** Empties the clone volume for a commit, except for the content from Git LFS of the files in place. Throws if it was in vain. */
 export async function makeRoom(commit: string, cause: unknown, dependencies: SyncDependencies): Promise<void> {
   const { clone, lfs, manifestFile } = dependencies;
-  if (!(await clone.recreateForRoom(commit))) throw tooSmall(commit, cause);
+  if (!(await clone.repository.recreateForRoom(commit))) throw tooSmall(commit, cause);
   const { applied } = await manifestFile.read();
   await lfs.keepOnly(applied ? [applied.commit] : []);
 }

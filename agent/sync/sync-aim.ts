@@ -7,7 +7,6 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Verifier } from '../gateway/verifier.ts';
 import type { Clone } from '../git/clone.ts';
 import type { AccessFiles } from '../git/git-access.ts';
-import type { ModuleStore } from '../git/module-store.ts';
 import type { LfsStore } from '../lfs/lfs-store.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -24,7 +23,6 @@ export interface SyncDependencies {
   labelsFile: string | undefined;
   clone: Clone;
   lfs: LfsStore;
-  modules: ModuleStore;
   accessFiles: AccessFiles;
   signatures: Signatures;
   root: DataRoot;

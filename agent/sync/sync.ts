@@ -50,12 +50,12 @@ async function remedyFor(
   error: DamagedCloneError,
   { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
 ): Promise<Remedy> {
-  const fault = await clone.faultIn(commit, signal);
+  const fault = await clone.repository.faultIn(commit, signal);
   if (fault === 'noCommit') throw noCommit(commit, error);
   if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
   if (fault === 'clone' && tried !== 'madeAgain') {
     log.warn({ err: error }, 'clone cannot be read');
-    await clone.recreate(commit);
+    await clone.repository.recreate(commit);
     return 'madeAgain';
   }
   if (fault === 'missing' && tried === 'none') {
@@ -128,7 +128,7 @@ async function confirm(plan: Plan, aim: SyncAim, dependencies: SyncDependencies)
 /** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
 export async function isAtHand(intent: Intent, dependencies: SyncDependencies): Promise<boolean> {
   const { clone, baseline } = dependencies;
-  if (await clone.holds(intent.commit)) return true;
+  if (await clone.repository.holds(intent.commit)) return true;
   if (!baseline.isBlank) return false;
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }

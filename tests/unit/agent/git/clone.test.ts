@@ -46,8 +46,8 @@ suite('the clone', () => {
     await sandbox.restart();
     const filesBefore = await filesBelow(sandbox.repo);
     const current = async () => (await readFile(path.join(sandbox.repo, 'refs/sync/current'), 'utf8')).trim();
-    for (const id of [first, second]) assert.equal(await sandbox.clone.holds(id), true);
-    assert.equal(await sandbox.clone.holds('1'.repeat(40)), false);
+    for (const id of [first, second]) assert.equal(await sandbox.clone.repository.holds(id), true);
+    assert.equal(await sandbox.clone.repository.holds('1'.repeat(40)), false);
     assert.deepEqual([await filesBelow(sandbox.repo), await current()], [filesBefore, second]);
     assert.equal(await sandbox.clone.adopt(first), true);
     assert.equal(await current(), first);

@@ -137,7 +137,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     const began = performance.now();
     await clone.fetch(source, access);
     assert.ok(performance.now() - began > limits.preparingMs, 'the host was too fast for this test');
-    assert.equal(await clone.holds(source.commit), true);
+    assert.equal(await clone.repository.holds(source.commit), true);
   });
 
   for (const [name, pace] of [
@@ -150,7 +150,7 @@ suite('a fetch', { concurrency: 2 }, () => {
       const began = performance.now();
       await assert.rejects(clone.fetch(source, access), { name: 'TransientError', code: 'git.stalled' });
       assert.ok(performance.now() - began < 40_000);
-      assert.equal(await clone.holds(source.commit), false);
+      assert.equal(await clone.repository.holds(source.commit), false);
     });
   }
 
@@ -202,7 +202,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     const access = { origin: server.url };
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
     await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, access);
-    assert.equal(await clone.holds(large), true);
+    assert.equal(await clone.repository.holds(large), true);
     const tree = await git('rev-parse', 'main^{tree}');
     const author = 'A <a@b.test> 1700000000 +0000';
     const message = Buffer.alloc(150 * 1024 ** 2, 'x');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
@@ -29,6 +30,7 @@ async function arrange(
   }: { files: Record<string, string>; other: Record<string, string>; sources?: string[] },
 ) {
   const repository = await server.createRepository(`inspect-${++repositories}`);
+  await repository.commit({ files: {} }); // the next one has a parent, which no clone has
   const commit = await repository.commit({ files });
   await repository.branch('other', commit);
   const branch = await repository.commit({ files: other, branch: 'other' });
@@ -39,7 +41,7 @@ async function arrange(
 }
 
 const refsOf = async ({ git, repo }: Sandbox) => `${await git.run([`--git-dir=${repo}`, 'for-each-ref'])}`;
-const objectsOf = ({ repo }: Sandbox) => readdir(path.join(repo, 'objects'), { recursive: true });
+const objectsOf = async ({ repo }: Sandbox) => (await readdir(repo, { recursive: true })).sort();
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
 
@@ -90,6 +92,47 @@ suite('a look at another commit', () => {
     assert.equal((await sandbox.files())['m/m'], '2');
     await sandbox.sync(target);
     assert.equal((await sandbox.files())['m/m'], '1');
+  });
+
+  test('works next to a shallow clone without large files, for a commit that shares files with it or none', async (t) => {
+    const { repository, sandbox, target, commit } = await arrange(t, {
+      files: { 'config/a': '1', 'config/b': 'b'.repeat(1_000), film: large, 'config/.gitattributes': 'x text\n' },
+      other: { 'config/a': '2', film: `${large}y` },
+    });
+    await repository.branch('apart', commit);
+    await repository.forcePush({ files: { 'config/a': '3', 'config/b': null, 'config/c': 'c' }, branch: 'apart' });
+    const orphan = (await repository.git('commit-tree', '-m', 'x', 'apart^{tree}')).trim();
+    await repository.branch('apart', orphan);
+    const before = await objectsOf(sandbox);
+    for (let round = 0; round < 2; round += 1) {
+      const shared = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
+      assert.deepEqual(say(shared), [['config/a', undefined]]);
+      const apart = await sandbox.inspect({ kind: 'diff', ref: 'apart' }, target);
+      assert.deepEqual(say(apart), [
+        ['config/a', undefined],
+        ['config/b', undefined],
+        ['config/c', undefined],
+      ]);
+      const whole = await sandbox.inspect({ kind: 'diff', ref: 'other' }, { ...target, profile: mapped('.') });
+      assert.deepEqual(say(whole), [
+        ['config/a', undefined],
+        ['film', 'large'],
+      ]);
+      assert.deepEqual(await objectsOf(sandbox), before);
+      await sandbox.restart();
+    }
+  });
+
+  test('that a kill cut off is removed by the next agent', async (t) => {
+    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const before = await objectsOf(sandbox);
+    for (const next of [() => sandbox.sync(target), () => sandbox.inspect({ kind: 'diff', ref: 'other' }, target)]) {
+      await mkdir(path.join(sandbox.repo, 'tmp_lookup/objects/pack'), { recursive: true });
+      await writeFile(path.join(sandbox.repo, 'tmp_lookup/HEAD'), 'ref: refs/heads/main\n');
+      await sandbox.restart();
+      await next();
+      assert.deepEqual(await objectsOf(sandbox), before);
+    }
   });
 
   test('of the present commit asks no host', async (t) => {
@@ -143,11 +186,27 @@ suite('a look at another commit', () => {
   test('that is cut off leaves nothing', async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const refs = await refsOf(sandbox);
+    const files = await objectsOf(sandbox);
     await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, target, AbortSignal.abort()));
-    assert.equal(await refsOf(sandbox), refs);
+    assert.deepEqual([await refsOf(sandbox), await objectsOf(sandbox)], [refs, files]);
     const before = fetches();
     await sandbox.sync(target);
     assert.equal(fetches(), before);
+  });
+
+  test('that is cut off while the git server is silent leaves nothing', async (t) => {
+    const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
+    const before = await objectsOf(sandbox);
+    const ending = new AbortController();
+    server.fault = { hang: true };
+    t.after(() => {
+      server.fault = undefined;
+    });
+    const looking = assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'other' }, target, ending.signal));
+    while (!(await objectsOf(sandbox)).includes('tmp_lookup/shallow')) await setImmediate();
+    ending.abort();
+    await looking;
+    assert.deepEqual(await objectsOf(sandbox), before);
   });
 
   test('needs no sync before it', async (t) => {

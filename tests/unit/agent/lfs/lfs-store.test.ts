@@ -291,7 +291,7 @@ suite('files in Git LFS', () => {
     const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: lfs.add('content') } }) };
     await sandbox.sync(target);
     const requests = lfs.requests.length;
-    await sandbox.clone.recreate(target.commit);
+    await sandbox.clone.repository.recreate(target.commit);
     await rm(path.join(sandbox.data, 'a'));
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: 'content' });

@@ -55,7 +55,7 @@ suite('a new pod whose files are right', () => {
     assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, target)).changes, []);
     up();
     assert.ok(!(await sandbox.sync(target)).isWithoutGit);
-    assert.ok(await sandbox.clone.holds(target.commit));
+    assert.ok(await sandbox.clone.repository.holds(target.commit));
     const next = { ...target, commit: await commit({ files: { a: '2' } }) };
     assert.deepEqual(
       (await sandbox.sync(next)).plan.changes.map(({ path }) => path),
