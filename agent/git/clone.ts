@@ -211,9 +211,9 @@ export class Clone {
     return await readAuthor(this.#git, this.repository.path, commit);
   }
 
-  /** The files of a commit below the sources. */
-  async tree(commit: string, sources: string[], signal?: AbortSignal): Promise<TreeEntry[]> {
-    return await readTree(this.#git, { gitDir: this.repository.path, commit, sources, signal });
+  /** The files of a commit below the sources; submodules among them. */
+  async tree(request: Omit<TreeRequest, 'gitDir'>): Promise<TreeEntry[]> {
+    return await readTree(this.#git, { gitDir: this.repository.path, ...request });
   }
 
   /** The same as far as there is memory, and their number. */

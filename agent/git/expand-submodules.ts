@@ -92,21 +92,21 @@ class Run {
   }
 
   async #list(module: Holder): Promise<TreeEntry[]> {
-    const { modules } = this.#tools.clone;
+    const { clone } = this.#tools;
     const { signal, isEnough, onSize } = this.#expansion;
     const request = { commit: module.commit, sources: this.#sourcesIn(module), signal };
-    const size = await modules.size(request, isEnough);
+    const size = await clone.modules.size(request, isEnough);
     const above = module.path.length + 1;
     const { files, bytes, folders, folderBytes } = size;
     onSize({ ...size, bytes: bytes + files * above, folderBytes: folderBytes + folders * above });
-    return await modules.tree({ ...request, withAttributes: true });
+    return await clone.tree({ ...request, withAttributes: true });
   }
 
   /** URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
     const { clone, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
-    const [file] = await clone.modules.tree({ commit, sources: ['.gitmodules'], signal });
+    const [file] = await clone.tree({ commit, sources: ['.gitmodules'], signal });
     if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob], signal);
     if (missing.length > 0) {

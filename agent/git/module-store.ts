@@ -1,12 +1,10 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import type { TreeEntry } from '../plan/plan-input.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type FetchOptions, fetchedCommit, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
 import { PROMISOR, promisorSettings } from './promisor.ts';
-import { readTree } from './read-tree.ts';
 import { healClone } from './tidy-clone.ts';
 import { transfer } from './transfer.ts';
 
@@ -57,11 +55,6 @@ export class ModuleStore {
     if ((await fetchedCommit(this.#git, this.#gitDir, ref)) === commit) return;
     await this.#run(['update-ref', '-d', ref]);
     throw noCommit(commit);
-  }
-
-  /** The files of a commit below the sources; submodules among them. */
-  async tree(request: Omit<TreeRequest, 'gitDir'>): Promise<TreeEntry[]> {
-    return await readTree(this.#git, { gitDir: this.#gitDir, ...request });
   }
 
   /** How many files there are below the sources; counted until it is enough. */

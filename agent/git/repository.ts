@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
@@ -116,11 +116,9 @@ export class Repository {
    * their parents for missing.
    */
   async borrow(from: Repository): Promise<void> {
-    await onVolume(CLONE_VOLUME, () => mkdir(this.path, { recursive: true }));
-    await emptyFolder(this.path);
+    await onVolume(CLONE_VOLUME, () => rm(this.path, { recursive: true, force: true }));
     await this.#init(from.#idLength);
     await onVolume(CLONE_VOLUME, async () => {
-      await mkdir(join(this.path, 'objects/info'), { recursive: true });
       await writeFile(join(this.path, 'objects/info/alternates'), `${join(from.path, 'objects')}\n`);
       await copyFile(join(from.path, 'shallow'), join(this.path, 'shallow')).catch(ignoreMissing);
     });

@@ -91,6 +91,6 @@ async function ownFiles(
   { dependencies: { clone }, signal }: Look,
 ): Promise<ReadonlySet<string>> {
   const sources = drifted.slice(0, INSPECTION.files).map(({ record }) => record.source);
-  const tree = sources.length > 0 ? await clone.tree(commit, sources, signal).catch(() => []) : [];
+  const tree = sources.length > 0 ? await clone.tree({ commit, sources, signal }).catch(() => []) : [];
   return new Set(tree.flatMap(({ kind, path }) => (kind === 'file' ? [path] : [])));
 }
