@@ -10,6 +10,7 @@ import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
 import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import {
   type CommitSource,
+  type Fallback,
   type FetchOptions,
   fetchBlobs,
   fetchCommit,
@@ -17,24 +18,15 @@ import {
   fetchTag,
   type RefSource,
 } from './fetch-commit.ts';
-import {
-  type FetchPlan,
-  type Host,
-  isMostOf,
-  LIMIT_FILTER,
-  MANY_BLOBS,
-  planFetch,
-  RepositorySize,
-} from './fetch-policy.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { ModuleStore } from './module-store.ts';
 import { type Pins, tagRef } from './pins.ts';
-import { NO_FILES } from './promisor.ts';
+import { LIMIT_FILTER, NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
 import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
-import { TooLargeError, type TransferLimits } from './transfer.ts';
+import type { TransferLimits } from './transfer.ts';
 
 export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
@@ -44,6 +36,9 @@ export interface CloneOptions extends RepositoryOptions {
 const LOOKUP = 'tmp_lookup';
 
 type Way = Pick<FetchOptions, 'access' | 'signal'>;
+
+/** Git takes longer to ask for more blobs than this one by one than to fetch them with their commit. */
+const MANY_BLOBS = 1_000;
 
 /** What to fetch. */
 export interface FetchRequest extends CommitSource {
@@ -63,8 +58,12 @@ export class Clone {
   readonly #options: CloneOptions;
   readonly #git: Git;
   readonly #limits: TransferLimits | undefined;
-  #host: Host = 'servesBlobs';
-  readonly #size = new RepositorySize();
+  /** Whether the git server gives single files by their ids; until it refuses it is taken to. */
+  #servesBlobs = true;
+  /** Whether small files are missing as well: differences from those would be of no use. */
+  #lacksSmallFiles = false;
+  /** Whether files came that may have been in the clone already. */
+  #hasCopies = false;
 
   constructor(options: CloneOptions) {
     this.#options = options;
@@ -83,7 +82,7 @@ export class Clone {
     await this.repository.openFor(commit);
     const { log, path } = this.#options;
     const lookup = new Clone({ ...this.#options, path: join(path, LOOKUP) });
-    lookup.#host = this.#host;
+    lookup.#servesBlobs = this.#servesBlobs;
     try {
       await lookup.repository.borrow(this.repository);
       return await run(lookup);
@@ -115,14 +114,16 @@ export class Clone {
     const repository = this.repository;
     await repository.open(request.commit);
     await repository.heal();
-    const attempt = () => this.#fetchPlanned(request, { access, signal });
+    const attempt = () => this.#fetchCommit(request, { access, signal });
     try {
       await attempt();
     } catch (error) {
       await repository.onFetchFailed();
       if (!(await repository.isToBlame(error, signal))) throw faultOfFetch(error, request.commit);
       await repository.recreate(request.commit);
-      await attempt();
+      await attempt().catch((again) => {
+        throw faultOfFetch(again, request.commit);
+      });
     }
     repository.onFetched(request.commit);
   }
@@ -133,7 +134,7 @@ export class Clone {
       await this.repository.openFor(source.commit);
       if (await this.adopt(source.commit)) return source.commit;
     }
-    const filter = isWhole || this.#host === 'commitsOnly' ? undefined : LIMIT_FILTER;
+    const filter = isWhole || !this.#servesBlobs ? undefined : LIMIT_FILTER;
     this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: true });
     const commit = await fetchRef(this.#git, source, { ...this.#optionsOf(way), filter });
     this.repository.onFetched(commit);
@@ -159,25 +160,25 @@ export class Clone {
   }
 
   /**
-   * Fetches blobs that were left out, and gives which of them may be pointers of Git LFS. It is the whole commit that
-   * comes where they are many of its files, or where the host does not give them by their ids.
+   * Fetches blobs that were left out, and returns which of them may be pointers of Git LFS. All small files of the commit
+   * are fetched if it is small or the blobs are many of its files, and all files if the server gives none by their ids.
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<string[]> {
     await this.repository.heal();
     this.repository.onFetchFiles();
-    const isMost = blobs.length > MANY_BLOBS && (await this.#areMost(blobs.length, source.commit, way.signal));
-    if (isMost) {
+    const comesWhole = this.#lacksSmallFiles && (await this.#isBetterWhole(blobs.length, source.commit, way.signal));
+    if (comesWhole) {
       await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
-      this.#size.onSmallFiles();
+      this.#lacksSmallFiles = false;
     }
     const look = (some: string[]) => surveyBlobs(this.#git, this.repository.path, some, way.signal);
-    const { missing, small } = isMost ? await look(blobs) : { missing: blobs, small: [] };
+    const { missing, small } = comesWhole ? await look(blobs) : { missing: blobs, small: [] };
     try {
       await this.fetchBlobsById(source, missing, way);
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound'))
         throw faultOfFetch(error, source.commit);
-      this.#host = 'commitsOnly';
+      this.#servesBlobs = false;
       await this.#refetch(source, { ...way, filter: undefined });
     }
     return [...small, ...(await look(missing)).small];
@@ -249,31 +250,30 @@ export class Clone {
   async tidy(signal?: AbortSignal): Promise<void> {
     const { contents, path } = this.repository;
     await this.repository.heal();
-    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#size.hasCopies, signal });
-    this.#size.onCompacted();
+    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#hasCopies, signal });
+    this.#hasCopies = false;
   }
 
-  async #fetchPlanned(request: FetchRequest, way: Way): Promise<void> {
-    const { contents } = this.repository;
-    const plan = () => planFetch(request, contents, { host: this.#host, isLarge: this.#size.isLarge });
-    try {
-      await this.#fetchCommit(request, { ...way, ...plan() });
-    } catch (error) {
-      if (!(error instanceof TooLargeError)) throw error;
-      this.#size.onGivenUp();
-      this.repository.onFetchGivenUp(contents);
-      await this.repository.heal();
-      await this.#fetchCommit(request, { ...way, ...plan() });
-    }
-  }
-
-  async #fetchCommit(source: FetchRequest, options: Way & FetchPlan): Promise<void> {
-    const { filter, bounds } = options;
+  async #fetchCommit(source: FetchRequest, way: Way): Promise<void> {
+    const filter = this.#filterFor(source);
     this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== NO_FILES });
+    this.#lacksSmallFiles = filter === NO_FILES;
+    const onFallback = (cause: Fallback) => {
+      this.#lacksSmallFiles = cause === 'wantOfBases';
+      if (cause === 'harmless') this.#hasCopies = true;
+    };
     const { isRefetch = false } = source;
-    const { onFallback } = this.#size;
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(options), filter, isRefetch, bounds, onFallback });
-    if (filter !== NO_FILES) this.#size.onFetched();
+    await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch, onFallback });
+  }
+
+  /**
+   * Files that the git server is to leave out: none if all are wanted or couldn't be had later, and otherwise all files
+   * of a first commit and large files of later ones.
+   */
+  #filterFor({ isWhole }: FetchRequest): FetchOptions['filter'] {
+    if (isWhole || !this.#servesBlobs) return undefined;
+    const isFirst = this.repository.contents.commit === undefined;
+    return isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
   }
 
   /** Everything of the commit that is already there once more, with files that were left out. */
@@ -287,10 +287,10 @@ export class Clone {
     return { gitDir: path, access, signal, isPartial: contents.isPartial, limits: this.#limits };
   }
 
-  /** Whether so many files are most of a commit's. */
-  async #areMost(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const isEnough = ({ files, folders }: TreeSize) => !isMostOf(files + folders, wanted);
+  /** Whether to fetch all small files of a commit rather than the wanted files by their ids. */
+  async #isBetterWhole(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const isLarge = ({ files, folders }: TreeSize) => files + folders > Math.max(MANY_BLOBS, wanted * 4);
     const request = { gitDir: this.repository.path, commit, sources: [''], signal };
-    return (await countTree(this.#git, request, isEnough)).isComplete;
+    return (await countTree(this.#git, request, isLarge)).isComplete;
   }
 }

@@ -6,7 +6,7 @@ import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { HARMLESS_FAULTS, isHarmless } from './fsck-faults.ts';
 import { NO_FILES, PROMISOR, promisorSettings } from './promisor.ts';
 import { healClone } from './tidy-clone.ts';
-import { type TransferBounds, type TransferLimits, transfer } from './transfer.ts';
+import { type TransferLimits, transfer } from './transfer.ts';
 
 /** A commit, where it comes from, and the ref that led to it. */
 export interface CommitSource {
@@ -34,7 +34,6 @@ export interface FetchOptions {
   /** Whether the host does not learn what is there already, and sends everything. */
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
-  bounds?: TransferBounds | undefined;
   /** Told why a commit is fetched in another way. */
   onFallback?: (cause: Fallback) => void;
 }
@@ -125,7 +124,7 @@ export async function fetchedObject(git: Git, gitDir: string): Promise<string | 
 }
 
 async function idOf(git: Git, gitDir: string, revision: string): Promise<string | undefined> {
-  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', revision];
+  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--progress', revision];
   return await git.run(args).then(
     (output) => output.toString('utf8').trim(),
     (error) => {
@@ -168,13 +167,13 @@ async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promis
 /**
  * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
  * asked for at all, or everything again. Where the host is to leave files out, git refuses what is harmless as well:
- * everything is asked for then, whatever its size, as if nothing were there.
+ * everything is asked for then, as if nothing were there.
  */
 function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions> | undefined {
   const { isPartial, filter, isRefetch, onFallback } = options;
   if (filter && isHarmless(error)) {
     onFallback?.('harmless');
-    return { filter: undefined, isRefetch: true, bounds: undefined };
+    return { filter: undefined, isRefetch: true };
   }
   if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) return undefined;
   onFallback?.('wantOfBases');
@@ -190,7 +189,7 @@ async function fetchOnce(
   { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
   options: FetchOptions,
 ): Promise<void> {
-  const { gitDir, access, signal, limits, bounds, isPartial, filter, isRefetch } = options;
+  const { gitDir, access, signal, limits, isPartial, filter, isRefetch } = options;
   const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', ...(isRefetch ? ['--refetch'] : [])];
   const settings = [...TRANSFER_SETTINGS, ...(isPartial ? promisorSettings(repo, filter) : [])];
   // A remote that is configured as one with missing objects filters by itself.
@@ -198,7 +197,7 @@ async function fetchOnce(
     ? [...(filter ? [] : ['--no-filter']), '--end-of-options', PROMISOR]
     : ['--end-of-options', repo];
   const args = [...settings, 'fetch', ...flags, ...origin, `+${name}:${to}`];
-  await transfer(git, args, { gitDir, access, signal, timeoutMs, limits, bounds });
+  await transfer(git, args, { gitDir, access, signal, timeoutMs, limits });
 }
 
 /** A short name that is both a tag and a branch is the tag. */

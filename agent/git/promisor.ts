@@ -4,6 +4,9 @@ export const PROMISOR = 'sync';
 /** The filter that leaves every file out. */
 export const NO_FILES = 'blob:none';
 
+/** Leaves large files out; smaller ones cost less than another request. */
+export const LIMIT_FILTER = 'blob:limit=64k';
+
 /** The settings that make a command bear with missing objects. Nothing of it is written to the repository. */
 export function promisorSettings(repo: string, filter: string = NO_FILES): string[] {
   return ['promisor=true', `url=${repo}`, `partialclonefilter=${filter}`].flatMap((setting) => [

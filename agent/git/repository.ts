@@ -174,11 +174,6 @@ export class Repository {
     };
   }
 
-  /** A fetch was ended on purpose: what was known before it began is true again. */
-  onFetchGivenUp(before: Contents): void {
-    this.#contents = before;
-  }
-
   /** Files are asked for that were left out. */
   onFetchFiles(): void {
     this.#contents = { ...this.contents, hasFiles: true };

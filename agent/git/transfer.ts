@@ -34,28 +34,6 @@ export const TRANSFER_LIMITS: TransferLimits = {
   packBytes: 10e9,
 };
 
-/** What a transfer may come to; one that comes to more is given up with {@link TooLargeError}. */
-export interface TransferBounds {
-  objects: number;
-  /** Of the pack. */
-  bytes: number;
-}
-
-/** More comes than was asked for. */
-export class TooLargeError extends TransientError {
-  constructor() {
-    super('the commit is large: it is fetched without its files', { code: 'git.large', reason: 'GitUnreachable' });
-  }
-}
-
-/** Milliseconds between two looks at a transfer with bounds. */
-const BOUNDED_LOOK_MS = 250;
-
-/** Objects of which a line of progress speaks: `remote: Enumerating objects: 5, done.`, `Receiving objects: 50% (5/10)`. */
-function objectsIn(line: string): number {
-  return Number(/^(?:remote: )?(?:Enumerating|Counting|Receiving) objects: (?:.*\/)?(\d+)/.exec(line)?.[1] ?? 0);
-}
-
 /** Whoever can write so much, and make so many files, is not the one whose disk is full. A fetch makes less than ten. */
 const ROOM = { bytes: 64 * 1024, files: 16 };
 
@@ -128,28 +106,22 @@ export interface Transfer {
   /** Time for all of it, in milliseconds. */
   timeoutMs?: number | undefined;
   limits?: TransferLimits | undefined;
-  bounds?: TransferBounds | undefined;
 }
 
 /** Runs a fetch that reports its progress (`--progress`), for as long as it moves. */
 export async function transfer(git: Git, args: string[], options: Transfer): Promise<void> {
-  const { gitDir, access, signal, input, bounds, limits = TRANSFER_LIMITS, timeoutMs = limits.totalMs } = options;
+  const { gitDir, access, signal, input, limits = TRANSFER_LIMITS, timeoutMs = limits.totalMs } = options;
   const stopping = new AbortController();
   const steps = { remoteStep: '', localStep: '' };
   const onProgress = (line: string) => {
     steps[line.startsWith('remote: ') ? 'remoteStep' : 'localStep'] = line;
-    if (bounds && objectsIn(line) > bounds.objects) stopping.abort(new TooLargeError());
   };
   const watch = new TransferWatch(limits, performance.now());
-  const timer = setInterval(
-    async () => {
-      const view = { ...steps, bytes: await arrivedBytes(gitDir) };
-      if (watch.look(view, performance.now()) === 'stalled') stopping.abort(stalled(view));
-      if (bounds && view.bytes > bounds.bytes) stopping.abort(new TooLargeError());
-      if (view.bytes > limits.packBytes) stopping.abort(packTooLarge(limits.packBytes));
-    },
-    bounds ? BOUNDED_LOOK_MS : limits.lookMs,
-  );
+  const timer = setInterval(async () => {
+    const view = { ...steps, bytes: await arrivedBytes(gitDir) };
+    if (watch.look(view, performance.now()) === 'stalled') stopping.abort(stalled(view));
+    if (view.bytes > limits.packBytes) stopping.abort(packTooLarge(limits.packBytes));
+  }, limits.lookMs);
   try {
     await git.run([`--git-dir=${gitDir}`, ...args], {
       access,

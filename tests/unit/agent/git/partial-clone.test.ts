@@ -64,22 +64,30 @@ suite('only what is mapped is fetched', () => {
     assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
   });
 
-  test('without any other file at first, where the commit turns out to be large', async (t) => {
+  test('and no other file of a commit with many, in two requests', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t, { git: new LargeGit(process.env) });
+    const sandbox = await createSandbox(t);
     const before = fetches();
-    const first = await commit({ files: { 'config/a': '1', 'config/b': large(), readme: 'r' } });
+    const others = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`other/${n}`, `${n}`]));
+    const first = await commit({ files: { ...others, 'config/a': '1', 'config/b': large(), readme: 'r' } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
     assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'config/b']);
     assert.equal(await holds(sandbox, repository, `${first}:readme`), false);
-    assert.ok(fetches() - before <= 3);
+    assert.equal(fetches() - before, 2);
+    // A server sends files like these as differences from earlier ones, which are not here.
+    const changed = Object.fromEntries(Object.keys(others).map((name) => [name, `${name} changed`]));
+    const second = await commit({ files: { ...changed, 'config/a': '2' } });
+    await sandbox.sync({ repo, commit: second, profile: mapped('config') });
+    assert.equal((await sandbox.files())['config/a'], '2');
+    assert.equal(await holds(sandbox, repository, `${second}:other/1`), false);
+    assert.equal(fetches() - before, 4);
   });
 
   test('or all at once, save for large files, where most of many files are mapped', async (t) => {
     const repository = await createRepository();
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t, { git: new LargeGit(process.env) });
+    const sandbox = await createSandbox(t);
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
     const first = await commit({ files: { ...many, 'config/b': large(), 'media/film': large(), readme: 'r' } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
@@ -99,48 +107,38 @@ suite('only what is mapped is fetched', () => {
     assert.ok(git.askedBeforeFiles < 10, `git was asked for ${git.askedBeforeFiles} files`);
   });
 
-  test('with no more git processes than one for each question', async (t) => {
+  test('with one git process for each question after the first commit', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
-    git.isLarge = false;
     const sandbox = await createSandbox(t, { git });
     const files = { 'config/1': '1', 'config/2': '2', readme: 'r' };
     await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
-    assert.deepEqual(git.commands, ['init', 'fetch', 'ls-tree', 'cat-file', 'log']);
+    assert.deepEqual(git.commands, [
+      ...['init', 'fetch', 'ls-tree'],
+      // The first file is missing, as are the others, and the commit is small: all of its small files.
+      ...['cat-file', 'cat-file', 'ls-tree', 'fetch'],
+      // Which of them are there now, and their content.
+      ...['cat-file', 'cat-file', 'log'],
+    ]);
     git.commands.length = 0;
     await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': 'x' } }), profile: mapped('config') });
     assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'log']);
   });
 
-  test('with four more where a file that was left out is mapped', async (t) => {
+  test('with four more if a file that was left out is mapped', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
-    git.isLarge = false;
     const sandbox = await createSandbox(t, { git });
     const files = { 'config/1': '1', 'config/2': large(), 'config/3': large(), 'config/4': '4' };
+    await sandbox.sync({ repo, commit: await commit({ files: { 'config/1': '0' } }), profile: mapped('config') });
+    git.commands.length = 0;
     await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
     assert.deepEqual(git.commands, [
-      ...['init', 'fetch', 'ls-tree', 'cat-file'],
+      ...['fetch', 'diff-tree', 'cat-file'],
       // What is missing from the second file on, that, whether it may be in Git LFS, and the content of those files.
       ...['cat-file', 'fetch', 'cat-file', 'cat-file', 'log'],
     ]);
     assert.deepEqual(await sandbox.files(), files);
-  });
-
-  test('with a few more where the commit turns out to be large', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const git = new WatchedGit(process.env);
-    const sandbox = await createSandbox(t, { git });
-    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n}`, `${n}`]));
-    await sandbox.sync({ repo, commit: await commit({ files: many }), profile: mapped('config') });
-    assert.deepEqual(git.commands, [
-      // What turns out to be large, and the same without files.
-      ...['init', 'fetch', 'fetch', 'ls-tree'],
-      // That one is missing, whether the host left files out, whether all had better come, and all of them.
-      ...['cat-file', 'cat-file', 'ls-tree', 'fetch'],
-      // Which of them are there, or may be in Git LFS, and their content.
-      ...['cat-file', 'cat-file', 'log'],
-    ]);
   });
 
   test('a mapping that is added later brings what was left out', async (t) => {
@@ -205,19 +203,8 @@ suite('only what is mapped is fetched', () => {
   });
 });
 
-/** Says of each fetch that very many objects come. */
-class LargeGit extends Git {
-  isLarge = true;
-
-  override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
-    const output = super.run(args, options);
-    if (this.isLarge) options.onProgress?.('Receiving objects:   1% (600/60000)');
-    return output;
-  }
-}
-
 /** Kills git as soon as it asks for files that were left out, so many times. */
-class DyingGit extends LargeGit {
+class DyingGit extends Git {
   #lives: number;
 
   constructor(deaths: number) {
@@ -227,13 +214,14 @@ class DyingGit extends LargeGit {
 
   override spawn(args: string[], options: GitOptions): ChildProcess {
     const child = super.spawn(args, options);
-    if (args.includes('--stdin') && this.#lives-- > 0) child.stdin?.once('finish', () => killGroup(child));
+    const isForFiles = args.includes('--refetch') || args.includes('--stdin');
+    if (isForFiles && this.#lives-- > 0) child.stdin?.once('finish', () => killGroup(child));
     return child;
   }
 }
 
-/** Takes note of its commands, and counts files that it is asked for until it fetches for the third time. */
-class WatchedGit extends LargeGit {
+/** Takes note of its commands, and counts files that it is asked for until it fetches for the second time. */
+class WatchedGit extends Git {
   readonly commands: string[] = [];
   askedBeforeFiles = 0;
   #fetches = 0;
@@ -241,7 +229,7 @@ class WatchedGit extends LargeGit {
   override run(args: string[], options: GitOptions = {}): Promise<Buffer> {
     if (args.includes('fetch')) this.#fetches += 1;
     const isQuestion = args.some((arg) => arg.startsWith('--batch-check'));
-    if (isQuestion && this.#fetches < 3) this.askedBeforeFiles += String(options.input).split('\n').length;
+    if (isQuestion && this.#fetches < 2) this.askedBeforeFiles += String(options.input).split('\n').length;
     return super.run(args, options);
   }
 
@@ -252,7 +240,7 @@ class WatchedGit extends LargeGit {
     const write = stdin?.write.bind(stdin) as (text: string) => boolean;
     if (stdin && args.includes('--batch-command')) {
       stdin.write = (text: string) => {
-        if (this.#fetches < 3) this.askedBeforeFiles += text.match(/^contents /gm)?.length ?? 0;
+        if (this.#fetches < 2) this.askedBeforeFiles += text.match(/^contents /gm)?.length ?? 0;
         return write(text);
       };
     }
