@@ -55,7 +55,7 @@ export const TRANSFER_SETTINGS = [
   ...HARMLESS_FAULTS.map((fault) => `fetch.fsck.${fault}=ignore`),
 ].flatMap((setting) => ['-c', setting]);
 export const TRANSFER_FLAGS = [
-  '--progress',
+  '--quiet',
   '--no-tags',
   '--no-write-fetch-head',
   '--no-recurse-submodules',
@@ -124,7 +124,7 @@ export async function fetchedObject(git: Git, gitDir: string): Promise<string | 
 }
 
 async function idOf(git: Git, gitDir: string, revision: string): Promise<string | undefined> {
-  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--progress', revision];
+  const args = [`--git-dir=${gitDir}`, 'rev-parse', '--verify', '--quiet', revision];
   return await git.run(args).then(
     (output) => output.toString('utf8').trim(),
     (error) => {

@@ -202,7 +202,7 @@ export const gitSchema = v.pipe(
     commitStatus: v.optional(commitStatusSchema),
     timeout: v.optional(
       duration(
-        'Most time for one fetch, 5s to 24h, by default 1h. A fetch that receives data continues until then; one that stalls ends earlier.',
+        'Most time for one fetch, 5s to 24h, by default 1h. Over HTTP and HTTPS, a fetch that stalls for five minutes ends earlier.',
       ),
     ),
   }),

@@ -40,7 +40,8 @@ export class Resource {
 
   /** The object as somebody applies it at first. */
   manifest() {
-    const git = { repo: this.known.repository.url, ref: this.ref, ...this.#options.git };
+    // A server that goes silent would hold up a fetch for five minutes.
+    const git = { repo: this.known.repository.url, ref: this.ref, timeout: '1m', ...this.#options.git };
     const spec = { git, sync: syncSpecOf(this.mapping), ...this.#options.spec };
     return {
       apiVersion: API_VERSION,

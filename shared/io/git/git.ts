@@ -14,8 +14,6 @@ export interface GitOptions {
   input?: string | Buffer;
   /** Time before git and its children are killed, in milliseconds. */
   timeoutMs?: number;
-  /** Called for every line that says how far git is. Such lines are no part of an error. */
-  onProgress?: (line: string) => void;
   /** Output beyond this many bytes ends the run with an error. */
   maxOutputBytes?: number;
   limits?: GitLimits;
@@ -24,8 +22,8 @@ export interface GitOptions {
 
 /** What git and each of its helpers may use; beyond that they end with an error. */
 export interface GitLimits {
-  memoryBytes: number;
-  /** Left out, files may be as large as they are. */
+  memoryBytes?: number;
+  /** Largest file that it may write. */
   fileBytes?: number;
   /** What to do where that is not enough memory, for the error. */
   remedy?: string;
@@ -50,14 +48,15 @@ export class Git {
   readonly #inherited: NodeJS.ProcessEnv;
   /** For access by a proxy alone, since a password may be in it. */
   readonly #proxy: NodeJS.ProcessEnv;
-  readonly #limits: GitLimits | undefined;
+  /** For all that is started without its own. */
+  readonly limits: GitLimits | undefined;
 
   /**
    * `environment` is the program's own; only the way to the binaries, the proxy, TMPDIR and the user's name are taken
-   * from it. The limits are for all that is started without its own.
+   * from it.
    */
   constructor(environment: NodeJS.ProcessEnv, limits?: GitLimits) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#inherited = Object.fromEntries(
       INHERITED.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
     );
@@ -95,7 +94,7 @@ export class Git {
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     try {
-      const output = collectOutput(child, { maxBytes: maxOutputBytes, onProgress: options.onProgress }, fail);
+      const output = collectOutput(child, maxOutputBytes, fail);
       child.stdin?.on('error', () => {});
       child.stdin?.end(options.input);
       const { code, problem } = await endOf(child);
@@ -114,7 +113,7 @@ export class Git {
   }
 
   /** The error where git ended for want of what it may use, by what it printed itself. */
-  limitErrorOf(printed: string, limits = this.#limits): TransientError | undefined {
+  limitErrorOf(printed: string, limits = this.limits): TransientError | undefined {
     return limits && limitErrorOf(printed, limits);
   }
 
@@ -123,7 +122,7 @@ export class Git {
     return this.limitErrorOf(ownWords(printed), limits) ?? gitErrorOf(printed, { credentials: credentialsOf(access) });
   }
 
-  #start(command: string[], { cwd, access = {}, environment, limits = this.#limits }: GitOptions): ChildProcess {
+  #start(command: string[], { cwd, access = {}, environment, limits = this.limits }: GitOptions): ChildProcess {
     const [program = '', ...rest] = limits ? ['sh', '-c', limitScript(limits), 'sh', ...command] : command;
     const proxy = access.isProxied ? this.#proxy : {};
     const env = { ...this.#inherited, ...proxy, ...gitEnvironment(access), ...environment };
@@ -136,16 +135,7 @@ interface Output {
   stderr: string;
 }
 
-interface Collecting {
-  maxBytes: number;
-  onProgress: GitOptions['onProgress'];
-}
-
-function collectOutput(
-  child: ChildProcess,
-  { maxBytes, onProgress }: Collecting,
-  fail: (error: Error) => void,
-): Output {
+function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Error) => void): Output {
   const output: Output = { stdout: [], stderr: '' };
   let size = 0;
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -153,35 +143,11 @@ function collectOutput(
     if (size > maxBytes) fail(tooMuchOutput(maxBytes));
     else output.stdout.push(chunk);
   });
-  let rest = '';
-  let hasHostSpoken = false;
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (!onProgress) return keep(chunk.toString('utf8'));
-    const lines = `${rest}${chunk.toString('utf8')}`.split(/(?<=\n|\r(?!\n))/);
-    const last = lines.pop() ?? '';
-    // The beginning says whose words they are.
-    rest = last.endsWith('\n') ? last : last.slice(0, MAX_STDERR);
-    for (const line of lines) {
-      if (!progress.test(line)) {
-        keep(line);
-        continue;
-      }
-      onProgress(line.trimEnd());
-      // Lines behind it may be the host's, too.
-      if (!hasHostSpoken && line.startsWith('remote:')) keep('remote: …\n');
-      hasHostSpoken ||= line.startsWith('remote:');
-    }
+    if (output.stderr.length < MAX_STDERR) output.stderr += chunk.toString('utf8');
   });
-  child.stderr?.on('end', () => keep(rest));
-  const keep = (text: string) => {
-    if (output.stderr.length < MAX_STDERR) output.stderr += text;
-  };
   return output;
 }
-
-/** `Receiving objects:  12% (3/25), 1.2 MiB | 3.4 MiB/s`, what counts without an end, and the same from the host. */
-const progress =
-  /^(?:remote: )*[A-Z][A-Za-z ]*: +(?:\d+%|\d+[ ,\r\n]|\d+$|done)|^remote: (?:Enumerating|Total) |^From |^ [*+=-] |\r$/;
 
 /** Ends git and all that it started. */
 export function killGroup(child: ChildProcess): void {
@@ -198,16 +164,23 @@ function killProcesses(child: ChildProcess): void {
   }
 }
 
-/** The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. */
-const limitScript = ({ memoryBytes, fileBytes }: GitLimits) =>
-  `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; ${fileBytes === undefined ? '' : `ulimit -f ${fileBytes / 512} || :; `}exec "$@"`;
+/**
+ * The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. Without the
+ * signal git says that a file is too large; by it, git would end without a message.
+ */
+function limitScript({ memoryBytes, fileBytes }: GitLimits): string {
+  const memory = memoryBytes === undefined ? '' : `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; `;
+  const file = fileBytes === undefined ? '' : `trap '' XFSZ; ulimit -f ${Math.floor(fileBytes / 512)} || :; `;
+  return `${memory}${file}exec "$@"`;
+}
 
 function limitErrorOf(stderr: string, { memoryBytes, remedy }: GitLimits): TransientError | undefined {
-  const isFile = /died of signal 25|File too large/.test(stderr);
+  const isFile = /File too large/.test(stderr);
   if (!isFile && !/out of memory|Cannot allocate memory|unable to create .*thread/i.test(stderr)) return undefined;
-  const message = remedy
-    ? `git needs more than ${Math.floor(memoryBytes / 1024 ** 2)} MiB for what the git host sent: ${remedy}`
-    : 'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository';
+  const message =
+    remedy && memoryBytes
+      ? `git needs more than ${Math.floor(memoryBytes / 1024 ** 2)} MiB for what the git host sent: ${remedy}`
+      : 'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository';
   return new TransientError(message, {
     code: isFile ? 'git.fileTooLarge' : 'git.answerTooLarge',
     reason: 'GitAnswerTooLarge',

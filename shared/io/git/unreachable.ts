@@ -4,6 +4,8 @@ import { type Credentials, notServed, reported, statusError } from './refusals.t
 interface Obstacle {
   /** Part of the error's code. */
   name: string;
+  /** Reason for conditions; by default `GitUnreachable`. */
+  reason?: string;
   message: string;
   /** Codes of Node that mean it. */
   codes: readonly string[];
@@ -60,6 +62,13 @@ const obstacles: Obstacle[] = [
     codes: ['EPROTO'],
     printed:
       /wrong version number|unsupported protocol|legacy renegotiation|handshake failure|gnutls_handshake\(\) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert|A packet with illegal)/i,
+  },
+  {
+    name: 'stalled',
+    reason: 'GitTimeout',
+    message: 'the git server stopped sending, or sends almost nothing',
+    codes: [],
+    printed: /Operation too slow\. Less than \d+ bytes\/sec|^Timeout, server \S+ not responding\./m,
   },
   {
     name: 'brokeOff',
@@ -138,6 +147,9 @@ export function withoutProxy(error: unknown): unknown {
   return new TransientError(`${message}; ${remedy}`, { code, reason, cause, retryAfterMs });
 }
 
-function errorOf({ name, message }: Pick<Obstacle, 'name' | 'message'>, cause: unknown): TransientError {
-  return new TransientError(`${message}: it is tried again`, { code: `git.${name}`, reason: 'GitUnreachable', cause });
+function errorOf(
+  { name, message, reason = 'GitUnreachable' }: Pick<Obstacle, 'name' | 'message' | 'reason'>,
+  cause: unknown,
+): TransientError {
+  return new TransientError(`${message}: it is tried again`, { code: `git.${name}`, reason, cause });
 }

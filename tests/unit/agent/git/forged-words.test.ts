@@ -102,7 +102,7 @@ suite('the words of git, said by a host', () => {
         await git.run(['init', '--quiet', '--bare', folder.path]);
         const args = ['fetch', '--no-tags', '--depth=1'];
         const fetches = [
-          transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--progress', url, 'refs/heads/main'], {
+          transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--quiet', url, 'refs/heads/main'], {
             ...{ gitDir: folder.path, access: {}, signal: undefined },
           }),
           git.run([`--git-dir=${folder.path}`, ...args, url, 'refs/heads/main']),
@@ -117,7 +117,7 @@ suite('the words of git, said by a host', () => {
     const words = "fatal: unable to access 'x': SSL certificate problem";
     const line = `remote: ${'x'.repeat(5_000)}${words.padEnd(16 * 1024 - 1, 'x')}`;
     const script = `!head -c ${line.length} >&2; sleep 0.2; echo >&2; exit 1`;
-    const run = new Git(process.env).run(['-c', `alias.say=${script}`, 'say'], { input: line, onProgress: () => {} });
+    const run = new Git(process.env).run(['-c', `alias.say=${script}`, 'say'], { input: line });
     await assert.rejects(run, { name: 'TransientError' });
   });
 

@@ -135,22 +135,6 @@ suite('git', () => {
 });
 
 suite('what git says', () => {
-  test('is told apart: how far it is, and what went wrong', async (t) => {
-    const git = await playGit(
-      t,
-      `printf 'Receiving objects:  50%% (1/2)\\rremote: Counting objects: 7\\rReceiving objects: 100%% (2/2), done.\\nPermission denied (publickey).\\r\\n' >&2; exit 1`,
-    );
-    const lines: string[] = [];
-    await assert.rejects(git.run(['fetch'], { onProgress: (line) => lines.push(line) }), {
-      code: 'git.authentication',
-    });
-    assert.deepEqual(lines, [
-      'Receiving objects:  50% (1/2)',
-      'remote: Counting objects: 7',
-      'Receiving objects: 100% (2/2), done.',
-    ]);
-  });
-
   test('goes into no error with the credentials that it was given, or in the words of the host', async (t) => {
     const basic = Buffer.from('user:S3CRET-WORD').toString('base64');
     const printed = [
