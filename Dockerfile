@@ -4,6 +4,7 @@
 # The base is pinned by the digest of its index, which stands for both platforms. To move it:
 #   docker buildx imagetools inspect node:VERSION-trixie-slim --format '{{.Manifest.Digest}}'
 # Debian's packages are not pinned, so that a rebuild brings their security updates; the SBOM of a release says what it holds.
+# Before an image of the agent is pushed, scripts/images/test-git.sh tests that the agent understands what its git prints.
 #
 # The ENTRYPOINT lines are the one place for the flags of Node; scripts/images/assemble-root.ts prints them for other builders.
 ARG NODE_IMAGE=docker.io/library/node:26.10.0-trixie-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33

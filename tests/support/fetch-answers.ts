@@ -14,8 +14,16 @@ export function fetchAnswer(objects: Buffer[], uris: string[] = []): Buffer {
   const pack = Buffer.concat([content, createHash('sha1').update(content).digest()]);
   const places = uris.map((uri) => packet(`${'0'.repeat(40)} ${uri}\n`)).join('');
   const sections = [...(places ? [`${packet('packfile-uris\n')}${places}${DELIMITER}`] : []), packet('packfile\n')];
-  const length = (pack.length + 5).toString(16).padStart(4, '0');
-  return Buffer.concat([Buffer.from(`${sections.join('')}${length}\x01`), pack, Buffer.from(FLUSH)]);
+  return Buffer.concat([Buffer.from(sections.join('')), ...linesOf(pack), Buffer.from(FLUSH)]);
+}
+
+/** Packet lines of the first side band, which hold at most 65,515 bytes each. */
+function* linesOf(pack: Buffer): Generator<Buffer> {
+  for (let start = 0; start < pack.length; start += 65_515) {
+    const data = pack.subarray(start, start + 65_515);
+    yield Buffer.from(`${(data.length + 5).toString(16).padStart(4, '0')}\x01`);
+    yield data;
+  }
 }
 
 /** The difference from an object that nobody has; https://git-scm.com/docs/pack-format. */

@@ -61,7 +61,7 @@ const obstacles: Obstacle[] = [
     message: 'the git host and the operator do not agree on TLS: check the scheme and the port in spec.git.repo',
     codes: ['EPROTO'],
     printed:
-      /wrong version number|unsupported protocol|legacy renegotiation|handshake failure|gnutls_handshake\(\) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert|A packet with illegal)/i,
+      /wrong version number|unsupported protocol|legacy renegotiation|handshake failure|(?:gnutls_handshake\(\)|GnuTLS, handshake) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert|A packet with illegal)/i,
   },
   {
     name: 'stalled',

@@ -158,6 +158,10 @@ suite('an error of git', () => {
         'git.noTls',
       ],
     ),
+    [
+      "fatal: unable to access 'https://git.test/': GnuTLS, handshake failed: An unexpected TLS packet was received.",
+      'git.noTls',
+    ],
     ...[
       'CONNECT tunnel failed, response 407',
       'Received HTTP code 503 from proxy after CONNECT',

@@ -1,0 +1,423 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { pino } from 'pino';
+import { Clone } from '../../../../agent/git/clone.ts';
+import { type Fallback, fetchCommit } from '../../../../agent/git/fetch-commit.ts';
+import { LIMIT_FILTER } from '../../../../agent/git/promisor.ts';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
+import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
+import { freePort } from '../../../../scripts/testbed/free-port.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { runCommand } from '../../../../scripts/testbed/run-command.ts';
+import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { Git, type GitLimits } from '../../../../shared/io/git/git.ts';
+import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
+import { silentAddress } from '../../../support/dead-address.ts';
+import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
+import { withSmallVolume } from '../support/small-volume.ts';
+import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
+
+/*
+ * What git, curl, and ssh print is classified by its text, which any update may change. Here each of these messages comes
+ * from the programs on the PATH, so this file also runs in the image, with the versions of Debian that it got.
+ */
+
+const COMMIT = '1'.repeat(40);
+const MIB = 1024 ** 2;
+const limits = { totalMs: 60_000, lowSpeed: { bytesPerSecond: 500, seconds: 3 }, packBytes: 2 ** 30 };
+
+interface Attempt {
+  access?: GitAccess;
+  commit?: string;
+  ref?: string;
+  isWhole?: boolean;
+  environment?: NodeJS.ProcessEnv;
+  memory?: GitLimits;
+  packBytes?: number;
+}
+
+async function makeFolder(t: TestContext): Promise<string> {
+  const folder = await makeTemporaryFolder('contract-');
+  t.after(() => folder.remove());
+  return folder.path;
+}
+
+/** Fetches into a new clone, or one at a path, and checks what the failure counts as. */
+async function assertFails(t: TestContext, repo: string, code: string | RegExp, attempt: Attempt = {}, at?: string) {
+  const { commit = COMMIT, ref = 'main', isWhole = true, environment, memory, packBytes = limits.packBytes } = attempt;
+  const git = new Git({ ...process.env, ...environment }, memory);
+  const log = pino({ level: 'silent' });
+  const clone = new Clone({ git, path: at ?? (await makeFolder(t)), log, limits: { ...limits, packBytes } });
+  const origin = /^https?:\/\/[^/]*/.exec(repo)?.[0];
+  const error = await clone
+    .fetch({ repo, ref, commit, isWhole }, { origin, ...attempt.access })
+    .catch((thrown) => thrown);
+  assert.match(
+    String(error?.code),
+    code instanceof RegExp ? code : new RegExp(`^${code}$`),
+    String(error?.cause ?? error),
+  );
+}
+
+async function startHttp(t: TestContext, options?: GitServerOptions) {
+  const server = await startGitServer(options);
+  t.after(() => server.stop());
+  return server;
+}
+
+async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that answers every request alike. */
+async function answering(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createHttpServer(answer);
+  t.after(() => server.closeAllConnections());
+  return `http://127.0.0.1:${await listen(t, server)}/x.git`;
+}
+
+/** A server of git:// that does one thing with every connection. */
+async function daemonThat(t: TestContext, act: (socket: Socket) => unknown): Promise<string> {
+  const port = await listen(
+    t,
+    createServer((socket) => void socket.on('error', () => {}).once('data', () => act(socket))),
+  );
+  return `git://127.0.0.1:${port}/x.git`;
+}
+
+suite('over http, git names', { concurrency: 2 }, () => {
+  for (const [what, status, code] of [
+    ['missing credentials', 401, 'git.authentication'],
+    ['a refusal', 403, 'git.authentication'],
+    ['a missing repository', 404, 'git.repositoryNotFound'],
+    ['a redirect', 301, 'git.redirect'],
+    ['a server in maintenance', 503, 'git.http503'],
+    ['a server that is no longer there', 410, 'git.http410'],
+  ] as const)
+    test(what, async (t) => {
+      const headers = { location: 'http://127.0.0.1:9/', 'www-authenticate': 'Basic realm="x"' };
+      const repo = await answering(t, (_, response) => void response.writeHead(status, headers).end());
+      await assertFails(t, repo, code);
+      const authorization = { origin: new URL(repo).origin, value: 'Basic dXNlcjpwYXNzd29yZA==' };
+      await assertFails(t, repo, code, { access: { authorization } });
+    });
+
+  for (const [what, type, code] of [
+    ['a page', 'text/html', 'git.notARepository'],
+    ['a server without the smart protocol', 'text/plain', 'git.notARepository'],
+  ] as const)
+    test(what, async (t) => {
+      const repo = await answering(t, (_, response) => void response.writeHead(200, { 'content-type': type }).end());
+      await assertFails(t, repo, code);
+    });
+
+  test('a server without shallow fetches', async (t) => {
+    const capabilities = CAPABILITIES.replace(packet('fetch=shallow filter\n'), packet('fetch\n'));
+    const body = `${packet('# service=git-upload-pack\n')}0000${capabilities}`;
+    const type = { 'content-type': 'application/x-git-upload-pack-advertisement' };
+    await assertFails(
+      t,
+      await answering(t, (_, response) => void response.writeHead(200, type).end(body)),
+      'git.noShallow',
+    );
+  });
+
+  test('a commit or ref that does not exist, and another kind of ids', async (t) => {
+    const server = await startHttp(t);
+    const { url, commit } = await server.createRepository('x');
+    await commit({ files: { a: '1' } });
+    await assertFails(t, url, 'git.refNotFound', { ref: COMMIT });
+    await assertFails(t, url, 'git.refNotFound|git.commitNotServed', { ref: 'missing' });
+    await assertFails(t, url, 'git.refNotFound', { commit: '1'.repeat(64), ref: '1'.repeat(64) });
+  });
+
+  test('a server that does not answer', async (t) => {
+    await assertFails(t, await answering(t, () => {}), 'git.stalled');
+  });
+
+  test('a server that stops in the middle of a pack, or breaks off', async (t) => {
+    const start = Buffer.concat([Buffer.from('000dpackfile\n'), Buffer.from('0105\x01PACK')]);
+    for (const [code, end] of [
+      ['git.stalled', () => {}],
+      ['git.brokeOff', (response: Parameters<RequestListener>[1]) => setImmediate(() => response.destroy())],
+    ] as const) {
+      const repo = await answering(t, (request, response) => {
+        if (request.method === 'GET') return void answerFetches(() => start)(request, response);
+        response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result', 'content-length': 9_999 });
+        request.resume().on('end', () => response.write(start, () => end(response)));
+      });
+      await assertFails(t, repo, code);
+    }
+  });
+
+  test('a name that does not exist', async (t) => {
+    await assertFails(t, 'http://git.invalid/x.git', /^git\.(?:unknownName|noNameServer)$/);
+  });
+
+  test('a proxy that refuses', async (t) => {
+    const proxy = createHttpServer().on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${await listen(t, proxy)}` };
+    await assertFails(t, 'https://git.invalid/x.git', 'git.proxy', { access: { isProxied: true }, environment });
+  });
+
+  test('certificates that are not trusted, are for another name, or cannot be read', async (t) => {
+    const folder = await makeFolder(t);
+    const other = await createCertificates(folder, ['other.test']);
+    const server = await startHttp(t, { tls: true });
+    const { url } = await server.createRepository('x');
+    await assertFails(t, url, 'git.certificate');
+    await assertFails(t, url, 'git.certificate', { access: { caFile: other.caFile } });
+    const misnamed = await startHttp(t, { tls: true, certificates: other });
+    await assertFails(t, `${misnamed.url}/x.git`, 'git.certificate', { access: { caFile: other.caFile } });
+    const damaged = path.join(folder, 'damaged.pem');
+    await writeFile(damaged, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+    await assertFails(t, url, 'git.certificate', { access: { caFile: damaged } });
+  });
+
+  test('a server that does not speak TLS', async (t) => {
+    const { url } = await startHttp(t);
+    await assertFails(t, `${url.replace('http', 'https')}/x.git`, 'git.noTls');
+  });
+
+  test('a transport that is not allowed', async (t) => {
+    await assertFails(t, 'ext::sh -c true', 'git.transport');
+    await assertFails(t, 'file:///nowhere', 'git.transport');
+  });
+});
+
+suite('over git://, git names', () => {
+  test('a repository that is not there, and a server that says what is wrong', async (t) => {
+    const daemon = await startGitDaemon();
+    t.after(() => daemon.stop());
+    await assertFails(t, `${daemon.url}/missing.git`, 'git.repositoryNotFound');
+    const error = packet('ERR out of order\n');
+    await assertFails(t, await daemonThat(t, (socket) => socket.end(error)), 'git.unreachable');
+  });
+
+  test('a port where nothing listens, or that is silent', async (t) => {
+    await assertFails(t, `git://127.0.0.1:${await freePort()}/x.git`, 'git.refused');
+    const port = await freePort();
+    const address = await silentAddress(t, port, '127.0.0.1');
+    const sshHost = { address, port, alias: 'x', connectSeconds: 1 };
+    await assertFails(t, `ssh://git@${address}:${port}/x.git`, 'git.noConnection', { access: { sshHost } });
+  });
+
+  test('a connection that ends', async (t) => {
+    await assertFails(t, await daemonThat(t, (socket) => socket.destroy()), 'git.unreachable');
+    await assertFails(t, await daemonThat(t, (socket) => socket.resetAndDestroy()), 'git.brokeOff');
+  });
+});
+
+suite('over ssh, git and ssh name', { skip: skipWithoutSshd, concurrency: 2 }, () => {
+  async function arrange(t: TestContext, settings: Record<string, string> = {}) {
+    const server = await startSshServer(settings);
+    t.after(() => server.stop());
+    const folder = await makeFolder(t);
+    const [knownHostsFile, sshKeyFile] = [path.join(folder, 'known_hosts'), path.join(folder, 'key')];
+    await writeFile(knownHostsFile, server.knownHosts);
+    await copyFile(server.keyFile, sshKeyFile);
+    const { url } = await server.createRepository('x');
+    return { url, folder, knownHosts: server.knownHosts, access: { knownHostsFile, sshKeyFile } };
+  }
+
+  test('a key that is not known, one that is unreadable, and a missing repository', async (t) => {
+    const { url, folder, access } = await arrange(t);
+    await assertFails(t, url.replace('x.git', 'y.git'), 'git.repositoryNotFound', { access });
+    const sshKeyFile = path.join(folder, 'other');
+    await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', sshKeyFile]);
+    await assertFails(t, url, 'git.authentication', { access: { ...access, sshKeyFile } });
+    await writeFile(sshKeyFile, 'no key\n', { mode: 0o600 });
+    await assertFails(t, url, 'git.authentication', { access: { ...access, sshKeyFile } });
+  });
+
+  test('another host key, and an unknown host', async (t) => {
+    const { url, folder, knownHosts, access } = await arrange(t);
+    const knownHostsFile = path.join(folder, 'others');
+    await writeFile(
+      knownHostsFile,
+      knownHosts.replace(/AAAA\S+/, (key) => `${key.slice(0, -8)}AAAAAAAA`),
+    );
+    await assertFails(t, url, 'git.hostKey', { access: { ...access, knownHostsFile } });
+    await writeFile(knownHostsFile, '');
+    await assertFails(t, url, 'git.hostKey', { access: { ...access, knownHostsFile } });
+  });
+
+  test('algorithms that are no longer safe', async (t) => {
+    const { url, access } = await arrange(t, { Ciphers: 'aes128-cbc' });
+    await assertFails(t, url, 'git.sshAlgorithms', { access });
+  });
+
+  test('a server that serves nothing', async (t) => {
+    const { url, access } = await arrange(t, { ForceCommand: 'exit 1' });
+    await assertFails(t, url, 'git.unreachable', { access });
+  });
+
+  test('a connection that is dead', async (t) => {
+    const pidFile = path.join(await makeFolder(t), 'pid');
+    const { url, access } = await arrange(t, { ForceCommand: `echo $PPID >${pidFile}; kill -STOP $PPID; sleep 5` });
+    try {
+      await assertFails(t, url, 'git.stalled', { access });
+    } finally {
+      process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGKILL');
+    }
+  });
+});
+
+const version = Number.parseFloat((await runCommand('git', ['version'])).replace(/^\D+/, ''));
+
+/** An object as it is in a pack; https://git-scm.com/docs/pack-format. */
+function packed(type: 'commit' | 'tree' | 'blob', content: Buffer) {
+  const id = createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex');
+  const kind = { commit: 1, tree: 2, blob: 3 }[type] << 4;
+  const head =
+    content.length < 16 ? [kind | content.length] : [0x80 | kind | (content.length & 15), content.length >> 4];
+  return { id, bytes: Buffer.concat([Buffer.from(head), deflateSync(content)]) };
+}
+
+/** A repository whose objects are written as they stand, and a server that sends only some of them. */
+async function startDaemon(t: TestContext) {
+  const daemon = await startGitDaemon();
+  t.after(() => daemon.stop());
+  const repository = await daemon.createRepository('x');
+  const write = objectWriter(repository.path);
+  const commitTree = async (...entries: Buffer[]) => {
+    const tree = await write('tree', Buffer.concat(entries));
+    const commit = await write('commit', commitText(tree));
+    await repository.git('update-ref', 'refs/heads/main', commit);
+    return { commit, tree };
+  };
+  return { ...daemon, ...repository, write, commitTree };
+}
+
+suite('of what a server sends, git names', { concurrency: 2 }, () => {
+  test('objects that do not pass its check', async (t) => {
+    const { url, write, commitTree } = await startDaemon(t);
+    const blob = await write('blob', Buffer.from('x'));
+    const { commit } = await commitTree(treeEntry('100644', '.git', blob));
+    await assertFails(t, url, 'git.unsafeObject', { commit });
+  });
+
+  test('objects of another kind', async (t) => {
+    const { url, write, commitTree, sendOnly } = await startDaemon(t);
+    const blob = await write('blob', Buffer.from('x'));
+    const { commit, tree } = await commitTree(treeEntry('40000', 'folder', blob));
+    await sendOnly([commit, tree, blob]);
+    await assertFails(t, url, 'commit.invalid', { commit });
+  });
+
+  test('objects that are left out', async (t) => {
+    const { url, write, commitTree, sendOnly } = await startDaemon(t);
+    const { commit, tree } = await commitTree(treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
+    await sendOnly([commit, tree]);
+    await assertFails(t, url, 'git.incomplete', { commit });
+    await sendOnly([commit]);
+    await assertFails(t, url, 'git.incomplete', { commit });
+  });
+
+  // Older versions don't count, and crash at some depth.
+  const skip = version < 2.43 && `git ${version} has no limit`;
+  test('folders that are nested too deep', { skip }, async (t) => {
+    const blob = packed('blob', Buffer.from('x'));
+    const objects = [blob, packed('tree', treeEntry('100644', 'f', blob.id))];
+    const top = () => objects.at(-1)?.id ?? '';
+    for (let level = 0; level < 2_500; level += 1) objects.push(packed('tree', treeEntry('40000', 'a', top())));
+    const commit = packed('commit', commitText(top()));
+    const answer = fetchAnswer([...objects, commit].map(({ bytes }) => bytes));
+    await assertFails(
+      t,
+      await answering(
+        t,
+        answerFetches(() => answer),
+      ),
+      'commit.invalid',
+      { commit: commit.id },
+    );
+  });
+
+  test('a damaged pack', async (t) => {
+    const answer = fetchAnswer([]);
+    answer.writeUInt8(0xff, answer.length - 10);
+    const repo = await answering(
+      t,
+      answerFetches(() => answer),
+    );
+    await assertFails(t, repo, 'git.badPack');
+  });
+
+  test('what it may not keep', async (t) => {
+    const server = await startHttp(t);
+    const { url, path: at, git, commit } = await server.createRepository('x');
+    const large = await commit({ files: { a: randomBytes(MIB) } });
+    await assertFails(t, url, 'git.packTooLarge', { commit: large, packBytes: MIB / 2 });
+    const tree = await git('rev-parse', 'main^{tree}');
+    const bomb = await objectWriter(at)('commit', Buffer.concat([commitText(tree), Buffer.alloc(80 * MIB, 'x')]));
+    await git('update-ref', 'refs/heads/main', bomb);
+    await assertFails(t, url, 'git.answerTooLarge', { commit: bomb, memory: { memoryBytes: 32 * MIB, remedy: 'x' } });
+  });
+
+  test('that the disk is full', async (t) => {
+    const server = await startHttp(t);
+    const { url, commit, git } = await server.createRepository('x');
+    const large = await commit({ files: { a: randomBytes(20 * MIB) } });
+    // Git warns of that first.
+    await git('config', 'uploadpack.allowFilter', 'false');
+    const attempt = { commit: large, isWhole: false };
+    const folder = await makeFolder(t);
+    await withSmallVolume(t, { path: folder }, () => assertFails(t, url, 'git.noSpace', attempt, folder));
+  });
+});
+
+suite('git names what makes a fetch start again', () => {
+  async function causesOf(t: TestContext, repo: string, commit: string) {
+    const gitDir = await makeFolder(t);
+    const git = new Git(process.env);
+    await git.run(['init', '--quiet', '--bare', gitDir]);
+    const causes: Fallback[] = [];
+    const onFallback = (cause: Fallback) => causes.push(cause);
+    const access = { origin: /^https?:\/\/[^/]*/.exec(repo)?.[0] };
+    const options = { gitDir, access, signal: undefined, isPartial: true, filter: LIMIT_FILTER, onFallback };
+    await fetchCommit(git, { repo, ref: 'main', commit }, options).catch(() => {});
+    return causes;
+  }
+
+  test('differences from files that were left out', async (t) => {
+    const repo = await answering(
+      t,
+      answerFetches(() => fetchAnswer([withoutBase()])),
+    );
+    assert.deepEqual(await causesOf(t, repo, COMMIT), ['wantOfBases']);
+  });
+
+  test('harmless mistakes in old repositories', async (t) => {
+    const { url, write, commitTree } = await startDaemon(t);
+    const folder = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
+    const { commit } = await commitTree(treeEntry('040000', 'folder', folder));
+    assert.deepEqual(await causesOf(t, url, commit), ['harmless']);
+  });
+
+  test('a clone that lost a pack', async (t) => {
+    const server = await startHttp(t);
+    const { url: repo, commit } = await server.createRepository('x');
+    const folder = await makeFolder(t);
+    const clone = new Clone({ git: new Git(process.env), path: folder, log: pino({ level: 'silent' }) });
+    const source = { repo, ref: 'main', isWhole: true };
+    const access = { origin: server.url };
+    await clone.fetch({ ...source, commit: await commit({ files: { a: '1', b: '2' } }) }, access);
+    await rm(path.join(folder, 'objects/pack'), { recursive: true });
+    const next = await commit({ files: { a: '2' } });
+    await clone.fetch({ ...source, commit: next }, access);
+    assert.equal((await clone.tree({ commit: next, sources: [''] })).length, 2);
+  });
+});
