@@ -11,7 +11,7 @@ import { VerdictFile } from './gateway/verdict-file.ts';
 import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
-import { NEW_OBJECTS_BYTES } from './plan/memory-need.ts';
+import { NEW_OBJECTS_BYTES } from './plan/memory-budget.ts';
 import type { Identity } from './plan/template-values.ts';
 import { Signatures } from './signatures/signatures.ts';
 import { Baseline } from './sync/baseline.ts';

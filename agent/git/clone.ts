@@ -4,10 +4,10 @@ import { TerminalError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
+import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
 import { BlobReader, type BlobSurvey, blobSizes, readPointers, surveyBlobs } from './blob-reader.ts';
 import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
-import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import {
   type CommitSource,
   type Fallback,
@@ -23,7 +23,7 @@ import { ModuleStore } from './module-store.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { LIMIT_FILTER, NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
-import { diffTrees, listTree, readTree, type TreeBounds, type TreeListing, type TreePair } from './read-tree.ts';
+import { diffTrees, hasFewEntries, listTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
 import type { TransferLimits } from './transfer.ts';
@@ -212,14 +212,9 @@ export class Clone {
     return await readAuthor(this.#git, this.repository.path, commit);
   }
 
-  /** The files of a commit below the sources; submodules among them. */
-  async tree(request: Omit<TreeRequest, 'gitDir'>): Promise<TreeEntry[]> {
-    return await readTree(this.#git, { gitDir: this.repository.path, ...request });
-  }
-
-  /** The same as far as there is memory, and their number. */
-  async list(request: Omit<TreeRequest, 'gitDir'>, bounds: TreeBounds): Promise<TreeListing> {
-    return await listTree(this.#git, { gitDir: this.repository.path, ...request }, bounds);
+  /** The files of a commit below the sources; see {@link listTree}. */
+  async list(request: Omit<TreeRequest, 'gitDir'>, onEntry: OnEntry): Promise<TreeEntry[]> {
+    return await listTree(this.#git, { gitDir: this.repository.path, ...request }, onEntry);
   }
 
   /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */
@@ -289,8 +284,7 @@ export class Clone {
 
   /** Whether to fetch all small files of a commit rather than the wanted files by their ids. */
   async #isBetterWhole(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const isLarge = ({ files, folders }: TreeSize) => files + folders > Math.max(MANY_BLOBS, wanted * 4);
-    const request = { gitDir: this.repository.path, commit, sources: [''], signal };
-    return (await countTree(this.#git, request, isLarge)).isComplete;
+    const request = { gitDir: this.repository.path, commit, signal };
+    return await hasFewEntries(this.#git, request, (entries) => entries <= Math.max(MANY_BLOBS, wanted * 4));
   }
 }

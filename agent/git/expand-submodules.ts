@@ -6,10 +6,10 @@ import { parseRepository } from '../../shared/domain/repository.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { isLocalAddress } from '../../shared/io/local-address.ts';
+import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeEntry } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { Clone } from './clone.ts';
-import type { TreeSize } from './count-tree.ts';
 import { type AccessFiles, withGitAccess } from './git-access.ts';
 import { submoduleUrl } from './submodule-url.ts';
 
@@ -21,10 +21,8 @@ export interface Expansion {
   signal: AbortSignal;
   /** Whether the commits of all submodules are fetched once more. */
   isRefetch?: boolean | undefined;
-  /** Whether what a submodule lists does not have to be counted any further. */
-  isEnough: (size: TreeSize) => boolean;
-  /** Is called with what each submodule lists before it is listed, and throws where that is too much. */
-  onSize: (size: TreeSize) => void;
+  /** Is called with each entry of a submodule, by its path in the repository of `spec.git.repo`. */
+  onEntry: OnEntry;
   /** Is called with the path of each submodule that is followed. */
   onModule: (path: string) => void;
 }
@@ -93,20 +91,21 @@ class Run {
 
   async #list(module: Holder): Promise<TreeEntry[]> {
     const { clone } = this.#tools;
-    const { signal, isEnough, onSize } = this.#expansion;
-    const request = { commit: module.commit, sources: this.#sourcesIn(module), signal };
-    const size = await clone.modules.size(request, isEnough);
-    const above = module.path.length + 1;
-    const { files, bytes, folders, folderBytes } = size;
-    onSize({ ...size, bytes: bytes + files * above, folderBytes: folderBytes + folders * above });
-    return await clone.tree({ ...request, withAttributes: true });
+    const { signal } = this.#expansion;
+    const request = { commit: module.commit, sources: this.#sourcesIn(module), signal, withAttributes: true };
+    return await clone.list(request, this.#onEntryOf(module.path));
+  }
+
+  #onEntryOf(module: string): OnEntry {
+    return (path, kind) => this.#expansion.onEntry(joinPath(module, path), kind);
   }
 
   /** URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
     const { clone, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
-    const [file] = await clone.tree({ commit, sources: ['.gitmodules'], signal });
+    const request = { commit, sources: ['.gitmodules'], signal };
+    const [file] = await clone.list(request, this.#onEntryOf(path));
     if (file?.kind !== 'file') throw noGitmodules(path);
     const missing = await clone.missing([file.blob], signal);
     if (missing.length > 0) {

@@ -82,6 +82,9 @@ export function faultOfFetch(error: unknown, commit: string): unknown {
 const invalid = (message: string, cause: unknown): TerminalError =>
   new TerminalError(message, { code: 'commit.invalid', reason: 'ContentInvalid', cause });
 
+export const tooLong = (): TerminalError =>
+  invalid('the commit has a path of more than 1 MiB: make a commit without it', undefined);
+
 export const tooDeep = (cause: unknown): TerminalError =>
   invalid('the commit has folders that are nested too deep for git: nothing of it is used', cause);
 

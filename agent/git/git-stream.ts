@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import { type Git, killGroup } from '../../shared/io/git/git.ts';
 import { endOf } from '../../shared/io/git/git-process.ts';
-import { isTooDeep, tooDeep } from './find-fault.ts';
+import { isTooDeep, tooDeep, tooLong } from './find-fault.ts';
 
 /** The repository on disk cannot be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
@@ -70,9 +70,13 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
   };
 }
 
-/** The records of a stream that end in NUL, all that came at once: one at a time would take as long as to parse it. */
+/** More than the longest path of a file: a tree of a few objects can have longer ones than any memory holds. */
+const MAX_RECORD = 1024 ** 2;
+
+/** The records of a stream that end in NUL, in batches: one at a time would take as long as to parse it. */
 export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let pending: Buffer[] = [];
+  let pendingBytes = 0;
   for await (const chunk of output) {
     const records: Buffer[] = [];
     let start = 0;
@@ -80,9 +84,29 @@ export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<
       const record = chunk.subarray(start, end);
       records.push(pending.length === 0 ? record : Buffer.concat([...pending, record]));
       pending = [];
+      pendingBytes = 0;
       start = end + 1;
     }
     if (start < chunk.length) pending.push(chunk.subarray(start));
+    pendingBytes += chunk.length - start;
+    if (pendingBytes > MAX_RECORD) throw tooLong();
     yield records;
+  }
+}
+
+/** Runs a git command that lists records which end in NUL. The command ends with the loop, even if that is left early. */
+export async function* recordsFrom(
+  git: Git,
+  gitDir: string,
+  args: string[],
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer[]> {
+  const stream = startGitStream(git, gitDir, args, signal);
+  stream.child.stdin?.end();
+  try {
+    yield* recordsOf(stream.output);
+    await stream.finish();
+  } finally {
+    stream.kill();
   }
 }

@@ -1,6 +1,5 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { countTree, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { type FetchOptions, fetchedCommit, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
@@ -55,11 +54,6 @@ export class ModuleStore {
     if ((await fetchedCommit(this.#git, this.#gitDir, ref)) === commit) return;
     await this.#run(['update-ref', '-d', ref]);
     throw noCommit(commit);
-  }
-
-  /** How many files there are below the sources; counted until it is enough. */
-  async size(request: Omit<TreeRequest, 'gitDir'>, isEnough: (size: TreeSize) => boolean): Promise<TreeSize> {
-    return await countTree(this.#git, { gitDir: this.#gitDir, ...request }, isEnough);
   }
 
   /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). Throws {@link TerminalError}. */

@@ -1,12 +1,21 @@
 import { isUtf8 } from 'node:buffer';
-import type { Readable } from 'node:stream';
 import { foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { attributesFilesAbove } from '../plan/content-attributes.ts';
+import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { MODE_BYTES, TreeCounter, type TreeRequest, type TreeSize } from './count-tree.ts';
 import { otherKind } from './find-fault.ts';
-import { recordsOf, startGitStream } from './git-stream.ts';
+import { recordsFrom } from './git-stream.ts';
+
+export interface TreeRequest {
+  gitDir: string;
+  commit: string;
+  /** Paths to list with everything below; `''` is the whole tree. */
+  sources: string[];
+  /** Whether to list the `.gitattributes` of the directories above the sources as well. */
+  withAttributes?: boolean;
+  signal?: AbortSignal | undefined;
+}
 
 const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '100644': 'file',
@@ -15,88 +24,69 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '120000': 'link',
   '160000': 'submodule',
 };
-
-/** How much of a commit is listed. */
-export interface TreeBounds {
-  /** Whether there is memory for a listing of that size. */
-  fits: (size: TreeSize) => boolean;
-  /** Whether the rest of what does not fit does not have to be counted. */
-  isEnough: (size: TreeSize) => boolean;
-}
-
-export type TreeListing =
-  | { kind: 'listed'; entries: TreeEntry[]; size: TreeSize }
-  /** It does not fit. */
-  | { kind: 'counted'; size: TreeSize };
+const FOLDER = '040000';
 
 /**
- * Lists the files of a commit below the sources, by git ls-tree(1), and counts them as they come: a commit of a few
- * objects can list more files than there are bytes in the world. What does not fit is counted on until it is enough.
- * Where a source is not there, links and submodules on the way to it are listed too: they may be the reason.
+ * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory: a
+ * commit of a few objects can list more of them than any memory holds, so it throws to stop git. If a source isn't
+ * there, links and submodules on the way to it are listed too: they may be the reason.
  */
-export async function listTree(git: Git, request: TreeRequest, bounds: TreeBounds): Promise<TreeListing> {
+export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry): Promise<TreeEntry[]> {
   const paths = request.sources.includes('') ? [] : request.sources;
   // Folders count, too: git may go through any number of them and find no file.
   const more = request.withAttributes && paths.length > 0 ? attributesFilesAbove(paths) : [];
-  const listing = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, bounds);
-  if (listing.kind === 'counted') return listing;
-  const { entries, size } = listing;
+  const entries = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, onEntry);
   const missing = paths.filter(
     (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
   );
   const above = [...new Set(missing.flatMap(foldersOf))];
-  if (above.length === 0) return listing;
-  const found = await list(git, { ...request, args: [], paths: above }, UNBOUNDED);
-  const obstacles = found.kind === 'listed' ? found.entries.filter(({ kind }) => kind !== 'file') : [];
-  return { kind: 'listed', entries: [...entries, ...obstacles], size };
+  if (above.length === 0) return entries;
+  const found = await list(git, { ...request, args: [], paths: above }, onEntry);
+  return [...entries, ...found.filter(({ kind }) => kind !== 'file')];
 }
 
-const UNBOUNDED: TreeBounds = { fits: () => true, isEnough: () => false };
-
-/** The same for what is known to be little. */
-export async function readTree(git: Git, request: TreeRequest): Promise<TreeEntry[]> {
-  const listing = await listTree(git, request, UNBOUNDED);
-  return listing.kind === 'listed' ? listing.entries : [];
+/** Checks if the number of files and directories in a commit is small enough, by counting no further than that. */
+export async function hasFewEntries(
+  git: Git,
+  { gitDir, commit, signal }: Omit<TreeRequest, 'sources'>,
+  isFew: (entries: number) => boolean,
+): Promise<boolean> {
+  const command = ['ls-tree', '-z', '-r', '-t', '--name-only', '--full-tree', commit];
+  let entries = 0;
+  for await (const records of recordsFrom(git, gitDir, command, signal)) {
+    entries += records.length;
+    if (!isFew(entries)) return false;
+  }
+  return true;
 }
 
-interface Listed extends Omit<TreeRequest, 'sources'> {
+interface Listed extends TreeRequest {
   args: string[];
   paths: string[];
 }
 
-async function list(
-  git: Git,
-  { gitDir, commit, signal, args, paths }: Listed,
-  { fits, isEnough }: TreeBounds,
-): Promise<TreeListing> {
+async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, onEntry: OnEntry): Promise<TreeEntry[]> {
   // Without --format, by which git puts some paths in quotes. What a tag names may be a bare tree.
   const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--', ...paths];
-  const stream = startGitStream(git, gitDir, command, signal);
-  stream.child.stdin?.end();
-  const counter = new TreeCounter('100644 blob '.length + commit.length + 1);
-  const { size } = counter;
-  let entries: TreeEntry[] | undefined = [];
-  for await (const data of stream.output) {
-    const kept: TreeEntry[] | undefined = entries;
-    counter.take(data as Buffer, kept && ((record) => kept.push(parseRecord(record))));
-    if (!fits(size)) entries = undefined;
-    if (!isEnough(size)) continue;
-    stream.kill();
-    return { kind: 'counted', size };
+  const entries: TreeEntry[] = [];
+  for await (const records of recordsFrom(git, gitDir, command, signal)) {
+    for (const record of records) {
+      const { mode, object, name } = parseRecord(record);
+      onEntry(name.toString('utf8'), mode === FOLDER ? 'folder' : 'file');
+      if (mode !== FOLDER) entries.push(entryOf(name, mode, object));
+    }
   }
-  await stream.finish();
-  size.isComplete = true;
-  return entries ? { kind: 'listed', entries, size } : { kind: 'counted', size };
+  return entries;
 }
 
 const TAB = 0x09;
 const SPACE = 0x20;
 
 /** `<mode> SP <type> SP <object> TAB <path>`. */
-function parseRecord(record: Buffer): TreeEntry {
+function parseRecord(record: Buffer): { mode: string; object: string; name: Buffer } {
   const tab = record.indexOf(TAB);
-  const mode = record.toString('latin1', 0, MODE_BYTES);
-  return entryOf(record.subarray(tab + 1), mode, record.toString('latin1', record.lastIndexOf(SPACE, tab) + 1, tab));
+  const object = record.toString('latin1', record.lastIndexOf(SPACE, tab) + 1, tab);
+  return { mode: record.toString('latin1', 0, FOLDER.length), object, name: record.subarray(tab + 1) };
 }
 
 /** What stands for bytes that are no UTF-8. */
@@ -141,56 +131,27 @@ export async function diffTrees(
   // Folders count, too: git may go through any number of them and find no file.
   const commits = [from, to].map((commit) => `${commit}^{commit}`);
   const args = ['diff-tree', '-r', '-t', '-z', '--raw', '--no-renames', '--no-abbrev', ...commits, '--', ...paths];
-  const stream = startGitStream(git, gitDir, args, signal);
-  stream.child.stdin?.end();
   const changes: TreeChange[] = [];
   let sides: RegExpExecArray | null = null;
   let seen = 0;
-  const listing = new Listing(stream.output, MAX_CHANGES_BYTES);
-  for await (const records of recordsOf(listing.pieces())) {
-    for (const record of records) {
-      if (!sides) sides = header.exec(record.toString('latin1'));
-      else {
-        changes.push(...changesOf(record, sides));
-        sides = null;
-        seen += 1;
+  let bytes = 0;
+  try {
+    for await (const records of recordsFrom(git, gitDir, args, signal)) {
+      for (const record of records) {
+        bytes += record.length;
+        if (!sides) sides = header.exec(record.toString('latin1'));
+        else {
+          changes.push(...changesOf(record, sides));
+          sides = null;
+          seen += 1;
+        }
       }
+      if (seen > MAX_CHANGES || bytes > MAX_CHANGES_BYTES) return undefined;
     }
-    if (seen > MAX_CHANGES) break;
-  }
-  if (seen > MAX_CHANGES || listing.isCutOff) {
-    stream.kill();
+    return changes;
+  } catch {
+    signal?.throwIfAborted();
     return undefined;
-  }
-  return await stream.finish().then(
-    () => changes,
-    () => {
-      signal?.throwIfAborted();
-      return undefined;
-    },
-  );
-}
-
-/** What git says, up to so many bytes. */
-class Listing {
-  /** Whether there was more. */
-  isCutOff = false;
-  readonly #output: Readable;
-  readonly #maxBytes: number;
-
-  constructor(output: Readable, maxBytes: number) {
-    this.#output = output;
-    this.#maxBytes = maxBytes;
-  }
-
-  async *pieces(): AsyncGenerator<Buffer> {
-    let bytes = 0;
-    for await (const piece of this.#output) {
-      bytes += (piece as Buffer).length;
-      this.isCutOff = bytes > this.#maxBytes;
-      if (this.isCutOff) return;
-      yield piece as Buffer;
-    }
   }
 }
 

@@ -3,6 +3,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import { type DriftedFile, driftOf } from '../plan/drift-of.ts';
 import type { Applied } from '../plan/manifest.ts';
+import { MemoryBudget } from '../plan/memory-budget.ts';
 import type { DesiredTree } from '../plan/plan-input.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
@@ -88,9 +89,11 @@ async function fetchMissing(
 async function ownFiles(
   drifted: readonly DriftedFile[],
   { commit }: Applied,
-  { dependencies: { clone }, signal }: Look,
+  { dependencies: { clone, heapBytes, manifestFile }, signal }: Look,
 ): Promise<ReadonlySet<string>> {
   const sources = drifted.slice(0, INSPECTION.files).map(({ record }) => record.source);
-  const tree = sources.length > 0 ? await clone.tree({ commit, sources, signal }).catch(() => []) : [];
+  if (sources.length === 0) return new Set();
+  const { take } = new MemoryBudget(heapBytes, { manifest: await manifestFile.read() });
+  const tree = await clone.list({ commit, sources, signal }, take).catch(() => []);
   return new Set(tree.flatMap(({ kind, path }) => (kind === 'file' ? [path] : [])));
 }

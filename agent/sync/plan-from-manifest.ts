@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { allFolders } from '../../shared/domain/relative-path.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
-import { loadOf, memoryProblem } from '../plan/memory-need.ts';
+import { MemoryBudget } from '../plan/memory-budget.ts';
 import { type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
 import { scanTree } from '../volume/scan-tree.ts';
@@ -32,7 +32,8 @@ export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): 
 export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
   const { intent, manifest, values, signal } = aim;
   const { root, baseline, mounts, heapBytes } = dependencies;
-  if (!(await isRecorded(aim, dependencies)) || memoryProblem(loadOf(manifest), heapBytes)) return undefined;
+  if (!(await isRecorded(aim, dependencies))) return undefined;
+  new MemoryBudget(heapBytes, { manifest }); // throws if the memory limit was lowered
   const desired = asDesired(manifest);
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm, signal });

@@ -1,21 +1,9 @@
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
-import type { TreeSize } from '../git/count-tree.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
-import {
-  farTooMuch,
-  heapFor,
-  isFarTooMuch,
-  type Load,
-  loadOf,
-  memoryProblem,
-  NO_LOAD,
-  tooMuch,
-  withCount,
-  withMappings,
-} from '../plan/memory-need.ts';
+import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
 import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
@@ -62,43 +50,18 @@ async function layOut(
   const sources = mappings.map(({ source }) => source);
   const { commit } = intent;
   const { clone, heapBytes } = dependencies;
-  let load: Load = NO_LOAD;
-  const fits = (size: TreeSize) => heapFor(withCount(load, size)) <= heapBytes;
-  const isEnough = (size: TreeSize) => isFarTooMuch(size, heapBytes);
-  const refused = (size: TreeSize) =>
-    syncProblems('TooManyFiles', [size.isComplete ? tooMuch(withCount(load, size)) : farTooMuch(size, heapBytes)]);
-  const onSize = (size: TreeSize) => {
-    if (!size.isComplete || !fits(size)) throw refused(size);
-    load = withCount(load, size);
-  };
-  const listing = await clone.list({ commit, sources, signal, withAttributes: true }, { fits, isEnough });
-  if (listing.kind === 'counted') throw refused(listing.size);
-  load = withCount(load, listing.size);
-  const tree = listing.entries;
+  const { take: onEntry } = new MemoryBudget(heapBytes, { manifest, mappings });
+  const tree = await clone.list({ commit, sources, signal, withAttributes: true }, onEntry);
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
   const roots = [''];
   const onModule = (path: string) => void roots.push(path);
-  const expansion = { intent, sources, isExcluded, signal, isEnough, onSize, onModule, isRefetch };
+  const expansion = { intent, sources, isExcluded, signal, onEntry, onModule, isRefetch };
   const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
-  load = withMappings(load, mappings, entries);
-  checkMemory(load, dependencies);
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
-  for (const path of manifest.files.keys()) {
-    if (result.tree.files.has(path)) continue;
-    load.leaving += 1;
-    load.leavingBytes += path.length;
-  }
-  checkMemory(load, dependencies);
   const found = await findAttributes({ entries, roots }, aim, dependencies);
   const ignored = await markFiles(result.tree.files.values(), found, { aim, all: roots, dependencies });
   return { desired: result.tree, attributes: { roots: found, ignored } };
-}
-
-/** An error that says what to do, where the process would otherwise run out of memory and end. */
-function checkMemory(load: Load, { heapBytes }: SyncDependencies): void {
-  const problem = memoryProblem(load, heapBytes);
-  if (problem) throw syncProblems('TooManyFiles', [problem]);
 }
 
 /**
@@ -151,7 +114,7 @@ async function narrowSync(
   aim: SyncAim,
   dependencies: SyncDependencies,
 ): Promise<(NarrowedInput & { isPartial: boolean; attributes: CommitAttributes }) | undefined> {
-  const { baseline, clone, root } = dependencies;
+  const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
   // What is in submodules does not show in the difference between two commits.
@@ -166,10 +129,8 @@ async function narrowSync(
   // A new name may be one that is there already: that takes all of them to tell.
   const folding = root.traitsBy(manifest);
   if ((folding.case || folding.unicode) && changes.some(({ before }) => !before)) return undefined;
-  const coming = changes.filter(({ before }) => !before);
-  const bytes = coming.reduce((sum, { path }) => sum + path.length, 0);
-  const more = { files: coming.length, folders: 0, bytes, folderBytes: 0 };
-  checkMemory(withCount(loadOf(manifest), more), dependencies);
+  const budget = new MemoryBudget(heapBytes, { manifest, mappings });
+  for (const { path } of changes) budget.take(path, 'file');
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;

@@ -23,7 +23,7 @@ import {
   type MutableManifest,
   updateManifest,
 } from '../plan/manifest.ts';
-import { NEW_OBJECTS_BYTES } from '../plan/memory-need.ts';
+import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
 import { type DataRoot, noAgentFolder } from './data-root.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
@@ -199,8 +199,6 @@ const MIB = 1024 ** 2;
 /** What the program itself takes of the heap. */
 const PROGRAM_HEAP = 12 * MIB;
 const HEAP = getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES;
-/** More than all lines of a manifest for which a sync has memory: it holds each file four times at most. */
-const MAX_BYTES = 2 * HEAP;
 /** Bytes that are read at once. */
 const PIECE = MIB;
 
@@ -214,18 +212,8 @@ interface Found {
 async function readLines(handle: FileHandle): Promise<Found> {
   const stats = await handle.stat();
   const isReadable = stats.isFile() || stats.isDirectory();
-  const parsed = await parseManifest(isReadable ? piecesOf(handle, stats.size) : [], HEAP - PROGRAM_HEAP);
-  return { size: isReadable ? stats.size : 0, parsed };
-}
-
-/** Throws only if somebody wants to read on. */
-async function* piecesOf(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
-  let length = 0;
-  for await (const piece of handle.createReadStream({ autoClose: false, highWaterMark: PIECE })) {
-    length += piece.length;
-    if (length > MAX_BYTES) throw tooLarge(size);
-    yield piece;
-  }
+  const pieces = isReadable ? handle.createReadStream({ autoClose: false, highWaterMark: PIECE }) : [];
+  return { size: isReadable ? stats.size : 0, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
 }
 
 const tooLarge = (size: number) =>

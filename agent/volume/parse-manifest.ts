@@ -1,11 +1,16 @@
+import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { emptyManifest, type ManifestUpdate, type MutableManifest, type OwnedFile } from '../plan/manifest.ts';
-import { grow, HEAP, heapOf, heapOfText } from './manifest-heap.ts';
+import {
+  emptyManifest,
+  type ManifestUpdate,
+  type MutableManifest,
+  type OwnedFile,
+  updateManifest,
+} from '../plan/manifest.ts';
 import { checkOf, countLines, VERSION } from './manifest-text.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
@@ -66,6 +71,9 @@ const otherLine = v.union([
   v.object({ forgetFolder: ownPath }),
 ]);
 
+/** Bytes of V8's heap that a record, and a key of a template, take without their text. */
+const HEAP = { record: 250, key: 40 };
+
 /** More than the longest line. A hole in a file has none, costs nothing, and may be larger than all memory. */
 const MAX_LINE = 1024 ** 2;
 /** What a line of more than so many bytes may hold: what is parsed takes many times the room of its text. */
@@ -81,7 +89,7 @@ export type ParsedManifest =
     }
   | { kind: 'newer'; version: number }
   | { kind: 'damaged' }
-  /** Its records would take more than they may. */
+  /** Its records need more memory than allowed. */
   | { kind: 'tooLarge' };
 
 /**
@@ -116,10 +124,10 @@ const NEWLINE = 10;
 class Parser {
   result: ParsedManifest = { kind: 'damaged' };
   readonly #maxHeap: number;
-  /** Bytes that the records take: those that count, and those of the update under way. */
-  #heap = 0;
+  /** Bytes of V8's heap that the text of all lines takes at most, in records or in ones that others replaced. */
+  #heapOfText = 0;
   #update = noUpdate();
-  #heapOfUpdate = 0;
+  #linesOfUpdate = 0;
   #lengthOfUpdate = 0;
   #hash = createHash('sha256');
 
@@ -132,11 +140,16 @@ class Parser {
     const json = parseJson(line);
     if (this.result.kind !== 'manifest') return this.#takeHeader(json, line.length);
     this.#lengthOfUpdate += line.length;
+    // One character beyond Latin-1 makes V8 use two bytes for each.
+    this.#heapOfText += isAscii(line) ? line.length : 2 * line.length;
     const end = v.safeParse(endLine, json, FIRST_ISSUE);
     if (end.success) return this.#takeEnd(end.output, this.result);
-    if (!this.#takeRecord(json, this.result.manifest)) return false;
+    if (!this.#takeRecord(json)) return false;
     this.#hash.update(line);
-    if (this.#heap + this.#heapOfUpdate <= this.#maxHeap) return true;
+    this.#linesOfUpdate += 1;
+    const { files, folders } = this.result.manifest;
+    const records = files.size + folders.size + this.#linesOfUpdate;
+    if (this.#heapOfText + HEAP.record * records <= this.#maxHeap) return true;
     this.result = { kind: 'tooLarge' };
     return false;
   }
@@ -155,43 +168,35 @@ class Parser {
   #takeEnd({ check, applied }: v.InferOutput<typeof endLine>, result: ParsedManifest & { kind: 'manifest' }): boolean {
     if (checkOf(this.#hash) !== check) return false;
     const update = { ...this.#update, applied };
-    this.#heap += grow(result.manifest, update);
+    updateManifest(result.manifest, update);
     result.length += this.#lengthOfUpdate;
     result.lines += countLines(update);
-    [this.#update, this.#heapOfUpdate, this.#lengthOfUpdate] = [noUpdate(), 0, 0];
+    [this.#update, this.#linesOfUpdate, this.#lengthOfUpdate] = [noUpdate(), 0, 0];
     this.#hash = createHash('sha256');
     return true;
   }
 
   /** Adds a line to the update; gives false for what is no such line. */
-  #takeRecord(json: unknown, { files }: MutableManifest): boolean {
+  #takeRecord(json: unknown): boolean {
     const line = v.safeParse(fileLine, json, FIRST_ISSUE);
     if (line.success) {
-      const before = files.get(line.output.path);
-      const file = sharing(ownedFile(line.output), before);
-      // What a sync was about to write is what it wrote: so each file is kept once, and not twice.
-      const isKnown = isDeepStrictEqual(before, file);
-      this.#update.files.push(before && isKnown ? before : file);
-      if (line.output.pending) this.#update.pending.add(file.path);
-      this.#heapOfUpdate += HEAP.entry + (isKnown ? 0 : heapOf(file, before));
+      const { path, pending, inputs } = line.output;
+      this.#update.files.push(ownedFile(line.output));
+      if (pending) this.#update.pending.add(path);
+      if (inputs) this.#heapOfText += HEAP.key * inputs.keys.length;
       return true;
     }
     const other = v.safeParse(otherLine, json, FIRST_ISSUE);
     if (!other.success) return false;
-    this.#heapOfUpdate += HEAP.entry + heapOfText(takePath(other.output, this.#update));
+    takePath(other.output, this.#update);
     return true;
   }
 }
 
-function takePath(line: v.InferOutput<typeof otherLine>, update: ManifestUpdate): string {
-  const [list, path] =
-    'folder' in line
-      ? [update.folders, line.folder]
-      : 'forgetFile' in line
-        ? [update.forgottenFiles, line.forgetFile]
-        : [update.forgottenFolders, line.forgetFolder];
-  list.push(path);
-  return path;
+function takePath(line: v.InferOutput<typeof otherLine>, update: ManifestUpdate): void {
+  if ('folder' in line) update.folders.push(line.folder);
+  else if ('forgetFile' in line) update.forgottenFiles.push(line.forgetFile);
+  else update.forgottenFolders.push(line.forgetFolder);
 }
 
 function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
@@ -222,19 +227,6 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
   if (kept) file.kept = { name: kept[0], size: kept[1] };
   if (earlier) file.earlier = earlier;
   if (wasOurs) file.wasOurs = wasOurs;
-  return file;
-}
-
-/** The record with the texts of an earlier one of the file, where they are the same: a sync that changes all files has two of each. */
-function sharing(file: OwnedFile, before: OwnedFile | undefined): OwnedFile {
-  if (!before) return file;
-  file.path = before.path;
-  if (file.source === before.source) file.source = before.source;
-  if (file.blob === before.blob) file.blob = before.blob;
-  if (file.sha256 === before.sha256) file.sha256 = before.sha256;
-  if (file.earlier === before.sha256) file.earlier = before.sha256;
-  const { inputs } = file;
-  if (inputs && isDeepStrictEqual(inputs.keys, before.inputs?.keys)) inputs.keys = before.inputs?.keys ?? [];
   return file;
 }
 

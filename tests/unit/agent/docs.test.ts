@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { parse } from 'yaml';
 import { ignition } from '../../../agent/gateway/presets/ignition.ts';
 import { AgentMetrics } from '../../../agent/metrics.ts';
-import { type Load, memoryProblem, NO_LOAD } from '../../../agent/plan/memory-need.ts';
+import { MemoryBudget } from '../../../agent/plan/memory-budget.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
 
@@ -14,39 +14,45 @@ const MIB = 1024 ** 2;
 const DEFAULT_LIMIT_MIB = 256;
 const page = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/sizing.md'), 'utf8');
 
-const load = (files: number, leaving = 0): Load => ({
-  ...NO_LOAD,
-  ...{ files, pathBytes: files * 60, leaving, leavingBytes: leaving * 60 },
-});
 const cellsOf = (start: string): string[] =>
   (page.split('\n').find((line) => line.startsWith(`| ${start}`)) ?? '').split(' | ').slice(1);
 const numbersOf = (start: string): number[] => cellsOf(start).map((cell) => Number(cell.replaceAll(/\D/g, '')));
-/** The limit that the agent would ask for, in MiB; it never asks for less than 128. */
-const limitFor = (needed: Load): number =>
-  Number(/limits\.memory to (\d+)Mi/.exec(memoryProblem(needed, 16 * MIB) ?? '')?.[1]);
+/** The problem with files at paths of so many characters, in a container with a memory limit in MiB. */
+function problemOf(files: number, limit: number, pathLength = 60): string | undefined {
+  try {
+    const manifest = { files: new Map(), folders: new Set<string>() };
+    const budget = new MemoryBudget((limit / 2) * MIB, { manifest });
+    for (let n = 0; n < files; n += 1) budget.take('x'.repeat(pathLength), 'file');
+    return undefined;
+  } catch (error) {
+    return String((error as Error).message);
+  }
+}
 
 suite('docs/how-to/sizing.md', () => {
-  test('has the limits that the agent would ask for', () => {
-    const files = numbersOf('files, with paths of 60 bytes');
+  test('has the lowest limits that the agent takes, in steps of 32 MiB', () => {
+    const files = numbersOf('files, with paths of 60 characters');
     assert.equal(files.length, 4);
-    assert.deepEqual(
-      numbersOf('`limits.memory`'),
-      files.map((count) => limitFor(load(count))),
-    );
-    assert.deepEqual(
-      numbersOf('… if all move to other paths'),
-      files.map((count) => limitFor(load(count, count))),
-    );
+    for (const [row, factor] of [
+      ['`limits.memory`', 1],
+      ['… if all move to other paths', 2],
+    ] as const) {
+      for (const [column, limit] of numbersOf(row).entries()) {
+        const counted = factor * (files[column] ?? 0);
+        assert.equal(problemOf(counted, limit), undefined, `${row}, ${counted} files`);
+        assert.ok(problemOf(counted, limit - 32), `${row}, ${counted} files`);
+      }
+    }
   });
 
   test('says how many files the default limit is enough for', () => {
     const files = Number(/(\d+),000 files \|/.exec(cellsOf('agent, in each').join(' | '))?.[1]) * 1000;
-    assert.equal(memoryProblem(load(files), (DEFAULT_LIMIT_MIB / 2) * MIB), undefined);
-    assert.notEqual(memoryProblem(load(files * 1.05), (DEFAULT_LIMIT_MIB / 2) * MIB), undefined);
+    assert.equal(problemOf(files, DEFAULT_LIMIT_MIB), undefined);
+    assert.ok(problemOf(files * 1.1, DEFAULT_LIMIT_MIB));
   });
 
   test('shows the message of an agent without enough memory', () => {
-    assert.ok(page.includes(memoryProblem(load(400_000), 128 * MIB) ?? 'none'));
+    assert.ok(page.includes(problemOf(400_000, DEFAULT_LIMIT_MIB) ?? 'none'));
   });
 });
 

@@ -418,6 +418,6 @@ suite('git names what makes a fetch start again', () => {
     await rm(path.join(folder, 'objects/pack'), { recursive: true });
     const next = await commit({ files: { a: '2' } });
     await clone.fetch({ ...source, commit: next }, access);
-    assert.equal((await clone.tree({ commit: next, sources: [''] })).length, 2);
+    assert.equal((await clone.list({ commit: next, sources: [''] }, () => {})).length, 2);
   });
 });

@@ -58,7 +58,23 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     assert.equal(await sandbox.clone.changes({ from, to, sources: [''] }), undefined);
   });
 
-  test('stops to be counted when the agent is told to stop', async (t) => {
+  test('is refused where a path is longer than any file system takes', async (t) => {
+    const server = await startGitServer();
+    t.after(() => server.stop());
+    const { url: repo, path, git } = await server.createRepository('x');
+    const write = objectWriter(path);
+    const file = await write('blob', Buffer.from('x'));
+    const tree = await write('tree', treeEntry('100644', 'n'.repeat(3 * MIB), file));
+    const commit = await write('commit', commitText(tree));
+    await git('update-ref', 'refs/heads/main', commit);
+    const sandbox = await createSandbox(t);
+    await assert.rejects(sandbox.sync({ repo, commit }), {
+      code: 'commit.invalid',
+      message: /path of more than 1 MiB/,
+    });
+  });
+
+  test('stops to be listed when the agent is told to stop', async (t) => {
     const target = await commitBomb(t);
     const sandbox = await createSandbox(t, { heapBytes: 2 ** 50 });
     await sandbox.sync({ ...target, profile: mapped('ok') });

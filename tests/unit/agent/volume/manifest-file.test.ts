@@ -74,7 +74,46 @@ const readMany = (files: number, { areChanging = false } = {}) =>
     );
     rmSync(folder, { recursive: true });`);
 
+/** Reads a manifest of 100 MiB that repeats a line, an expression with the variable `n`, in the heap of a small container. */
+const readHostile = (line: string) =>
+  runInSmallHeap(`
+    import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    import { DataRoot } from ${importable('agent/volume/data-root.ts')};
+    import { ManifestFile } from ${importable('agent/volume/manifest-file.ts')};
+    import { MANIFEST_HEADER } from ${importable('agent/volume/manifest-text.ts')};
+    const folder = mkdtempSync(tmpdir() + '/manifest-');
+    mkdirSync(folder + '/.sync-agent');
+    const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
+    writeSync(file, MANIFEST_HEADER);
+    let written = 0;
+    for (let n = 0, text = ''; written < 100 * 1024 ** 2; n += 1) {
+      text += JSON.stringify(${line}) + '\\n';
+      if (text.length < 65_536) continue;
+      written += writeSync(file, text);
+      text = '';
+    }
+    await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
+      ({ files }) => console.log(files.size),
+      ({ code }) => console.log(code),
+    );
+    rmSync(folder, { recursive: true });`);
+
+const HOSTILE_LINES = {
+  'tiny records': `{ path: n.toString(36), blob: '', sha256: '', print: [0.5, 0.5, 0.5] }`,
+  'tiny folders': `{ folder: n.toString(36) }`,
+  'records that are forgotten': `{ forgetFile: n.toString(36) }`,
+  'records with one character that makes all others larger': `{ path: n.toString(36), blob: 'q'.repeat(3_000) + '\\u4e2d', sha256: '', print: [0, 0, 0] }`,
+  'many keys': `{ path: n.toString(36), blob: '', sha256: '', print: [0, 0, 0], inputs: { keys: Array(1_200).fill(''), hash: '' } }`,
+};
+
 suite('the manifest on disk', () => {
+  for (const [what, line] of Object.entries(HOSTILE_LINES)) {
+    test(`is refused before the agent runs out of memory, if a gateway writes ${what}`, async () => {
+      assert.equal(await readHostile(line), 'manifest.tooLarge');
+    });
+  }
+
   test('is read where a sync of as many files has memory, and refused before it takes all of it', async () => {
     assert.equal(await readMany(55_000), '55000');
     assert.equal(await readMany(200_000), 'manifest.tooLarge');

@@ -1,0 +1,80 @@
+import { isWithin } from '../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { TerminalError } from '../../shared/errors.ts';
+import { placeOf } from './layering.ts';
+import type { Manifest } from './manifest.ts';
+
+type Kind = 'file' | 'folder';
+
+/** Is called with each entry of a commit while git lists them, and throws if they are too many. */
+export type OnEntry = (path: string, kind: Kind) => void;
+
+const MIB = 1024 ** 2;
+/** Bytes of V8's heap that the program takes by itself. */
+const PROGRAM = 16 * MIB;
+/** Bytes of V8's heap per entry and per character of its path: docs/how-to/sizing.md shows the measurements. */
+const COST = { file: { entry: 1450, character: 4 }, folder: { entry: 100, character: 1 } };
+
+/** V8's heap limit includes the space for new objects: three times `--max-semi-space-size` of the image. */
+export const NEW_OBJECTS_BYTES = 6 * MIB;
+
+/**
+ * Counts the memory that a sync takes: of the files that the manifest has, and of the entries of a commit while git lists
+ * them. A commit of a few objects can list more files than any memory holds.
+ */
+export class MemoryBudget {
+  readonly #manifest: Pick<Manifest, 'files' | 'folders'>;
+  readonly #mappings: RenderedMapping[];
+  #bytesLeft: number;
+  #files = 0;
+  #folders = 0;
+  /** Files of the manifest that the commit doesn't have, as far as it was listed. */
+  #others: number;
+
+  /** Throws {@link TerminalError} if there isn't enough memory for the files of the manifest. */
+  constructor(
+    heapBytes: number,
+    { manifest, mappings = [] }: { manifest: Pick<Manifest, 'files' | 'folders'>; mappings?: RenderedMapping[] },
+  ) {
+    this.#manifest = manifest;
+    this.#mappings = mappings;
+    this.#bytesLeft = heapBytes - PROGRAM;
+    this.#others = manifest.files.size;
+    for (const { path, source } of manifest.files.values()) this.#pay(costOf('file', path, source));
+    for (const path of manifest.folders) this.#pay(costOf('folder', path));
+  }
+
+  /** Counts an entry once for each mapping that takes it, and at least once. Throws {@link TerminalError} if it doesn't fit. */
+  readonly take: OnEntry = (path, kind) => {
+    const mappings = this.#mappings.filter(({ source }) => isWithin(path, source));
+    const places = mappings.map((mapping) => placeOf(path, mapping).destination);
+    for (const place of places) this.#pay(costOf(kind, path, place) - this.#paidFor(place, kind));
+    if (places.length === 0) this.#pay(costOf(kind, path));
+    if (kind === 'file') this.#files += Math.max(1, places.length);
+    else this.#folders += 1;
+  };
+
+  #paidFor(path: string, kind: Kind): number {
+    if (kind === 'folder') return this.#manifest.folders.has(path) ? costOf(kind, path) : 0;
+    const file = this.#manifest.files.get(path);
+    if (!file) return 0;
+    this.#others -= 1;
+    return costOf(kind, path, file.source);
+  }
+
+  #pay(bytes: number): void {
+    this.#bytesLeft -= Math.max(0, bytes);
+    if (this.#bytesLeft < 0) throw tooManyFiles(this.#files, this.#folders, this.#others);
+  }
+}
+
+const costOf = (kind: Kind, ...paths: string[]): number =>
+  COST[kind].entry + COST[kind].character * Math.max(...paths.map(({ length }) => length));
+
+function tooManyFiles(files: number, folders: number, others: number): TerminalError {
+  const more = others > 0 ? `, and ${others} others were delivered before` : '';
+  return new TerminalError(
+    `the profile maps more than ${files} files in ${folders} folders${more}, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or map fewer files`,
+    { code: 'sync.TooManyFiles', reason: 'TooManyFiles' },
+  );
+}

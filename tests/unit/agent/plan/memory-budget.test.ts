@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { placeOf } from '../../../../agent/plan/layering.ts';
+import type { Manifest, OwnedFile } from '../../../../agent/plan/manifest.ts';
+import { MemoryBudget, NEW_OBJECTS_BYTES } from '../../../../agent/plan/memory-budget.ts';
+import { readNodeFlags } from '../../../../scripts/images/read-entry-point.ts';
+import { isWithin } from '../../../../shared/domain/relative-path.ts';
+import type { RenderedMapping } from '../../../../shared/domain/render-mappings.ts';
+
+const MIB = 1024 ** 2;
+const mapping = (source: string, destination: string): RenderedMapping => ({
+  source,
+  destination,
+  required: true,
+  template: false,
+  intoFolder: false,
+  type: undefined,
+  patches: [],
+});
+const manifestOf = (places: Map<string, string>): Pick<Manifest, 'files' | 'folders'> => ({
+  files: new Map([...places].map(([path, source]) => [path, { path, source } as OwnedFile])),
+  folders: new Set(),
+});
+const NONE = manifestOf(new Map());
+const paths = (count: number, length = 31): string[] =>
+  Array.from({ length: count }, (_, n) => `${n}/`.padEnd(length, 'x'));
+const owning = (all: string[]) => manifestOf(new Map(all.map((path) => [path, path])));
+
+/** Whether the files fit into a heap; the message if they don't. */
+function problemOf(
+  heapMib: number,
+  files: string[],
+  given: Partial<ConstructorParameters<typeof MemoryBudget>[1]> = {},
+) {
+  try {
+    const budget = new MemoryBudget(heapMib * MIB, { manifest: NONE, ...given });
+    for (const path of files) budget.take(path, 'file');
+    return undefined;
+  } catch (error) {
+    return String((error as Error).message);
+  }
+}
+
+/** Files, the length of their paths, and the smallest heap (MiB) in which a sync succeeded that changed all of them. */
+const MEASURED = [
+  [20_000, 31, 39],
+  [50_000, 31, 82],
+  [20_000, 108, 41],
+] as const;
+
+suite('the memory that a sync takes', () => {
+  for (const [files, length, succeeds] of MEASURED) {
+    test(`is refused before V8 runs out of it: ${files} files with paths of ${length} bytes`, () => {
+      assert.ok(problemOf(succeeds, paths(files, length)), 'too early is better than too late');
+      assert.equal(problemOf(succeeds * 1.4, paths(files, length)), undefined);
+    });
+  }
+
+  test('names the files so far and the limit to raise', () => {
+    const message = problemOf(64, paths(200_000)) ?? '';
+    assert.match(
+      message,
+      /^the profile maps more than \d{5} files in 0 folders, which needs more memory than the agent has: raise spec\.agent\.resources\.limits\.memory and recreate the pod, or map fewer files$/,
+    );
+    const replaced = problemOf(64, paths(200_000), { manifest: owning(paths(5_000, 32)) }) ?? '';
+    assert.match(replaced, /folders, and 5000 others were delivered before, which needs/);
+  });
+
+  test('counts a file each time it is mapped, and by the longer of its two paths', () => {
+    const files = paths(4_000).map((path) => `config/${path}`);
+    const often = Array.from({ length: 20 }, (_, n) => mapping('config', `to-${n}`));
+    assert.equal(problemOf(64, files, { mappings: often.slice(0, 5) }), undefined);
+    assert.match(problemOf(64, files, { mappings: often }) ?? '', /more than [23]\d{4} files/);
+    assert.equal(problemOf(64, files, { mappings: [mapping('config', 'here')] }), undefined);
+    assert.ok(problemOf(64, files, { mappings: [mapping('config', 'd'.repeat(3_000))] }));
+  });
+
+  test('counts folders, also those without files', () => {
+    const budget = new MemoryBudget(64 * MIB, { manifest: NONE });
+    assert.throws(
+      () => {
+        for (const path of paths(1_000_000)) budget.take(path, 'folder');
+      },
+      { code: 'sync.TooManyFiles', message: /more than 0 files in \d{6} folders/ },
+    );
+  });
+
+  test('counts files that leave, and refuses a manifest that doesn’t fit by itself', () => {
+    const manifest = owning(paths(20_000));
+    assert.equal(problemOf(64, paths(10_000, 40), { manifest }), undefined);
+    assert.ok(problemOf(64, paths(20_000, 40), { manifest }));
+    assert.match(problemOf(64, [], { manifest: owning(paths(60_000)) }) ?? '', /more than 0 files/);
+  });
+
+  test('is the same for a commit at its first sync and after it, so that what was delivered stays deliverable', () => {
+    const name = fc.string({ minLength: 1, maxLength: 9, unit: fc.constantFrom('a', 'b', 'c') });
+    const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
+    const folder = fc.array(name, { maxLength: 2 }).map((names) => names.join('/'));
+    const layers = fc.array(fc.tuple(folder, folder), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(fc.uniqueArray(file, { minLength: 1 }), layers, (files, pairs) => {
+        const mappings = pairs.map(([source, destination]) => mapping(source, destination));
+        const places = new Map<string, string>();
+        for (const each of mappings) {
+          for (const path of files) if (isWithin(path, each.source)) places.set(placeOf(path, each).destination, path);
+        }
+        const after = manifestOf(places);
+        for (let kib = 0; kib < 100; kib += 2) {
+          const isFirst = problemOf(16 + kib / 1024, files, { mappings }) === undefined;
+          const isNext = problemOf(16 + kib / 1024, files, { mappings, manifest: after }) === undefined;
+          assert.ok(isNext || !isFirst, `${kib} KiB`);
+        }
+      }),
+    );
+  });
+
+  test('can be half of what the container has, whatever V8 sets aside for new objects', async () => {
+    const script = 'console.log(v8.getHeapStatistics().heap_size_limit)';
+    const limit = execFileSync(process.execPath, [...(await readNodeFlags('agent')), '--eval', script]);
+    assert.equal(Number(limit) - NEW_OBJECTS_BYTES, 64 * MIB);
+  });
+});
