@@ -76,7 +76,7 @@ module.exports = {
       'only-main-reads-process',
       {
         path: `^(${anyOf(programs)}|shared)/`,
-        pathNot: `^(${anyOf(programs)})/main\\.ts$|^agent/volume/working-folder\\.ts$`,
+        pathNot: `^(${anyOf(programs)})/main\\.ts$`,
       },
       { path: '^(node:)?process$' },
       'the global is forbidden by the linter; a working directory can be had nowhere else',

@@ -58,5 +58,4 @@ WORKDIR /app
 USER 65532:65532
 COPY --from=build /out/agent /
 # A git that is killed leaves helpers to process 1, and Node waits for its own children only: each would stay a zombie, until the limit of processes. With -s tini also works where another process is the first, as in pods that share one namespace.
-# A crash leaves no core dump, which would hold credentials: the agent works in the gateway's volume while it writes small files there.
-ENTRYPOINT ["tini", "-s", "--", "prlimit", "--core=0", "node", "--max-semi-space-size=2", "--max-old-space-size-percentage=50", "/app/agent.mjs"]
+ENTRYPOINT ["tini", "-s", "--", "node", "--max-semi-space-size=2", "--max-old-space-size-percentage=50", "/app/agent.mjs"]

@@ -21,6 +21,8 @@ export const agentConfigSchema = v.object({
   POD_NAME: v.string(),
   POD_NAMESPACE: v.string(),
   POD_UID: v.string(),
+  /** The node that the pod runs on, for messages about who has the data volume. */
+  NODE_NAME: v.optional(v.string()),
   /** The pod's labels as a downward API volume writes them. */
   POD_LABELS_FILE: v.optional(path),
   /** The GatewaySync to follow, in the pod's namespace. */

@@ -29,8 +29,8 @@ import { Revisions } from './resource/revisions.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
 import { runAgent } from './run-agent.ts';
 import { tidyLfs } from './sync/provide-content.ts';
-import { isAtHand, sync } from './sync/sync.ts';
-import type { SyncDependencies } from './sync/sync-aim.ts';
+import { isAtHand, lastGood, sync } from './sync/sync.ts';
+import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
 import { wireSync } from './wire-sync.ts';
 
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
-    lastGood: async () => (await manifestFile.read()).applied,
+    lastGood: () => lastGood(dependencies),
     inspections: inspector,
     access: { isMissedBy: isAboutAccess, stamp: () => stampOf(accessFiles) },
     announcer: new Announcer({ report: (finding) => reports.say(finding), metrics, log: syncLog }),
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
   await runAgent({ reports, reflector, loop }, stopping);
-  await lock.release();
+  lock.release();
 }
 
 function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: AbortSignal } {

@@ -15,7 +15,7 @@ import { NEW_OBJECTS_BYTES } from './plan/memory-budget.ts';
 import type { Identity } from './plan/template-values.ts';
 import { Signatures } from './signatures/signatures.ts';
 import { Baseline } from './sync/baseline.ts';
-import type { SyncDependencies } from './sync/sync-aim.ts';
+import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { DataRoot } from './volume/data-root.ts';
 import { ManifestFile } from './volume/manifest-file.ts';
 import { touchFile } from './volume/touch-file.ts';
@@ -74,6 +74,7 @@ function identityOf(config: AgentConfig): Identity {
   return {
     podName: config.POD_NAME,
     podUid: config.POD_UID,
+    node: config.NODE_NAME,
     namespace: config.POD_NAMESPACE,
     crName: config.CR_NAME,
     profile: config.PROFILE,

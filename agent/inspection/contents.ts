@@ -2,7 +2,7 @@ import { INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api
 import { type BlobReader, wholeOf } from '../git/blob-reader.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { looksSecret, type Shown, shownText } from '../plan/shown-text.ts';
-import type { SyncDependencies } from '../sync/sync-aim.ts';
+import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { readSmall } from '../volume/read-small.ts';
 
 /** Where content comes from: a blob in the repository, or a path of the data volume. */

@@ -10,7 +10,8 @@ import { viewProfile } from '../resource/revisions.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf } from '../sync/sync.ts';
-import { type SyncAim, type SyncDependencies, syncProblems } from '../sync/sync-aim.ts';
+import { type SyncAim, syncProblems } from '../sync/sync-aim.ts';
+import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type Look, withLookup } from './look.ts';
 

@@ -9,12 +9,12 @@ import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type Look, withLookup } from './look.ts';
 
-const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
+const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
 
 /** What differs from what was delivered, with the content in git and on the disk. */
 export async function inspectDrift({ resource, dependencies, signal }: Look): Promise<Answer> {
   const manifest = await dependencies.manifestFile.read();
-  const { applied } = manifest;
+  const applied = await dependencies.manifestFile.readApplied();
   if (!applied) throw notComplete();
   const algorithm = applied.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(dependencies.root, { desired: NOTHING, manifest, algorithm, signal });

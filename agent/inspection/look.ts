@@ -1,5 +1,5 @@
 import type { WatchedResource } from '../resource/watch-resource.ts';
-import type { SyncDependencies } from '../sync/sync-aim.ts';
+import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 
 /** Where and for how long to look. */
 export interface Look {

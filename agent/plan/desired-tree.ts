@@ -22,7 +22,7 @@ export interface DesiredTreeInput {
 
 /** Lays the mappings over one another, the later ones on top, and lists everything that is in the way. */
 export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
-  const tree: DesiredTree = { files: new Map(), folders: new Set(), kept: new Set() };
+  const tree: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
   const problems = input.mappings.flatMap((mapping, index) =>
     layMapping(mapping, input, tree).map((problem) => `mappings[${index}]: ${problem}`),
   );
@@ -79,7 +79,7 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | u
   if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} is no name for a file`;
   if (isAgentPath(destination)) return agentPath(destination);
   tree.files.set(destination, desiredFile(entry, place));
-  tree.kept.delete(destination);
+  tree.retained.delete(destination);
   return undefined;
 }
 
@@ -90,7 +90,7 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
   if (mapping.required) return [noSource(mapping)];
   for (const file of owned) {
     if (!isWithin(file.source, source) || !isWithin(file.path, mapping.destination)) continue;
-    tree.kept.add(file.path);
+    tree.retained.add(file.path);
     tree.files.delete(file.path);
   }
   return [];
@@ -115,11 +115,11 @@ const tooLong = (path: string) =>
   `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes in 128 folders, and each name in it 255. Shorten it, or exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
-function overlaps({ files, folders, kept }: DesiredTree): string[] {
-  const isFile = (path: string) => files.has(path) || kept.has(path);
-  if (![...folders, ...allFolders(kept)].some(isFile)) return [];
+function overlaps({ files, folders, retained }: DesiredTree): string[] {
+  const isFile = (path: string) => files.has(path) || retained.has(path);
+  if (![...folders, ...allFolders(retained)].some(isFile)) return [];
   const inside = new Map<string, string>();
-  for (const path of [...files.keys(), ...kept]) {
+  for (const path of [...files.keys(), ...retained]) {
     for (const folder of foldersOf(path)) {
       if (isFile(folder) && !inside.has(folder)) inside.set(folder, path);
     }

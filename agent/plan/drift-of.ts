@@ -8,14 +8,10 @@ export interface DriftedFile {
   live: LiveEntry | undefined;
 }
 
-/**
- * Everything that differs from what the manifest says was delivered, whatever the profile does about it. Files that a
- * sync which was cut off was about to write are left out: the next one judges them.
- */
-export function driftOf({ files, pending }: Manifest, live: LiveTree): DriftedFile[] {
+/** Everything that differs from what the manifest says was delivered, whatever the profile does about it. */
+export function driftOf({ files }: Manifest, live: LiveTree): DriftedFile[] {
   const drifted: DriftedFile[] = [];
   for (const record of files.values()) {
-    if (pending.has(record.path)) continue;
     const entry = live.get(record.path);
     const reason = reasonOf(record, entry);
     if (reason) drifted.push({ record, reason, live: entry });

@@ -2,7 +2,6 @@ import { inputsHash, type TemplateValues } from '../../shared/domain/render-temp
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
-import { isOurs, traceOf } from './trace-file.ts';
 
 /** Why a file is written. */
 export type WriteReason =
@@ -30,17 +29,14 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   const { manifest, values } = input;
   const [record, live] = [manifest.files.get(path), input.live.get(path)];
   if (live?.kind !== 'file') return judgeMissing(file, live, input);
-  if (!record || !isOurs(path, live, input)) return judgeForeign(file, live, input);
+  if (!record || record.found) return judgeForeign(file, live, input);
   const content = input.contents?.get(path);
   const sourceChange = compareSource(file, record, values);
   if (sourceChange) {
     if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, was: live };
     return right(file, live, { record, content, input });
   }
-  const trace = traceOf(path, live, input);
-  if (trace === 'none') return drifted(path, live, input);
-  // Otherwise it was about to be written when a sync was cut off.
-  if (trace !== 'delivered') return { kind: 'modify', reason: 'ContentChanged', was: live };
+  if (live.sha256 !== record.sha256) return drifted(path, live, input);
   return right(file, live, { record, content: record, input });
 }
 
@@ -49,8 +45,7 @@ function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: Pla
   const { path } = file;
   const record = input.manifest.files.get(path);
   if (live?.kind === 'link' || live?.kind === 'other') return drifted(path, live, input);
-  const wasDelivered = record && !record.found && !input.manifest.pending.has(path);
-  if (!wasDelivered) return { kind: 'add', reason: 'New' };
+  if (!record || record.found) return { kind: 'add', reason: 'New' };
   if (staysDrifted(path, input) && !live && !compareSource(file, record, input.values)) {
     return { kind: 'left', reason: 'Missing' };
   }
@@ -112,8 +107,7 @@ interface Basis {
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
   const { record } = basis;
   if (live.executable !== file.executable) {
-    const wasDelivered = record?.executable === file.executable && !input.manifest.pending.has(file.path);
-    if (wasDelivered) return drifted(file.path, live, input);
+    if (record?.executable === file.executable) return drifted(file.path, live, input);
     return { kind: 'modify', reason: 'ModeChanged', was: live };
   }
   if (Boolean(record?.groupWrite) !== input.settings.groupWrite) {
@@ -136,6 +130,9 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
   const recipe = { ...(inputs && { inputs }), ...(patches && { patches }), ...(lfs !== undefined && { lfs }) };
-  const more = { ...(record?.groupWrite && { groupWrite: true }), ...(record?.kept && { kept: record.kept }) };
+  const more = {
+    ...(record?.groupWrite && { groupWrite: true }),
+    ...(record?.displaced && { displaced: record.displaced }),
+  };
   return { path, source, blob, ...recipe, sha256, executable, fingerprint, ...more };
 }

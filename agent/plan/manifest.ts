@@ -21,7 +21,7 @@ export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Finger
 }
 
 /** A file of somebody else that made room for one of the agent's: its name in `.sync-agent/taken-over`, and its bytes. */
-export interface KeptFile {
+export interface DisplacedFile {
   name: string;
   size: number;
 }
@@ -48,11 +48,7 @@ export interface OwnedFile {
   /** Somebody else put it there, with the right content: it is looked after, and stays when nothing asks for it. */
   found?: boolean | undefined;
   /** What was there before, to be given back. */
-  kept?: KeptFile | undefined;
-  /** While the file is about to be written: the content of what is the agent's until then. */
-  earlier?: string | undefined;
-  /** While the file is about to be written: whether the path was the agent's before, so that it is that all the time. */
-  wasOurs?: boolean | undefined;
+  displaced?: DisplacedFile | undefined;
 }
 
 /** Whether a gateway may start on the files of an earlier sync. */
@@ -77,27 +73,26 @@ export interface Applied {
 
 /** What the agent owns in the data volume, by path: it deletes nothing else. */
 export interface Manifest {
-  /** Missing from the first file of a sync to its last. */
+  /** Undefined before the first sync. */
   readonly applied: Applied | undefined;
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Folders that the agent made. */
   readonly folders: ReadonlySet<string>;
-  /** Files that are about to come, to change or to go: which of them are the agent's is judged again after a kill. */
-  readonly pending: ReadonlySet<string>;
+  /** Id of the journal of the last sync that moved files and ended. */
+  readonly journal: string | undefined;
 }
 
-/** How a manifest changes from one moment of a sync to the next. */
+/** How a sync changes the manifest. */
 export interface ManifestUpdate {
   /** New records, and those that replace one. */
   files: OwnedFile[];
-  /** Which of them are about to be written. */
-  pending: ReadonlySet<string>;
   folders: string[];
   /** Paths that the agent owns no longer. */
   forgottenFiles: string[];
   forgottenFolders: string[];
-  /** Ends a sync: nothing is pending any more. */
   applied: Applied | undefined;
+  /** Of the sync, if it moved files. */
+  journal?: string | undefined;
 }
 
 /** A manifest that can be brought up to date. */
@@ -105,27 +100,20 @@ export interface MutableManifest extends Manifest {
   applied: Applied | undefined;
   readonly files: Map<string, OwnedFile>;
   readonly folders: Set<string>;
-  readonly pending: Set<string>;
+  journal: string | undefined;
 }
 
 /** That of an agent that never wrote anything. */
 export function emptyManifest(): MutableManifest {
-  return { applied: undefined, files: new Map(), folders: new Set(), pending: new Set() };
+  return { applied: undefined, files: new Map(), folders: new Set(), journal: undefined };
 }
 
 /** Carries an update out in memory. */
 export function updateManifest(manifest: MutableManifest, update: ManifestUpdate): void {
-  for (const file of update.files) {
-    manifest.files.set(file.path, file);
-    if (update.pending.has(file.path)) manifest.pending.add(file.path);
-    else manifest.pending.delete(file.path);
-  }
-  for (const path of update.forgottenFiles) {
-    manifest.files.delete(path);
-    manifest.pending.delete(path);
-  }
+  for (const file of update.files) manifest.files.set(file.path, file);
+  for (const path of update.forgottenFiles) manifest.files.delete(path);
   for (const folder of update.folders) manifest.folders.add(folder);
   for (const folder of update.forgottenFolders) manifest.folders.delete(folder);
   manifest.applied = update.applied;
-  if (update.applied) manifest.pending.clear();
+  manifest.journal = update.journal ?? manifest.journal;
 }

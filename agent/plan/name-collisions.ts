@@ -11,10 +11,10 @@ export function foldName(name: string, folding: NameFolding): string {
 }
 
 /** Files and folders that would be one on the volume, each with its other name. Costs nothing where names stay as they are. */
-export function findCollisions({ files, folders, kept }: DesiredTree, folding: NameFolding): string[] {
+export function findCollisions({ files, folders, retained }: DesiredTree, folding: NameFolding): string[] {
   if (!folding.case && !folding.unicode) return [];
   const seen = new Map([[AGENT_FOLDER, AGENT_FOLDER]]);
-  return [...folders, ...files.keys(), ...kept].flatMap((path) => {
+  return [...folders, ...files.keys(), ...retained].flatMap((path) => {
     const folded = foldName(path, folding);
     const other = seen.get(folded) ?? path;
     seen.set(folded, other);

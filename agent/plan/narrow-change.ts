@@ -45,7 +45,7 @@ export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
   );
   if (!isSure || !draft.takeTemplates() || !draft.isSound()) return undefined;
   const { files, gone } = draft;
-  const desired: DesiredTree = { files, folders: allFolders(files.keys()), kept: new Set() };
+  const desired: DesiredTree = { files, folders: allFolders(files.keys()), retained: new Set() };
   const own = [...files.keys(), ...gone].flatMap((path) => manifest.files.get(path) ?? []);
   return {
     desired,

@@ -1,13 +1,11 @@
 import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
-import type { KeptFile, OwnedFile } from './manifest.ts';
+import type { DisplacedFile, OwnedFile } from './manifest.ts';
 import { MountedPaths } from './mounted-paths.ts';
 import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
-import { settleKept } from './settle-kept.ts';
-import { isOurs } from './trace-file.ts';
 
 /** One change of one file. `was` is what was there when it was looked at: nothing else makes room. */
 export type Change =
@@ -15,7 +13,7 @@ export type Change =
   | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; was: LiveEntry }
   | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; was: LiveFile }
   /** What was there before the agent's file comes back. */
-  | { kind: 'restore'; path: string; reason: 'NoLongerMapped'; kept: KeptFile; was: LiveFile | undefined };
+  | { kind: 'restore'; path: string; reason: 'NoLongerMapped'; displaced: DisplacedFile; was: LiveFile | undefined };
 
 /** Everything that has to happen, in terms of the state of the disk that was looked at. */
 export interface Plan {
@@ -27,8 +25,6 @@ export interface Plan {
   corrected: OwnedFile[];
   /** Paths that the agent will own no longer. */
   disowned: string[];
-  /** Names in `.sync-agent/taken-over` that are needed no longer once what they hold is at the path. */
-  dropped: { path: string; name: string }[];
   /** Files that are not as they were delivered, with `drift: ignore` none. Of a part of the files if the plan is partial. */
   drift: Drift[];
   /** Whether only a part of the files was looked at, since the rest is known not to concern it. */
@@ -40,7 +36,7 @@ export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'refused'; reaso
 type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
 
 /** How much of other people's files is kept aside at most. */
-const KEPT_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
+const DISPLACED_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
 
 /**
  * Compares what must be, what the agent owns and what is there, and gives the changes that lead from one to the other.
@@ -48,9 +44,7 @@ const KEPT_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
  * owned take no part in it.
  */
 export function planChanges(given: PlanInput): PlanResult {
-  const asked = given.settings.prune ? given : { ...given, desired: keepEverything(given) };
-  const settled = settleKept(asked);
-  const input = withoutRenamed({ ...asked, desired: settled.desired });
+  const input = withoutRenamed(given.settings.prune ? given : { ...given, desired: retainAll(given) });
   const { desired, manifest, settings } = input;
   const collisions = input.folding ? findCollisions(desired, input.folding) : [];
   if (collisions.length > 0) return refused('NameCollision', collisions);
@@ -59,26 +53,22 @@ export function planChanges(given: PlanInput): PlanResult {
   const conflicts = [...mounted.problems(desired), ...findConflicts(input), ...judged.conflicts];
   if (conflicts.length > 0) return refused('PathConflict', conflicts);
   const owned = [...manifest.files.keys()];
-  const disowned = owned.filter((path) => !desired.files.has(path) && !desired.kept.has(path));
-  const left = desired.files.size + asked.desired.kept.size + (input.untouched ?? 0);
+  const disowned = owned.filter((path) => !desired.files.has(path) && !desired.retained.has(path));
+  const left = desired.files.size + desired.retained.size + (input.untouched ?? 0);
   if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
-  const overflow = keptProblem(judged.writes, input);
+  const overflow = displacedProblem(judged.writes, input);
   if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
   const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
   const folders = planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]);
-  const restored = deletes.flatMap((change) =>
-    change.kind === 'restore' ? [{ path: change.path, name: change.kept.name }] : [],
-  );
   return {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
       folders: { ...folders, prune: folders.prune.filter((folder) => !mounted.touches(folder)) },
-      unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.kept.has(path)).length,
-      corrected: [...judged.corrected, ...settled.corrected],
+      unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.retained.has(path)).length,
+      corrected: judged.corrected,
       disowned,
-      dropped: [...restored, ...needlessCopies(input, judged.corrected)],
       drift: settings.drift === 'ignore' ? [] : judged.drift,
       isPartial: input.isPartial ?? false,
     },
@@ -102,8 +92,7 @@ function judgeFiles(input: PlanInput) {
     const judged = judgeFile(file, input);
     if (judged.kind === 'right') {
       unchanged += 1;
-      const isRecorded = judged.record === manifest.files.get(path) && !manifest.pending.has(path);
-      if (!isRecorded) corrected.push(judged.record);
+      if (judged.record !== manifest.files.get(path)) corrected.push(judged.record);
     } else if (judged.kind === 'refused') conflicts.push(judged.problem);
     else if (judged.kind !== 'left') writes.push({ path, file, ...judged });
     if (!('reason' in judged)) continue;
@@ -114,47 +103,34 @@ function judgeFiles(input: PlanInput) {
 }
 
 /** With `prune: false` what is no longer mapped stays as if an optional source had left it. */
-function keepEverything({ desired, manifest }: PlanInput): DesiredTree {
+function retainAll({ desired, manifest }: PlanInput): DesiredTree {
   const unmapped = [...manifest.files.keys()].filter((path) => !desired.files.has(path));
-  return { ...desired, kept: new Set([...desired.kept, ...unmapped]) };
+  return { ...desired, retained: new Set([...desired.retained, ...unmapped]) };
 }
 
 /** Where names are folded, a file that is renamed by case alone is there under both names: the new one counts as not there. */
 function withoutRenamed(input: PlanInput): PlanInput {
   const { desired, manifest, live, folding } = input;
   if (!folding?.case && !folding?.unicode) return input;
-  const unwanted = [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.kept.has(path));
+  const unwanted = [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.retained.has(path));
   const old = new Set(unwanted.map((path) => foldName(path, folding)));
   const isNew = (path: string) => desired.files.has(path) && !manifest.files.has(path);
   const get: LiveTree['get'] = (path) => (isNew(path) && old.has(foldName(path, folding)) ? undefined : live.get(path));
   return { ...input, live: { get } };
 }
 
-function keptProblem(writes: Change[], { manifest, whole = manifest }: PlanInput): string | undefined {
+function displacedProblem(writes: Change[], { manifest, whole = manifest }: PlanInput): string | undefined {
   const sizes = writes.flatMap((change) =>
     change.kind === 'modify' && change.reason === 'TakenOver' && change.was.kind === 'file'
       ? [change.was.fingerprint.size]
       : [],
   );
   if (sizes.length === 0) return undefined;
-  for (const { kept } of whole.files.values()) if (kept) sizes.push(kept.size);
+  for (const { displaced } of whole.files.values()) if (displaced) sizes.push(displaced.size);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (sizes.length <= KEPT_LIMITS.files && bytes <= KEPT_LIMITS.bytes) return undefined;
+  if (sizes.length <= DISPLACED_LIMITS.files && bytes <= DISPLACED_LIMITS.bytes) return undefined;
   const size = `${sizes.length} files of other people, with ${Math.ceil(bytes / 1024 ** 2)} MiB,`;
-  return `${size} would have to be kept in .sync-agent/taken-over, which takes at most ${KEPT_LIMITS.files} files and ${KEPT_LIMITS.bytes / 1024 ** 2} MiB: remove from the data volume what is not needed, or exclude it`;
-}
-
-/** Copies of files that may be in their places after all: their takeover was cut off before it wrote. */
-function needlessCopies(input: PlanInput, corrected: OwnedFile[]): Plan['dropped'] {
-  const { desired, manifest, live } = input;
-  const found = new Set(corrected.flatMap((record) => (record.found ? [record.path] : [])));
-  return [...manifest.pending].flatMap((path) => {
-    const record = manifest.files.get(path);
-    const entry = live.get(path);
-    const isForeign = entry?.kind === 'file' && !isOurs(path, entry, input);
-    const stays = found.has(path) || (!desired.files.has(path) && !desired.kept.has(path));
-    return record?.kept && isForeign && stays ? [{ path, name: record.kept.name }] : [];
-  });
+  return `${size} would have to be kept in .sync-agent/taken-over, which takes at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove from the data volume what is not needed, or exclude it`;
 }
 
 type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;
@@ -165,15 +141,17 @@ function planDeletes(input: PlanInput): Removal[] {
   const isFolded = folding?.case || folding?.unicode;
   const renamed = new Set(isFolded ? [...desired.files.keys()].map((path) => foldName(path, folding)) : []);
   const unwanted = [...manifest.files.values()].filter(
-    ({ path }) => !desired.files.has(path) && !desired.kept.has(path),
+    ({ path }) => !desired.files.has(path) && !desired.retained.has(path),
   );
-  return unwanted.flatMap(({ path, kept, found }): Removal[] => {
+  return unwanted.flatMap(({ path, displaced, found }): Removal[] => {
     const was = live.get(path);
     const isGone = was === undefined && !found;
     if (!isGone && (was?.kind !== 'file' || !isRemovable(path, was, input))) return [];
     const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
     const canHaveFolder = foldersOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
-    if (kept && canHaveFolder && !isInTheWay) return [{ kind: 'restore', path, reason: 'NoLongerMapped', kept, was }];
+    if (displaced && canHaveFolder && !isInTheWay) {
+      return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, was }];
+    }
     if (!was) return [];
     const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
     return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, was }];
@@ -192,10 +170,10 @@ interface FolderPlan {
 
 /** Compares the folders that are needed with those that the agent made and those that are there. */
 function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
-  const forKept = allFolders(desired.kept);
+  const forRetained = allFolders(desired.retained);
   const isInTheWay = (folder: string) => [...foldersOf(folder), folder].some((path) => desired.files.has(path));
   const unneeded = [...manifest.folders]
-    .filter((folder) => !desired.folders.has(folder) && !forKept.has(folder))
+    .filter((folder) => !desired.folders.has(folder) && !forRetained.has(folder))
     .sort(byDepth)
     .reverse();
   const needed = allFolders(writes.map(({ path }) => path));

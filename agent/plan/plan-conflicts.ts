@@ -1,5 +1,4 @@
 import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
-import { isHeld, isOurs, traceOf } from './trace-file.ts';
 
 /** Everything in the data volume that is not the agent's to remove, where it must write. */
 export function findConflicts(input: PlanInput): string[] {
@@ -19,8 +18,14 @@ export function findConflicts(input: PlanInput): string[] {
 
 /** Whether a file that nothing asks for goes: the agent wrote it, nobody who may do so changed it since, and nothing came before it. */
 export function isRemovable(path: string, live: LiveFile, input: PlanInput): boolean {
-  if (!isOurs(path, live, input)) return false;
-  return traceOf(path, live, input) !== 'none' || input.settings.drift === 'repair';
+  if (!isOwned(path, input)) return false;
+  return input.manifest.files.get(path)?.sha256 === live.sha256 || input.settings.drift === 'repair';
+}
+
+/** Whether a path is the agent's, whatever is there now: what somebody changes there is drift. */
+function isOwned(path: string, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
+  const record = manifest.files.get(path);
+  return record !== undefined && !record.found;
 }
 
 /** What the agent may remove. */
@@ -33,8 +38,7 @@ class Claims {
 
   /** Whether the agent wrote a file there, whatever is there now. */
   owns(path: string): boolean {
-    const entry = this.#input.live.get(path);
-    return entry?.kind === 'file' ? isOurs(path, entry, this.#input) : isHeld(path, this.#input);
+    return isOwned(path, this.#input);
   }
 
   /** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
@@ -42,7 +46,7 @@ class Claims {
     const { desired, manifest, live } = this.#input;
     const entry = live.get(path);
     if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
-    if (entry?.kind !== 'file' || desired.kept.has(path) || manifest.files.get(path)?.kept) return false;
+    if (entry?.kind !== 'file' || desired.retained.has(path) || manifest.files.get(path)?.displaced) return false;
     return isRemovable(path, entry, this.#input);
   }
 }

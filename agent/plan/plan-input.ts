@@ -40,8 +40,8 @@ export interface DesiredTree {
   files: Map<string, DesiredFile>;
   /** The folders that these lie in, each before those inside it. */
   folders: Set<string>;
-  /** Owned files that stay as they are, since an optional source is missing. */
-  kept: Set<string>;
+  /** Owned files that stay as they are, because an optional source is missing. */
+  retained: Set<string>;
 }
 
 /** A file in the data volume. */
@@ -80,8 +80,6 @@ export interface PlanInput {
   folding?: NameFolding;
   /** Paths at which the gateway's pod mounts other volumes; left out, none. */
   mounts?: readonly string[];
-  /** Names in `.sync-agent/taken-over`; left out, all that the manifest names. */
-  keptNames?: ReadonlySet<string> | undefined;
   /** How often files were repaired; left out, never. */
   repairs?: Pick<RepairCounts, 'of'>;
   /** The manifest that the given one is a part of; left out, it is that. */

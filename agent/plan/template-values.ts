@@ -2,6 +2,8 @@
 export interface Identity {
   podName: string;
   podUid: string;
+  /** The node that the pod runs on, if the injector says it. */
+  node?: string | undefined;
   namespace: string;
   crName: string;
   profile: string;

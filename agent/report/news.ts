@@ -17,6 +17,8 @@ export interface SyncOutcome {
   ignored?: ReadonlyMap<string, string>;
   /** Mapped files that look like pointers of Git LFS and were delivered as they are, by their paths in the repository. */
   pointers?: string[];
+  /** Why the volume's lock doesn't keep other agents off; left out if it does. */
+  lockWeakness?: string | undefined;
   /** All files were right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
   /** Who wrote the commit, where something was changed for it and git could say. */
@@ -98,12 +100,12 @@ type Of<K extends Happening['kind']> = Extract<Happening, { kind: K }>;
 
 /** A check that found nothing to do is no news, and no sync to be counted. */
 function newsOfSync(before: Said, { intent, verification, outcome, durationMs, problem }: Of<'done'>): News {
-  const { kind, plan, ignored = new Map(), pointers = [], author } = outcome;
+  const { kind, plan, ignored = new Map(), pointers = [], lockWeakness, author } = outcome;
   const files = countFiles(plan);
   const isNew = kind === 'synced' && plan.changes.length > 0;
   const figures = isNew ? { files, durationMs } : (before.untold ?? { files, durationMs });
   const drift = plan.isPartial ? before.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
-  const remains = { problem, drift, ignored, pointers };
+  const remains = { problem, drift, ignored, pointers, lockWeakness };
   const finding = kind === 'planned' ? plannedFinding(intent, plan, ignored) : syncedFinding(intent, remains);
   const untold = problem ? figures : undefined;
   const circumstances = { intent, verification, isNew, untold, drift };
@@ -194,13 +196,17 @@ interface Remains {
   drift: Drift[];
   ignored: ReadonlyMap<string, string>;
   pointers: string[];
+  lockWeakness: string | undefined;
 }
 
 /** All files are in place, but for those that somebody else changed and that are left so. */
-function syncedFinding({ commit, ref, profile }: Intent, { problem, drift, ignored, pointers }: Remains): Finding {
+function syncedFinding(
+  { commit, ref, profile }: Intent,
+  { problem, drift, ignored, pointers, lockWeakness }: Remains,
+): Finding {
   const differing = drift.length > 0 ? driftFinding(drift, profile.drift) : undefined;
   const untold = `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: ${problem?.message}`;
-  const content = [ignoredAttributes(ignored), plainPointers(pointers)];
+  const content = [ignoredAttributes(ignored), plainPointers(pointers), lockWeakness && notLocked(lockWeakness)];
   const said = [problem && untold, differing?.message, ...content].filter(Boolean);
   const message = said.length > 0 ? { message: said.join('; ') } : {};
   const state = problem ? (problem.isWaiting ? 'Pending' : 'Error') : 'Synced';
@@ -219,6 +225,9 @@ function driftFinding(
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
   return { message, changes };
 }
+
+const notLocked = (reason: string): string =>
+  `the data volume has no lock (${reason}): make sure that no other pod syncs to it`;
 
 /** Names mapped files whose attributes have no effect, the first of them. */
 function ignoredAttributes(ignored: ReadonlyMap<string, string>): string | undefined {

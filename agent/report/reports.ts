@@ -114,8 +114,8 @@ export class Reports {
 
 /** Neither a missing label nor a damaged manifest may keep the agent from reporting: a sync says what is wrong. */
 async function statusOf(finding: Finding, { identity, labelsFile, manifestFile }: ReportsOptions) {
-  const [labels, manifest] = await Promise.allSettled([readLabels(labelsFile), manifestFile.read()]);
+  const [labels, applied] = await Promise.allSettled([readLabels(labelsFile), manifestFile.readApplied()]);
   const gateway = gatewayNameOf(identity, labels.status === 'fulfilled' ? labels.value : new Map());
-  const applied = manifest.status === 'fulfilled' ? manifest.value.applied : undefined;
-  return reportStatus(finding, { identity, gateway, applied, agentVersion: version });
+  const context = { identity, gateway, agentVersion: version };
+  return reportStatus(finding, { ...context, applied: applied.status === 'fulfilled' ? applied.value : undefined });
 }

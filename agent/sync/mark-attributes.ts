@@ -5,7 +5,8 @@ import type { AttributesRoot } from '../git/check-attributes.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import { attributesIn, isAttributesFile, judgeAttributes } from '../plan/content-attributes.ts';
 import type { DesiredFile, TreeEntry } from '../plan/plan-input.ts';
-import type { SyncAim, SyncDependencies } from './sync-aim.ts';
+import type { SyncAim } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Files that would be read as a whole; of larger ones all attributes are queried. */
 const MAX_READ_BYTES = 1024 * 1024;

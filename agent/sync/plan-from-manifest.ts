@@ -6,7 +6,8 @@ import { type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { keysHashOf } from './provide-content.ts';
-import { recipeOf, type SyncAim, type SyncDependencies } from './sync-aim.ts';
+import { recipeOf, type SyncAim } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Hash of everything but the commit and the values in contents that decides on what must be where. */
 export function hashRecipe(aim: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
@@ -18,8 +19,8 @@ export function hashRecipe(aim: SyncAim, { mounts }: Pick<SyncDependencies, 'mou
 /** Checks whether the last sync was for the same commit, recipe and keys, by what it noted. */
 export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {
   const { intent, manifest } = aim;
-  const { applied, pending } = manifest;
-  if (applied?.commit !== intent.commit || pending.size > 0) return false;
+  const { applied } = manifest;
+  if (applied?.commit !== intent.commit) return false;
   if (applied.recipe !== hashRecipe(aim, dependencies)) return false;
   if (intent.verify === 'none') return applied.keys === undefined;
   return applied.keys === keysHashOf(intent, await dependencies.signatures.hashKeys());
@@ -47,7 +48,7 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
 function asDesired({ files }: Manifest): DesiredTree {
   const desired = new Map<string, DesiredFile>();
   for (const [path, record] of files) desired.set(path, fileOf(record));
-  return { files: desired, folders: allFolders(files.keys()), kept: new Set() };
+  return { files: desired, folders: allFolders(files.keys()), retained: new Set() };
 }
 
 /** The steps of its patches are not needed: a file that would have to be written is not right. */

@@ -9,10 +9,10 @@ import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredTree, TreeChange } from '../plan/plan-input.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
-import { keptNames } from '../volume/set-aside.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
-import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
+import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /**
  * Looks at the data volume and plans, by one algorithm for a run and a dry run. What it is given is narrowed to what
@@ -91,9 +91,7 @@ async function planFor(
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
   const live = await scanTree(root, { desired, manifest, algorithm, signal: aim.signal });
   const [settings, whole, repairs] = [intent.profile, aim.manifest, baseline.repairs];
-  // Only after a sync that was cut off it matters where these are.
-  const kept = manifest.pending.size > 0 ? keptNames(root) : undefined;
-  const input = { ...narrowed, whole, isPartial, live, keptNames: kept, values, settings, folding, repairs, mounts };
+  const input = { ...narrowed, whole, isPartial, live, values, settings, folding, repairs, mounts };
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;

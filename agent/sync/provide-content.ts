@@ -9,7 +9,8 @@ import { withGitAccess } from '../git/git-access.ts';
 import type { DesiredFile } from '../plan/plan-input.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SignedObject } from '../signatures/signatures.ts';
-import { type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
+import { type SyncAim, syncProblems } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Fetches the commit unless it is on disk and can be read. */
 export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies): Promise<void> {

@@ -245,7 +245,8 @@ export class SyncLoop {
     const { announcer, verifier } = this.#options;
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
-    return Math.max(spreadPause(failure.retryAfterMs, Math.random()), retryDelay(this.#failures, Math.random()));
+    const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
+    return failure.isWaiting ? pauseMs : Math.max(pauseMs, retryDelay(this.#failures, Math.random()));
   }
 
   /** Where nobody can say what the policy is, the one that the last sync was made under holds. */

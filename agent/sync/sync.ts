@@ -12,10 +12,13 @@ import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
+import { hasJournal } from '../volume/journal.ts';
+import { settleVolume } from '../volume/settle.ts';
 import { hashRecipe, isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
-import { recipeOf, type SyncAim, type SyncDependencies, syncProblems } from './sync-aim.ts';
+import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** What was done, in this order, about a commit that cannot be read. */
 type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
@@ -85,7 +88,9 @@ async function attempt(
   await pinCommit(intent, dependencies);
   const { ignored } = attributes;
   if (intent.profile.dryRun) return { kind: 'planned', plan, ignored };
-  const outcome = { kind: 'synced' as const, plan, ignored, pointers: await plainPointers(dependencies) };
+  const pointers = await plainPointers(dependencies);
+  const lockWeakness = dependencies.lock.weakness;
+  const outcome = { kind: 'synced' as const, plan, ignored, pointers, lockWeakness };
   return plan.changes.length === 0 ? outcome : { ...outcome, author: await authorOf(intent, dependencies) };
 }
 
@@ -122,7 +127,8 @@ async function confirm(plan: Plan, aim: SyncAim, dependencies: SyncDependencies)
   if (intent.profile.dryRun) return { kind: 'planned', plan, isWithoutGit: true };
   await bringAbout(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
   dependencies.baseline.onConfirmed(plan);
-  return { kind: 'synced', plan, isWithoutGit: true, pointers: await plainPointers(dependencies) };
+  const lockWeakness = dependencies.lock.weakness;
+  return { kind: 'synced', plan, isWithoutGit: true, pointers: await plainPointers(dependencies), lockWeakness };
 }
 
 /** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
@@ -133,12 +139,39 @@ export async function isAtHand(intent: Intent, dependencies: SyncDependencies): 
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }
 
-/** A dry run leaves the volume alone, whoever's it is. */
+/** A dry run leaves the volume alone, whoever's it is, unless a sync of it was cut off. */
 async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   root.checkPlace();
   if (!lock.isHeld) readAgain(dependencies);
-  if (!profile.dryRun && (await lock.hold())) readAgain(dependencies);
+  await (profile.dryRun ? settleForOthers(dependencies) : settle(dependencies));
+}
+
+/** Takes the volume, and undoes what an earlier sync left half done. */
+async function settle(dependencies: SyncDependencies): Promise<void> {
+  const { lock, root } = dependencies;
+  const isNew = await lock.hold();
+  if (!isNew && !hasJournal(root)) return;
+  await settleVolume(dependencies);
+  readAgain(dependencies);
+}
+
+/** The same if a sync was cut off, for an agent that writes nothing: others can take the volume then as before. */
+async function settleForOthers(dependencies: SyncDependencies): Promise<void> {
+  const { lock, root } = dependencies;
+  if (!hasJournal(root)) return;
+  const { isHeld } = lock;
+  try {
+    await settle(dependencies);
+  } finally {
+    if (!isHeld) lock.release();
+  }
+}
+
+/** What is completely in the volume, once a sync that was cut off is undone. */
+export async function lastGood(dependencies: SyncDependencies): Promise<Applied | undefined> {
+  await settleForOthers(dependencies);
+  return await dependencies.manifestFile.readApplied();
 }
 
 /** Another agent may have changed what is in the volume. */

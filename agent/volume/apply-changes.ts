@@ -1,20 +1,18 @@
-import { lstatSync, renameSync } from 'node:fs';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { WaitingError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ContentReader } from '../content/content-reader.ts';
-import { type Applied, isSameFingerprint, type Manifest, type OwnedFile } from '../plan/manifest.ts';
-import { keptName, updateAfter, updateBefore, updateRecords } from '../plan/next-manifest.ts';
-import type { Change, Plan } from '../plan/plan-changes.ts';
-import type { LiveFile } from '../plan/plan-input.ts';
+import type { Applied, OwnedFile } from '../plan/manifest.ts';
+import { manifestUpdate } from '../plan/next-manifest.ts';
+import type { Plan } from '../plan/plan-changes.ts';
 import type { DataRoot } from './data-root.ts';
-import { folderPermissions } from './make-folder.ts';
+import { writeJournal } from './journal.ts';
+import { listMoves } from './list-moves.ts';
 import type { ManifestFile } from './manifest-file.ts';
-import { FileMover, type Placement } from './move-files.ts';
-import { NewFolders } from './new-folders.ts';
-import { placeFolders } from './place-folders.ts';
+import type { Move } from './move.ts';
+import { moveFiles } from './move-files.ts';
+import { clearStores, endSync, settleVolume } from './settle.ts';
 import { stageFiles } from './stage-files.ts';
-import { type Move, undoMoves } from './undo-moves.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 export interface Target {
@@ -32,173 +30,65 @@ export interface Target {
 }
 
 /**
- * Brings the plan about. Everything is written next to its place first; then the manifest says what will be the
- * agent's; then files move. A kill at any moment leaves a state from which the next plan leads to the same end, and an
- * error takes back what was done, unless another agent has taken over: then nothing can be moved any more.
+ * Brings the plan about. Everything is written next to its place first; then the journal lists what is to move; then
+ * files move; then the manifest says that they did. An error undoes all of it, and so does the next agent after a kill.
  */
 export async function applyChanges(plan: Plan, target: Target, applied: Applied): Promise<void> {
-  const { root, lock, manifestFile } = target;
+  const { root, lock, manifestFile, log } = target;
   if (isBookkeeping(plan)) {
     lock.check();
-    await manifestFile.append(updateRecords(plan, applied));
-    return dropKept(plan, root);
+    return await manifestFile.append(manifestUpdate(plan, [], applied));
   }
-  const newFolders = new NewFolders(root, plan.folders.create);
-  const placements = await stageAll(plan, newFolders, target);
-  const records = placements.map(({ record }) => record);
-  const moves: Move[] = [];
-  const mover = new FileMover(root, moves, target);
+  let moves: Move[];
   try {
+    lock.check();
+    await clearStores(root);
+    const staged = await stageAll(plan, target);
     await target.beforeMoves?.();
     target.signal?.throwIfAborted();
+    const listed = await listMoves(plan, staged, await manifestFile.read(), root);
+    moves = listed.moves;
     lock.check();
-    await manifestFile.append(updateBefore(plan, records, await manifestFile.read()));
+    const journal = await writeJournal(moves, root);
     lock.check();
-    await moveFiles(plan, mover, () =>
-      placeFolders({ folders: plan.folders.create, placements }, { newFolders, root, lock, moves }),
-    );
+    await moveFiles(moves, { root, permissions: target.groupWrite ? 0o775 : undefined });
     lock.check();
-    await manifestFile.append(updateAfter(plan, applied));
+    await manifestFile.append({ ...manifestUpdate(plan, listed.records, applied), journal });
   } catch (error) {
-    await takeBack(moves, target);
+    await undo(error, target);
     throw error;
-  } finally {
-    mover.close();
   }
-  // What was replaced lies there still; the next sync would find it, too.
-  dropKept(plan, root);
-  await root.staging.empty().catch((error) => target.log.warn({ err: error }, 'staging folder not emptied'));
+  // If this fails, the next sync does it.
+  await endSync(moves, root).catch((err) => log.warn({ err }, 'data volume not cleared up'));
 }
 
-/**
- * Takes back what was done, or leaves it as a kill would: then nothing of it may stay in memory or in the staging folder,
- * since a plan that is made of half of it takes files for somebody else's. Throws, instead of the error that led here,
- * that the volume is another agent's where that is so.
- */
-async function takeBack(moves: Move[], target: Target): Promise<void> {
-  const { lock, manifestFile, log } = target;
-  const errors = await tryTakeBack(moves, target).catch((error: unknown) => [error]);
-  if (errors.length > 0) {
-    manifestFile.forget();
-    lock.expire();
+/** Undoes what was done, by what the journal says; if that fails, the next sync tries again before it plans. */
+async function undo(cause: unknown, { root, lock, manifestFile, log }: Target): Promise<void> {
+  manifestFile.forget();
+  try {
+    lock.check(); // who has the lock next undoes it
+    if (await settleVolume({ root, manifestFile, log })) log.warn({ err: cause }, 'changes undone');
+  } catch (err) {
+    if (err instanceof WaitingError) throw err;
+    log.warn({ err, cause: String(cause) }, 'changes not undone yet');
   }
-  const lost = errors.find((error) => error instanceof WaitingError);
-  // Where nothing moved, only what is said nowhere else is news.
-  if (moves.length > 0 || (errors.length > 0 && !lost))
-    log.warn({ undone: errors.length === 0, errors: errors.map(String).slice(0, 5) }, 'changes taken back');
-  if (lost) throw lost;
 }
 
-/** Gives the errors of what could not be taken back. */
-async function tryTakeBack(moves: Move[], { root, lock, manifestFile, log }: Target): Promise<unknown[]> {
-  lock.check();
-  const errors = await undoMoves(moves, root, lock);
-  if (errors.length > 0) return errors;
-  await manifestFile.takeBack();
-  await root.staging.empty().catch((error) => log.warn({ err: error }, 'staging folder not emptied'));
-  return [];
-}
-
-type Delete = Extract<Change, { kind: 'delete' }>;
-
-async function moveFiles(
-  { changes, folders }: Plan,
-  mover: FileMover,
-  bringFolders: () => ReturnType<typeof placeFolders>,
-): Promise<void> {
-  const deletes = changes.filter((change): change is Delete => change.kind === 'delete');
-  await mover.remove(deletes.filter(({ inTheWay }) => inTheWay));
-  await mover.removeFolders(folders.clear);
-  const left = await bringFolders();
-  await mover.makeFolders(left.folders);
-  await mover.place(left.placements);
-  for (const change of changes) if (change.kind === 'restore') await mover.giveBack(change);
-  await mover.remove(deletes.filter(({ inTheWay }) => !inTheWay));
-  await mover.removeFolders(folders.prune);
-}
-
-/** Whether nothing happens but in the manifest. */
+/** Checks whether only the manifest changes. */
 function isBookkeeping({ changes, folders }: Plan): boolean {
   return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
 }
 
-/**
- * Removes copies of what is in its place again, and no others. Through the staging folder, as all that is moved: so
- * nothing is removed that a later owner of the lock keeps.
- */
-function dropKept({ dropped }: Plan, root: DataRoot): void {
-  if (dropped.length === 0) return;
-  const folder = root.openAgentFolder('taken-over');
+/** Returns records of the files that come, in the order of the plan. */
+async function stageAll(plan: Plan, target: Target): Promise<OwnedFile[]> {
+  const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
+  if (files.length === 0) return [];
+  const folder = target.root.openAgentFolder('staging');
+  const contents = target.openContents();
   try {
-    for (const [index, { path, name }] of dropped.entries()) {
-      const copy = lstatSync(folder.at(name), { throwIfNoEntry: false });
-      const live = root.lookInside(path, (file) => lstatSync(file, { throwIfNoEntry: false }));
-      if (copy && live && isSameFingerprint(copy, live))
-        renameSync(folder.at(name), root.staging.at(`dropped-${index}`));
-    }
+    return await stageFiles(files, { ...target, folder, fileSystem: target.root.agentFolder, contents });
   } finally {
     folder.close();
+    await contents.close();
   }
-}
-
-async function stageAll(plan: Plan, newFolders: NewFolders, target: Target): Promise<Placement[]> {
-  const { root, openContents, groupWrite } = target;
-  const writes = plan.changes.flatMap((change) => ('file' in change ? [change] : []));
-  const files = writes.map(({ file }) => file);
-  await root.staging.empty();
-  const contents = files.length === 0 ? undefined : openContents();
-  try {
-    newFolders.make(folderPermissions(groupWrite));
-    if (!contents) return [];
-    const placeOf = (index: number) => newFolders.placeOf({ path: files[index]?.path ?? '', name: `${index}` });
-    const records = await stageFiles(files, { ...target, placeOf, fileSystem: root.agentFolder, contents });
-    const manifest = await target.manifestFile.read();
-    return records.map((record, index) =>
-      placement(record, { change: writes[index], staged: `${index}`, manifest, root }),
-    );
-  } catch (error) {
-    // A full disk is not to stay full because of what was not delivered.
-    await root.staging.empty().catch(() => {});
-    target.lock.check();
-    throw error;
-  } finally {
-    newFolders.close();
-    await contents?.close();
-  }
-}
-
-interface Staged {
-  change: Change | undefined;
-  staged: string;
-  manifest: Manifest;
-  root: DataRoot;
-}
-
-/** A file that is taken over is kept under a name that the record tells; so is what an earlier sync kept. */
-function placement(record: OwnedFile, { change, staged, manifest, root }: Staged): Placement {
-  const was = change?.kind === 'modify' ? change.was : undefined;
-  const known = manifest.files.get(record.path)?.kept;
-  if (change?.reason !== 'TakenOver' || was?.kind !== 'file') {
-    return { staged, record: known ? { ...record, kept: known } : record, was, keepAs: undefined };
-  }
-  const kept = { name: freeName(record.path, was, root), size: was.fingerprint.size };
-  return { staged, record: { ...record, kept }, was, keepAs: kept.name };
-}
-
-/** A name that nothing has, or that the very file has already since a kill came between: nothing that is kept is replaced. */
-function freeName(path: string, was: LiveFile, root: DataRoot): string {
-  const folder = root.openAgentFolder('taken-over');
-  try {
-    for (let number = 1; ; number += 1) {
-      const name = keptName(path, number);
-      if (isFree(folder.at(name), was)) return name;
-    }
-  } finally {
-    folder.close();
-  }
-}
-
-function isFree(file: string, { fingerprint }: LiveFile): boolean {
-  const stats = lstatSync(file, { throwIfNoEntry: false });
-  return stats === undefined || isSameFingerprint(fingerprint, stats);
 }

@@ -6,7 +6,6 @@ import type { Manifest } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import { Folder } from './folder.ts';
 import { PASSABLE, PRIVATE } from './protect-folder.ts';
-import type { Staging } from './staging.ts';
 
 /** Bytes that Linux takes for a path. */
 const MAX_PATH = 4095;
@@ -21,7 +20,6 @@ export class DataRoot {
   /** What the volume does with names and modes; known once its lock was held. */
   traits: VolumeTraits | undefined;
   readonly #root: Folder;
-  #staging: Staging | undefined;
 
   private constructor(path: string) {
     this.path = path;
@@ -90,17 +88,6 @@ export class DataRoot {
     } finally {
       parent.close();
     }
-  }
-
-  /** Where files are on their way: there from when the lock is taken. */
-  get staging(): Staging {
-    if (this.#staging) return this.#staging;
-    throw new Error('the data volume is not held: nothing can be staged');
-  }
-
-  set staging(staging: Staging | undefined) {
-    this.#staging?.close();
-    this.#staging = staging;
   }
 }
 

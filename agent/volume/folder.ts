@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -23,15 +24,6 @@ const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
  * `/proc/self` is a link, which a first sync would follow some hundred thousand times, so it is followed once.
  */
 const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
-
-/** An entry of a folder that is held open. */
-export interface Place {
-  folder: Folder;
-  name: string;
-}
-
-/** The path of a place, valid as {@link Folder.at} says. */
-export const pathOf = ({ folder, name }: Place): string => folder.at(name);
 
 /**
  * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
@@ -137,9 +129,9 @@ export class Folder {
     }
   }
 
-  /** Moves an entry of another folder here, by its path; gives whether it was there. */
-  take(path: string, name: string): boolean {
-    return succeeds(() => renameSync(path, this.at(name)), ['ENOENT']);
+  /** Makes room for a file of the agent's own. A directory in its place stays, under another name. */
+  makeRoom(name: string): void {
+    if (!this.unlinkUnlessFolder(name)) renameSync(this.at(name), this.at(`${name}.${randomUUID()}`));
   }
 
   /** Removes an empty folder, never a link to one; gives whether it did. */
@@ -151,11 +143,6 @@ export class Folder {
   permit(permissions: number): void {
     const { mode } = fstatSync(this.#descriptor);
     setMode(this.#descriptor, (mode & 0o7000) | permissions);
-  }
-
-  /** Whether the folder still has a name; in one that has not nothing can be made. */
-  get isAlive(): boolean {
-    return this.#isHeldByPath ? existsSync(this.#path) : fstatSync(this.#descriptor).nlink > 0;
   }
 
   /** Whether it is what the path leads to. */

@@ -1,14 +1,3 @@
-import { Pacer } from '../../shared/io/pacer.ts';
-
-/** Runs the function for one item after the other, in slices. */
-export async function eachInTurn<T>(items: Iterable<T>, run: (item: T) => void): Promise<void> {
-  const pacer = new Pacer();
-  for (const item of items) {
-    run(item);
-    if (pacer.isDue) await pacer.rest();
-  }
-}
-
 /** Runs the function for every item, at most `limit` at once. The first error ends it once those under way are done. */
 export async function forEachLimited<T>(
   items: Iterable<T>,

@@ -17,6 +17,7 @@ import { getHeapStatistics } from 'node:v8';
 import { TerminalError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/log.ts';
 import {
+  type Applied,
   emptyManifest,
   type Manifest,
   type ManifestUpdate,
@@ -25,6 +26,7 @@ import {
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
 import { type DataRoot, noAgentFolder } from './data-root.ts';
+import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
@@ -42,11 +44,8 @@ const NAME = 'manifest.jsonl';
 const flush = promisify(fdatasync);
 
 /**
- * The manifest next to the data: a log to which each sync adds what it is about to change and, afterwards, that it did.
- * So its cost follows the size of the change. An update that was cut off does not count.
- *
- * Whoever holds the volume writes it again before adding to it for the first time, and then adds to that file alone: what
- * an agent that lost the volume still adds goes into a file without a name.
+ * The manifest next to the data: a log to which each sync adds what it changed, so that its cost follows the size of the
+ * change. An update that was cut off does not count. Each agent writes it again before it adds to it for the first time.
  */
 export class ManifestFile {
   readonly #root: DataRoot;
@@ -54,8 +53,6 @@ export class ManifestFile {
   #content: Content | undefined;
   /** This agent's own file. */
   #descriptor: number | undefined;
-  /** Where the sync under way began to write. */
-  #mark: number | undefined;
 
   constructor(root: DataRoot, log: Logger) {
     this.#root = root;
@@ -67,10 +64,14 @@ export class ManifestFile {
     return (await this.#read()).manifest;
   }
 
-  /** Another agent may have written it meanwhile: it is read again. */
+  /** Reads what is completely in place; undefined during a sync, and after one that was cut off until it is settled. */
+  async readApplied(): Promise<Applied | undefined> {
+    return hasJournal(this.#root) ? undefined : (await this.#read()).manifest.applied;
+  }
+
+  /** Reads it again next time, because another agent may have written it. */
   forget(): void {
     this.#content = undefined;
-    this.#mark = undefined;
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
@@ -90,8 +91,7 @@ export class ManifestFile {
     }
     updateManifest(content.manifest, update);
     content.lines += countLines(update);
-    this.#mark = update.applied ? undefined : (this.#mark ?? start);
-    if (!update.applied || content.lines <= (1 + SPARE.share) * neededLines(content.manifest) + SPARE.lines) return;
+    if (content.lines <= (1 + SPARE.share) * neededLines(content.manifest) + SPARE.lines) return;
     try {
       this.#rewrite(content);
     } catch (err) {
@@ -99,15 +99,15 @@ export class ManifestFile {
     }
   }
 
-  /** Takes back what was added since the last sync that ended. */
-  async takeBack(): Promise<void> {
-    const [descriptor, mark] = [this.#descriptor, this.#mark];
-    if (descriptor !== undefined && mark !== undefined) ftruncateSync(descriptor, mark);
-    this.forget();
+  /** Writes it as it was read, so that what was read is on the disk. */
+  async rewrite(): Promise<void> {
+    this.#rewrite(await this.#read());
   }
 
   async #read(): Promise<Content> {
-    this.#content ??= await this.#load();
+    if (this.#content) return this.#content;
+    const content = await this.#load();
+    this.#content ??= content;
     return this.#content;
   }
 
@@ -129,30 +129,23 @@ export class ManifestFile {
       this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs have no owner any more');
       return none;
     }
-    throw new TerminalError(`the manifest has version ${parsed.version}, of a newer agent: use that or a newer image`, {
-      code: 'manifest.newer',
-      reason: 'AgentTooOld',
-    });
+    throw parsed.kind === 'earlier' ? earlierVersion(path) : newerVersion(parsed.version);
   }
 
-  /** The file at the end of what counts. It is written again if it is not this agent's own yet, or if somebody else removed or shortened it. */
+  /** The file at the end of what counts. It is written again if it isn't this agent's own yet, or isn't as it left it. */
   #openEnd(content: Content): number {
     if (this.#descriptor !== undefined) {
       const { nlink, size } = fstatSync(this.#descriptor);
       if (nlink > 0 && size === content.length) return this.#descriptor;
-      if (nlink > 0 && size > content.length) {
-        ftruncateSync(this.#descriptor, content.length);
-        return this.#descriptor;
-      }
     }
     return this.#rewrite(content);
   }
 
-  /** From the staging folder: one who lost the volume has none any more, and cannot replace the file. */
   #rewrite(content: Content): number {
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
     const folder = this.#root.openAgentFolder('');
-    const temporary = this.#root.staging.at(NAME);
+    const staging = this.#root.openAgentFolder('staging');
+    const temporary = staging.at(NAME);
     let descriptor: number | undefined;
     try {
       rmSync(temporary, { force: true });
@@ -167,10 +160,10 @@ export class ManifestFile {
       if (descriptor !== undefined) closeSync(descriptor);
       throw error;
     } finally {
+      staging.close();
       folder.close();
     }
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#mark = undefined;
     this.#descriptor = descriptor;
     return descriptor;
   }
@@ -215,6 +208,18 @@ async function readLines(handle: FileHandle): Promise<Found> {
   const pieces = isReadable ? handle.createReadStream({ autoClose: false, highWaterMark: PIECE }) : [];
   return { size: isReadable ? stats.size : 0, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
 }
+
+const newerVersion = (version: number) =>
+  new TerminalError(`the manifest has version ${version}, of a newer agent: use that or a newer image`, {
+    code: 'manifest.newer',
+    reason: 'AgentTooOld',
+  });
+
+const earlierVersion = (path: string) =>
+  new TerminalError(
+    `${path} was written by an earlier version of the agent, which this one can't read: remove ${dirname(path)}; files that it lists stay where they are`,
+    { code: 'data.earlierVersion', reason: 'VolumeUnusable' },
+  );
 
 const tooLarge = (size: number) =>
   new TerminalError(

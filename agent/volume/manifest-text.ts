@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { Manifest, ManifestUpdate } from '../plan/manifest.ts';
 
 /** Of the format. */
-export const VERSION = 1;
+export const VERSION = 2;
 /** Characters of text that are handed over at once, more or less. */
 const CHUNK = 64 * 1024;
 
@@ -21,7 +21,7 @@ export function* updateText(update: ManifestUpdate): Generator<string> {
     text = '';
   }
   hash.update(text);
-  yield `${text}${JSON.stringify({ check: checkOf(hash), applied: update.applied })}\n`;
+  yield `${text}${JSON.stringify({ check: checkOf(hash), applied: update.applied, journal: update.journal })}\n`;
 }
 
 /** The whole manifest, as if one update had made it. */
@@ -44,10 +44,10 @@ export function countLines({ files, folders, forgottenFiles, forgottenFolders }:
 /** Tells a damaged text from a whole one; it is no signature. */
 export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
-function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<string> {
+function* linesOf({ files, ...other }: ManifestUpdate): Generator<string> {
   for (const file of files) {
-    const { path, source, blob, inputs, patches, lfs, sha256, executable, groupWrite, fingerprint, found, kept } = file;
-    const isPending = pending.has(path);
+    const { path, source, blob, inputs, patches, lfs, sha256, executable, groupWrite, fingerprint, found, displaced } =
+      file;
     yield JSON.stringify({
       path,
       source: source === path ? undefined : source,
@@ -59,12 +59,9 @@ function* linesOf({ files, pending, ...other }: ManifestUpdate): Generator<strin
       executable: executable || undefined,
       groupWrite: groupWrite || undefined,
       found: found || undefined,
-      kept: kept && [kept.name, kept.size],
+      displaced: displaced && [displaced.name, displaced.size],
       print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
       racy: fingerprint.isRacy,
-      pending: isPending || undefined,
-      earlier: isPending ? file.earlier : undefined,
-      wasOurs: (isPending && file.wasOurs) || undefined,
     });
   }
   for (const folder of other.folders) yield JSON.stringify({ folder });

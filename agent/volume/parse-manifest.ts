@@ -12,6 +12,7 @@ import {
   updateManifest,
 } from '../plan/manifest.ts';
 import { checkOf, countLines, VERSION } from './manifest-text.ts';
+import { readLines } from './read-lines.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;
@@ -39,13 +40,10 @@ const fileLine = v.object({
   groupWrite: v.optional(v.literal(true)),
   found: v.optional(v.literal(true)),
   /** Name and size of what was there before. */
-  kept: v.optional(v.tuple([keptName, v.number()])),
+  displaced: v.optional(v.tuple([keptName, v.number()])),
   /** Size, time and inode. */
   print: v.tuple([v.number(), v.number(), v.number()]),
   racy: v.optional(v.literal(true)),
-  pending: v.optional(v.literal(true)),
-  earlier: v.optional(v.string()),
-  wasOurs: v.optional(v.literal(true)),
 });
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
@@ -64,6 +62,8 @@ const endLine = v.object({
       ),
     }),
   ),
+  /** Id of the journal of the last sync that moved files. */
+  journal: v.optional(v.string()),
 });
 const otherLine = v.union([
   v.object({ folder: ownPath }),
@@ -73,9 +73,6 @@ const otherLine = v.union([
 
 /** Bytes of V8's heap that a record, and a key of a template, take without their text. */
 const HEAP = { record: 250, key: 40 };
-
-/** More than the longest line. A hole in a file has none, costs nothing, and may be larger than all memory. */
-const MAX_LINE = 1024 ** 2;
 /** What a line of more than so many bytes may hold: what is parsed takes many times the room of its text. */
 const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
 
@@ -87,7 +84,7 @@ export type ParsedManifest =
       length: number;
       lines: number;
     }
-  | { kind: 'newer'; version: number }
+  | { kind: 'newer' | 'earlier'; version: number }
   | { kind: 'damaged' }
   /** Its records need more memory than allowed. */
   | { kind: 'tooLarge' };
@@ -103,22 +100,12 @@ export async function parseManifest(
 ): Promise<ParsedManifest> {
   const parser = new Parser(maxHeap);
   const pacer = new Pacer();
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    let from = 0;
-    for (let end = bytes.indexOf(NEWLINE) + 1; end > 0; end = bytes.indexOf(NEWLINE, from) + 1) {
-      if (!parser.take(bytes.subarray(from, end))) return parser.result;
-      from = end;
-      if (pacer.isDue) await pacer.rest();
-    }
-    rest = bytes.subarray(from);
-    if (rest.length > MAX_LINE) break;
+  for await (const line of readLines(pieces)) {
+    if (!parser.take(line)) break;
+    if (pacer.isDue) await pacer.rest();
   }
   return parser.result;
 }
-
-const NEWLINE = 10;
 
 /** Takes a manifest line by line. */
 class Parser {
@@ -156,18 +143,19 @@ class Parser {
 
   #takeHeader(json: unknown, length: number): boolean {
     const header = v.safeParse(headerLine, json, FIRST_ISSUE);
-    if (!header.success || header.output.version < VERSION) return false;
+    if (!header.success) return false;
     const { version } = header.output;
-    const isNewer = version > VERSION;
-    this.result = isNewer
-      ? { kind: 'newer', version }
-      : { kind: 'manifest', manifest: emptyManifest(), length, lines: 0 };
-    return !isNewer;
+    if (version === VERSION) this.result = { kind: 'manifest', manifest: emptyManifest(), length, lines: 0 };
+    else this.result = { kind: version > VERSION ? 'newer' : 'earlier', version };
+    return version === VERSION;
   }
 
-  #takeEnd({ check, applied }: v.InferOutput<typeof endLine>, result: ParsedManifest & { kind: 'manifest' }): boolean {
+  #takeEnd(
+    { check, applied, journal }: v.InferOutput<typeof endLine>,
+    result: ParsedManifest & { kind: 'manifest' },
+  ): boolean {
     if (checkOf(this.#hash) !== check) return false;
-    const update = { ...this.#update, applied };
+    const update = { ...this.#update, applied, journal };
     updateManifest(result.manifest, update);
     result.length += this.#lengthOfUpdate;
     result.lines += countLines(update);
@@ -180,10 +168,8 @@ class Parser {
   #takeRecord(json: unknown): boolean {
     const line = v.safeParse(fileLine, json, FIRST_ISSUE);
     if (line.success) {
-      const { path, pending, inputs } = line.output;
       this.#update.files.push(ownedFile(line.output));
-      if (pending) this.#update.pending.add(path);
-      if (inputs) this.#heapOfText += HEAP.key * inputs.keys.length;
+      this.#heapOfText += HEAP.key * (line.output.inputs?.keys.length ?? 0);
       return true;
     }
     const other = v.safeParse(otherLine, json, FIRST_ISSUE);
@@ -211,9 +197,7 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
     executable = false,
     groupWrite,
     found,
-    kept,
-    earlier,
-    wasOurs,
+    displaced,
   } = line;
   const [size, mtimeMs, ino] = line.print;
   const fingerprint: OwnedFile['fingerprint'] = { size, mtimeMs, ino };
@@ -224,16 +208,13 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
   if (lfs !== undefined) file.lfs = lfs;
   if (groupWrite) file.groupWrite = groupWrite;
   if (found) file.found = found;
-  if (kept) file.kept = { name: kept[0], size: kept[1] };
-  if (earlier) file.earlier = earlier;
-  if (wasOurs) file.wasOurs = wasOurs;
+  if (displaced) file.displaced = { name: displaced[0], size: displaced[1] };
   return file;
 }
 
-/** An update that changes nothing, and ends no sync. */
-function noUpdate(): ManifestUpdate & { pending: Set<string> } {
-  const nothing = { files: [], folders: [], forgottenFiles: [], forgottenFolders: [] };
-  return { ...nothing, pending: new Set(), applied: undefined };
+/** An update that changes nothing. */
+function noUpdate(): ManifestUpdate {
+  return { files: [], folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
 }
 
 function parseJson(line: Buffer): unknown {

@@ -8,9 +8,6 @@ const PLAIN = 'probe-a';
 /** A name with a letter that has another case and another normal form of Unicode. */
 const ACCENTED = 'probe-é'.normalize('NFC');
 
-/** Checks for the name of a file that a probe makes; a kill can leave it behind. */
-export const isProbe = (name: string): boolean => name === PLAIN || name.normalize('NFC') === ACCENTED;
-
 /** Finds out what the volume does with names and modes, by making files in the folder. */
 export function probeVolume(folder: Folder): VolumeTraits {
   const plain = withFile(folder, PLAIN, () => ({
@@ -51,7 +48,7 @@ function keepsModes(path: string): boolean {
 }
 
 function withFile<T>(folder: Folder, name: string, look: () => T): T {
-  folder.unlink(name);
+  folder.makeRoom(name);
   closeSync(openSync(folder.at(name), 'wx', 0o644));
   try {
     return look();

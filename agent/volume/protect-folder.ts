@@ -7,8 +7,15 @@ export const PASSABLE = 0o711;
 /** Permissions of directories in it. */
 export const PRIVATE = 0o700;
 
-const DIRECTORIES = ['lock', 'staging', 'taken-over'];
-const FILES = { 'manifest.jsonl': 0o600, verification: 0o600, 'reload-pending': 0o644 };
+const DIRECTORIES = ['staging', 'saved', 'taken-over'];
+const FILES = {
+  'agent.lock': 0o600,
+  'owner.json': 0o600,
+  'manifest.jsonl': 0o600,
+  'journal.jsonl': 0o600,
+  verification: 0o600,
+  'reload-pending': 0o644,
+};
 
 /**
  * Closes the agent's own files in `.sync-agent` to other users. Kubernetes opens the whole volume to the pod's `fsGroup` each

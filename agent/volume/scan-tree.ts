@@ -140,7 +140,7 @@ const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', .
 /** Whether the size alone tells that the file is not as the agent delivered it, and as it has to be again. */
 function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: Omit<ScanInput, 'algorithm'>): boolean {
   const record = manifest.files.get(path);
-  if (!record || record.found || record.inputs || record.patches || manifest.pending.has(path)) return false;
+  if (!record || record.found || record.inputs || record.patches) return false;
   return desired.files.get(path)?.blob === record.blob && record.fingerprint.size !== fingerprint.size;
 }
 

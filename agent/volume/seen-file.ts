@@ -1,29 +1,37 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, type PathLike } from 'node:fs';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
-import type { LiveEntry } from '../plan/plan-input.ts';
+import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
+import type { Seen, SeenFile } from './move.ts';
 import { sha256Of } from './scan-tree.ts';
 
-/** Whether a file is what was looked at: told by its fingerprint, or, where that differs, by its content. */
-export async function isAsSeen(file: string, was: LiveEntry): Promise<boolean> {
-  const stats = lstatSync(file);
-  if (was.kind !== 'file') return !stats.isFile() && !stats.isDirectory();
-  if (!stats.isFile()) return false;
-  if (isSameFingerprint(was.fingerprint, stats)) return true;
-  return stats.size === was.fingerprint.size && (await sha256Of(file)) === was.sha256;
+/** Returns what recognizes a scanned file later. */
+export const seenFile = ({ fingerprint: { size, mtimeMs, ino }, sha256 }: Pick<LiveFile, 'fingerprint' | 'sha256'>) =>
+  ({ size, mtimeMs, ino, sha256 }) satisfies SeenFile;
+
+/** Returns what recognizes a scanned entry later; undefined for a directory, which no file replaces. */
+export function seenEntry(entry: LiveEntry | undefined): Seen | undefined {
+  if (!entry || entry.kind === 'folder') return undefined;
+  return entry.kind === 'file' ? seenFile(entry) : 'other';
 }
 
-/** Whether the very file is there, and nobody wrote into it. */
+/** Checks whether an entry is the one that was seen: by its fingerprint or, if that differs, by its content. */
+export async function isSeen(path: string, seen: Seen): Promise<boolean> {
+  const stats = lstatSync(path);
+  if (seen === 'other') return !stats.isFile() && !stats.isDirectory();
+  if (!stats.isFile()) return false;
+  if (isSameFingerprint(seen, stats)) return true;
+  return stats.size === seen.size && (await sha256Of(path)) === seen.sha256;
+}
+
+/** Checks whether the very file is there, unmodified. */
 export function isUnchanged(file: string, seen: Fingerprint): boolean {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   return stats !== undefined && isSameFingerprint(seen, stats);
 }
 
-/** Whether two paths are names of one file. As a number, an inode above 2^53 is rounded to that of another file. */
-export function isSameFile(one: string, other: string): boolean {
+/** Checks whether two paths are names of one file. As a number, an inode above 2^53 is rounded to that of another file. */
+export function isSameFile(one: PathLike, other: PathLike): boolean {
   const [a, b] = [one, other].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
   if (!a || !b) return false;
   return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs;
 }
-
-/** The fingerprint of what was there, if it was a file. */
-export const printOf = (was: LiveEntry): Fingerprint | undefined => (was.kind === 'file' ? was.fingerprint : undefined);

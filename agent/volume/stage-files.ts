@@ -7,21 +7,20 @@ import { Pacer } from '../../shared/io/pacer.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import { type Place, pathOf } from './folder.ts';
+import type { Folder } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { setMode } from './set-mode.ts';
-import { WorkingFolder } from './working-folder.ts';
 
 export interface StagingOptions extends ContentSource {
-  /** Where to write a file, by its number in the list: the folder is open until the next call. */
-  placeOf: (index: number) => Place;
+  /** The directory to write to: a file's name is its number in the list. */
+  folder: Folder;
   /** A path of the same file system that other processes know. */
   fileSystem: string;
   groupWrite: boolean;
 }
 
-/** So many bytes of a file are written at once; what follows goes through the thread pool, since a disk may be slow. */
+/** Bytes of a file that are written synchronously. The rest goes through the thread pool, because a disk may be slow. */
 const SYNCHRONOUS_BYTES = 256 * 1024;
 
 const writeLater = promisify(writeFile);
@@ -33,12 +32,11 @@ const flush = promisify(fsync);
  */
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
-  const working = new WorkingFolder();
   const records: OwnedFile[] = [];
   options.contents.announce(files);
   while (records.length < files.length) {
-    const next = stageSmallFiles({ files, records, working, pacer }, options);
-    if (next) records.push(await stageFile(next, pathOf(options.placeOf(records.length)), options));
+    const next = stageSmallFiles({ files, records, pacer }, options);
+    if (next) records.push(await stageFile(next, options.folder.at(`${records.length}`), options));
     if (pacer.isDue) await pacer.rest();
   }
   await flushFiles(records.length, options);
@@ -49,30 +47,22 @@ interface Progress {
   files: DesiredFile[];
   /** Of those that are written. */
   records: OwnedFile[];
-  working: WorkingFolder;
   pacer: Pacer;
 }
 
 /**
  * Writes the next files, of which there may be very many small ones, without a wait: until the slice is over, or one is
- * not at hand, which is given. Nothing else runs meanwhile, so the process may be in the folders that it writes to.
+ * not at hand, which is returned.
  */
-function stageSmallFiles(
-  { files, records, working, pacer }: Progress,
-  options: StagingOptions,
-): DesiredFile | undefined {
-  try {
-    while (!pacer.isDue) {
-      const file = files[records.length];
-      const content = file && contentAtHand(file, options);
-      if (!content) return file;
-      const temporary = working.at(options.placeOf(records.length));
-      records.push(stageContent({ file, content, temporary }, options));
-    }
-    return undefined;
-  } finally {
-    working.leave();
+function stageSmallFiles({ files, records, pacer }: Progress, options: StagingOptions): DesiredFile | undefined {
+  while (!pacer.isDue) {
+    const file = files[records.length];
+    const content = file && contentAtHand(file, options);
+    if (!content) return file;
+    const temporary = options.folder.at(`${records.length}`);
+    records.push(stageContent({ file, content, temporary }, options));
   }
+  return undefined;
 }
 
 function stageContent(
@@ -107,7 +97,7 @@ async function stageFile(file: DesiredFile, temporary: string, options: StagingO
 const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
   (executable ? 0o755 : 0o644) | (groupWrite ? 0o020 : 0);
 
-/** What the manifest will say of a file that is written; its mode is final then. */
+/** Returns the manifest's record of a file that is written, and makes its mode final. */
 function recordOf(
   file: DesiredFile,
   { sha256, inputs, lfs }: PreviewedContent,
@@ -134,10 +124,10 @@ const CONCURRENCY = 16;
 const MANY = 64;
 
 /** Makes sure that so many files are on the disk, and not in the system's memory alone. */
-async function flushFiles(count: number, { placeOf, fileSystem }: StagingOptions): Promise<void> {
+async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    const handle = openSync(pathOf(placeOf(index)), 'r+');
+    const handle = openSync(folder.at(`${index}`), 'r+');
     try {
       await flush(handle);
     } finally {

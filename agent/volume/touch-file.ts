@@ -45,7 +45,6 @@ export async function touchFile(path: string, text: string, { root, lock }: Volu
     if (handle) await touch(handle, { path, text, lock }).finally(() => handle.close());
     else makeFile(file, text, root);
   } catch (error) {
-    lock.check(); // who lost the volume has no staging folder
     throw named(path, error);
   } finally {
     folder.close();
@@ -100,8 +99,8 @@ function setTime(descriptor: number): void {
 }
 
 /** It comes with its content, or not at all: one that is empty is somebody else's. Throws `EEXIST` where something is by now. */
-function makeFile(file: string, text: string, { staging }: DataRoot): void {
-  const { folder } = staging;
+function makeFile(file: string, text: string, root: DataRoot): void {
+  const folder = root.openAgentFolder('staging');
   folder.unlink(DRAFT);
   const descriptor = openSync(folder.at(DRAFT), 'wx', 0o644);
   try {
@@ -111,6 +110,7 @@ function makeFile(file: string, text: string, { staging }: DataRoot): void {
   } finally {
     closeSync(descriptor);
     folder.unlink(DRAFT);
+    folder.close();
   }
 }
 

@@ -1,107 +1,139 @@
-import { lstatSync, renameSync, unlinkSync } from 'node:fs';
+import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { DataRoot } from './data-root.ts';
-import { makeFolder } from './make-folder.ts';
+import type { Folder } from './folder.ts';
+import { HeldFolder } from './held-folder.ts';
+import type { Journal } from './journal.ts';
+import { type FileMove, type Move, type Seen, split } from './move.ts';
+import { type Stores, tryAt, withStores } from './move-files.ts';
 import { putNew } from './put-new.ts';
-import { isSameFile } from './seen-file.ts';
-import { replacedName } from './set-aside.ts';
-import type { VolumeLock } from './volume-lock.ts';
+import { isSameFile, isSeen } from './seen-file.ts';
 
-/** Something that can be given back: its name in the staging folder, and that in `taken-over` once it lies there. */
-export interface Saved {
-  name: string;
-  keptAs?: string;
-}
-
-/** A step of a sync, noted before it is done: whether it was is seen when it is taken back. */
-export type Move =
-  /** A file comes to a path, for what is saved if anything was there; `backTo` is its name in the staging folder, if it is needed again. */
-  | { kind: 'placed'; path: string; print: Fingerprint; saved: Saved | undefined; backTo: string | undefined }
-  | { kind: 'removed'; path: string; saved: Saved }
-  | { kind: 'folderMade'; path: string }
-  | { kind: 'folderRemoved'; path: string; mode: number };
-
-/** Takes all steps back, the last one first; gives the errors of those that could not be. Throws if the lock is lost. */
-export async function undoMoves(moves: Move[], root: DataRoot, lock: VolumeLock): Promise<unknown[]> {
+/**
+ * Undoes the moves of a sync that failed or was cut off, whether or not each was made: what is there tells. What is
+ * neither the file that left nor the one that came belongs to others, and stays. Tries all of them, then throws the
+ * first error; another attempt goes on. Returns the paths that the agent had given up and others have taken by now.
+ */
+export async function undoMoves(journal: Journal, root: DataRoot): Promise<string[]> {
   const pacer = new Pacer();
+  const held = new HeldFolder((path) => root.openFolder(path));
   const errors: unknown[] = [];
-  for (const [index, move] of [...moves.entries()].reverse()) {
-    if (move.kind === 'folderMade') lock.check();
-    try {
-      undoMove(move, index, { root, lock });
-    } catch (error) {
-      errors.push(error);
-    }
-    if (pacer.isDue) await pacer.rest();
-  }
-  return errors;
-}
-
-function undoMove(move: Move, index: number, { root, lock }: { root: DataRoot; lock: VolumeLock }): void {
-  const [parent, name] = split(move.path);
-  const folder = root.openFolder(parent);
+  const taken: string[] = [];
   try {
-    if (move.kind === 'folderMade') folder.removeFolder(name);
-    else if (move.kind === 'folderRemoved') makeFolder(folder, name, { root, lock, permissions: move.mode });
-    else if (move.kind === 'removed') giveBack(folder.at(name), move.saved, root);
-    else undoPlaced(folder.at(name), { move, index }, root);
+    await withStores(root, async (stores) => {
+      const undo = new Undo(stores, journal.hasSameInodes, root.traits?.keepsModes ?? true);
+      for await (const move of journal.moves()) {
+        try {
+          const [parent, name] = split(move.path);
+          const folder = tryAt(held, parent);
+          if (folder && (await undo.move(move, folder, name)) === 'taken') taken.push(move.path);
+        } catch (error) {
+          errors.push(error);
+        }
+        if (pacer.isDue) await pacer.rest();
+      }
+    });
   } finally {
-    folder.close();
+    held.close();
+  }
+  if (errors.length > 0) throw errors[0];
+  return taken;
+}
+
+/** `taken`: others put a file where the agent had removed its own. */
+type Undone = 'taken' | undefined;
+
+class Undo {
+  readonly #stores: Stores;
+  readonly #hasSameInodes: boolean;
+  readonly #keepsModes: boolean;
+
+  constructor(stores: Stores, hasSameInodes: boolean, keepsModes: boolean) {
+    this.#stores = stores;
+    this.#hasSameInodes = hasSameInodes;
+    this.#keepsModes = keepsModes;
+  }
+
+  async move(move: Move, folder: Folder, name: string): Promise<Undone> {
+    if (move.kind === 'file') return await this.#file(move, folder, name);
+    if (move.kind === 'makeFolder') folder.removeFolder(name);
+    else remake(folder, name, move.mode);
+    return undefined;
+  }
+
+  async #file(move: FileMove, folder: Folder, name: string): Promise<Undone> {
+    const { saved } = this.#stores;
+    const { comes, comesFrom, number } = move;
+    const target = folder.at(name);
+    const spare = saved.at(`${number}`);
+    const found = statOf(target);
+    if (found && isSameFile(spare, target)) saved.unlink(`${number}`); // a second name of what is in its place
+    if (found && comes && (await this.#isVery(target, comes))) {
+      this.#withdraw(move, target);
+      return undefined;
+    }
+    const hasSpare = statOf(spare) !== undefined;
+    if (found && (comes || hasSpare) && this.#isPlaceholder(found)) folder.unlink(name);
+    if (!hasSpare || (await this.#isWithdrawn(move))) return undefined;
+    if (statOf(target)) return comes && comesFrom === undefined ? undefined : 'taken';
+    putBack(spare, target);
+    if (isSameFile(spare, target)) saved.unlink(`${number}`);
+    return undefined;
+  }
+
+  /** Takes what came out of its place again, for what left if there is any. */
+  #withdraw({ number, leaves, comesFrom }: FileMove, target: string): void {
+    const { saved, takenOver } = this.#stores;
+    const spare = saved.at(`${number}`);
+    const hasSpare = statOf(spare) !== undefined;
+    if (comesFrom !== undefined && !statOf(takenOver.at(comesFrom))) {
+      renameSync(target, takenOver.at(comesFrom));
+      if (hasSpare) putBack(spare, target);
+    } else if (hasSpare) renameSync(spare, target);
+    // What takes its place this very moment is recognized there, and kept.
+    else if (!leaves) renameSync(target, spare);
+  }
+
+  /** Checks whether the saved file is the one that came, withdrawn by an earlier attempt to undo. */
+  async #isWithdrawn({ number, leaves, comes }: FileMove): Promise<boolean> {
+    return !leaves && comes !== undefined && (await isSeen(this.#stores.saved.at(`${number}`), comes));
+  }
+
+  /** Checks whether an entry is the very one that was seen. Equal content isn't enough if inodes tell files apart. */
+  async #isVery(path: string, seen: Seen): Promise<boolean> {
+    const isOther = this.#hasSameInodes && seen !== 'other' && lstatSync(path).ino !== seen.ino;
+    return !isOther && (await isSeen(path, seen));
+  }
+
+  /** Checks for the empty file that holds a place if the file system has no hard links. */
+  #isPlaceholder(stats: Stats): boolean {
+    return stats.isFile() && stats.size === 0 && (!this.#keepsModes || (stats.mode & 0o777) === 0o600);
   }
 }
 
-type Placed = { move: Extract<Move, { kind: 'placed' }>; index: number };
-
-/** What somebody else put there since, or made of it, is theirs, and stays. */
-function undoPlaced(target: string, { move, index }: Placed, root: DataRoot): void {
-  const { print, saved, backTo } = move;
-  const stats = lstatSync(target, { throwIfNoEntry: false });
-  const isOurs = stats !== undefined && isSameFingerprint(print, stats);
-  if (isOurs && saved && !backTo) renameSync(staged(saved, root), target);
-  else {
-    if (isOurs) renameSync(target, root.staging.at(backTo ?? replacedName(index, print)));
-    if (saved) giveBack(target, saved, root);
+function remake(folder: Folder, name: string, mode: number): void {
+  if (!folder.make(name)) return;
+  const made = folder.open(name);
+  try {
+    made.permit(mode);
+  } finally {
+    made.close();
   }
 }
 
-/** Where nothing was moved, what is saved is a further name of what is in its place: that goes. */
-function giveBack(target: string, saved: Saved, root: DataRoot): void {
-  const source = staged(saved, root);
-  const stats = lstatSync(source, { throwIfNoEntry: false });
-  if (!stats) return;
-  if (isSameFile(source, target)) unlinkSync(source);
-  else if (stats.isDirectory()) renameSync(source, target);
-  else putBack(source, target);
-}
-
-/** Without hard links and without an inode for a file that holds the place, a look right before has to do. */
+/** Where nothing is. Without hard links and without an inode for a file that holds the place, a look right before has to do. */
 function putBack(source: string, target: string): void {
+  if (lstatSync(source).isDirectory()) {
+    renameSync(source, target);
+    return;
+  }
   try {
     putNew(source, target);
   } catch (error) {
     const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
-    if (!isFull || lstatSync(target, { throwIfNoEntry: false })) throw error;
+    if (!isFull || statOf(target)) throw error;
     renameSync(source, target);
   }
 }
 
-/** The path of what is saved: in the staging folder, from which one who lost the volume can move nothing. */
-function staged({ name, keptAs }: Saved, root: DataRoot): string {
-  const path = root.staging.at(name);
-  if (keptAs === undefined) return path;
-  const folder = root.openAgentFolder('taken-over');
-  try {
-    const isKept = lstatSync(folder.at(keptAs), { throwIfNoEntry: false }) !== undefined;
-    if (isKept) renameSync(folder.at(keptAs), path);
-  } finally {
-    folder.close();
-  }
-  return path;
-}
-
-/** Folder and name of a relative path. */
-export function split(path: string): [folder: string, name: string] {
-  const at = path.lastIndexOf('/');
-  return at === -1 ? ['', path] : [path.slice(0, at), path.slice(at + 1)];
-}
+const statOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });

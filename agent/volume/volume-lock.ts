@@ -1,62 +1,48 @@
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import * as v from 'valibot';
-import { WaitingError } from '../../shared/errors.ts';
-import { readText } from '../../shared/io/read-text.ts';
+import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
+import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
+import { flock } from './flock.ts';
 import type { Folder } from './folder.ts';
-import { eachInTurn } from './for-each.ts';
-import { clearLockFolder, draftOf, LOCK, nameOf, numberOf } from './lock-folder.ts';
+import { kernelId, OwnerFile, readOwner, type SeenOwner } from './owner-file.ts';
 import { probeVolume } from './probe-volume.ts';
 import { protectFolder } from './protect-folder.ts';
-import { putNew } from './put-new.ts';
-import { LAST_GENERATION, removeEarlierStaging, Staging, stagingNumbers } from './staging.ts';
 
 export interface LockTimes {
-  /** Milliseconds between two signs of life. */
-  beatMs: number;
-  /** Milliseconds that a lock has to be seen standing still before its owner counts as gone. */
-  staleMs: number;
+  /** Milliseconds between two signs of life of an owner. */
+  touchMs: number;
+  /** Milliseconds after its last sign of life for which an owner counts as alive if the lock itself can't tell. */
+  aliveMs: number;
 }
 
-const TIMES: LockTimes = { beatMs: 10_000, staleMs: 35_000 };
-const MAX_TEXT_BYTES = 4096;
+const TIMES: LockTimes = { touchMs: 60_000, aliveMs: 90_000 };
+/** Milliseconds between two attempts to take the lock. */
+const RETRY_MS = 5_000;
+const NAME = 'agent.lock';
+/** The lock of earlier versions, which held files with numbers. */
+const EARLIER_LOCK = 'lock';
 
-const ownerSchema = v.object({ podUid: v.string(), pod: v.string(), isReleased: v.optional(v.boolean(), false) });
-
-/** The lock as it is on the volume: the file with the highest number. */
-interface Latest {
-  generation: number;
-  text: string;
-}
-
-/** This agent's own lock. */
 interface Held {
-  generation: number;
+  /** Of the locked file: the lock lasts until it is closed. */
   descriptor: number;
-  timer: NodeJS.Timeout;
-  isExpired: boolean;
-}
-
-/** A lock of somebody else that is being watched. */
-interface Watched extends Latest {
-  seenAt: number;
-  stoodMs: number;
+  ownerFile: OwnerFile;
 }
 
 /**
- * Keeps a second agent away from a data volume. The lock is a row of files with rising numbers: who creates the next
- * one, exclusively, has it, and writes to it again and again as a sign of life. An agent of the same pod follows at
- * once, since the earlier one must have ended; that of another pod when it saw the lock standing still for long enough
- * on its own clock. An owner who was held up for longer notices, and cannot move a file: see {@link Staging}.
+ * Keeps a second agent off a data volume: a kernel lock on `.sync-agent/agent.lock`, held for the life of the agent. The
+ * kernel frees it when the process ends, so a live owner is never taken over from. `owner.json` names the owner, and
+ * speaks for it if the file system's locks can't be trusted: those of some file systems hold on one node only.
  */
 export class VolumeLock {
   readonly #root: DataRoot;
   readonly #identity: Identity;
   readonly #times: LockTimes;
+  readonly #kernel = kernelId();
   #held: Held | undefined;
-  #watched: Watched | undefined;
-  #beats = 0;
+  #weakness: string | undefined;
+  /** Another owner, and since when (monotonic, ms) it has given no new sign of life. */
+  #watched: { key: string; sinceMs: number } | undefined;
 
   constructor(root: DataRoot, identity: Identity, times = TIMES) {
     this.#root = root;
@@ -64,186 +50,152 @@ export class VolumeLock {
     this.#times = times;
   }
 
-  /** Takes the lock, and gives whether it was not held before. Throws {@link WaitingError} where another pod has it. */
+  /** Takes the lock; returns false if it was held already. Throws {@link WaitingError} if another pod has it. */
   async hold(): Promise<boolean> {
-    const folder = this.#root.openAgentFolder(LOCK);
+    if (this.isHeld) return false;
+    this.#drop();
+    const folder = this.#root.openAgentFolder('');
     try {
-      const failure = await clearLockFolder(folder, this.#root).catch((error: unknown) => ({ error }));
-      if (this.isHeld && !this.#held?.isExpired && this.#root.staging.isAlive) return false;
-      // What cannot be moved stops nobody who has the lock.
-      if (failure) throw failure.error;
-      this.#drop();
+      refuseEarlierVersion(folder);
       await this.#take(folder);
-      return true;
     } finally {
       folder.close();
     }
+    return true;
   }
 
-  /** Whether nobody has taken over. */
+  /**
+   * Checks whether the lock is still this agent's. The gateway may replace the files, as it has the same user; NFSv4
+   * drops the lock of a client that was cut off for long, and then refuses to read.
+   */
   get isHeld(): boolean {
     if (!this.#held) return false;
-    const folder = this.#root.openAgentFolder(LOCK);
+    let folder: Folder | undefined;
     try {
-      return latestGeneration(folder) === this.#held.generation;
+      folder = this.#root.openAgentFolder('');
+      readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
+      return isAt(this.#held.descriptor, folder) && readOwner(folder)?.owner.podUid === this.#identity.podUid;
+    } catch {
+      return false;
     } finally {
-      folder.close();
+      folder?.close();
     }
   }
 
-  /** Throws {@link WaitingError} if somebody has taken over. */
+  /** Throws {@link WaitingError} if the lock is no longer held; the next {@link hold} takes it again. */
   check(): void {
-    if (this.isHeld) return;
-    throw this.#inUse('another agent took over the data volume while this one was held up', 'data.lost');
+    if (!this.isHeld) throw inUse('the lock of the data volume was lost or replaced; taking it again', 'data.lost');
   }
 
-  /** The next {@link hold} takes it again, and brings what is in the staging folder to where it belongs: as after a kill. */
-  expire(): void {
-    if (this.#held) this.#held.isExpired = true;
+  /** Why the lock doesn't keep other agents off this volume; undefined if it does. */
+  get weakness(): string | undefined {
+    return this.#weakness;
   }
 
   /** Lets the next agent in at once. */
-  async release(): Promise<void> {
-    // Whatever is wrong with the volume by now, the agent ends; the next owner of the lock tidies up.
-    if (this.#held) await this.#root.staging.remove().catch(() => {});
-    this.#letGo();
-  }
-
-  async #take(folder: Folder): Promise<void> {
-    this.#checkFree(readLatest(folder));
-    const generation = this.#nextGeneration(folder);
-    const descriptor = this.#create(folder, generation);
-    const timer = setInterval(() => this.#beat(), this.#times.beatMs).unref();
-    this.#held = { generation, descriptor, timer, isExpired: false };
-    try {
-      if (generation < LAST_GENERATION) folder.unlink(nameOf(LAST_GENERATION));
-      // Before anything that may fail: each try would leave one more.
-      await eachInTurn(generationsIn(folder), (number) => {
-        if (number < generation) folder.unlink(nameOf(number));
-      });
-      await removeEarlierStaging(this.#root, generation);
-      this.#root.staging = Staging.make(this.#root, generation, this.#identity.podUid);
-      // Only now: an owner whose folder is made after a look at the lock would escape who takes over in between.
-      this.check();
-      this.#root.traits = probeVolume(folder);
-      this.#protect();
-    } catch (error) {
-      this.#letGo();
-      throw error;
+  release(): void {
+    if (this.isHeld) {
+      const folder = this.#root.openAgentFolder('');
+      try {
+        OwnerFile.remove(folder);
+      } catch {
+        // The next agent waits until this one has given no sign of life for long enough.
+      } finally {
+        folder.close();
+      }
     }
-    this.#watched = undefined;
-  }
-
-  #protect(): void {
-    const folder = this.#root.openAgentFolder('');
-    try {
-      protectFolder(folder);
-    } finally {
-      folder.close();
-    }
-  }
-
-  /** Above the staging folders as well: where somebody took the locks away, an owner that is held up still has its folder. */
-  #nextGeneration(folder: Folder): number {
-    const numbers = [...generationsIn(folder), ...stagingNumbers(this.#root)];
-    return highest(numbers.filter((number) => number < LAST_GENERATION)) + 1;
-  }
-
-  #checkFree(latest: Latest | undefined): void {
-    if (!latest) return;
-    const owner = parseOwner(latest.text);
-    if (owner?.isReleased || owner?.podUid === this.#identity.podUid || this.#standsStill(latest)) return;
-    const who = owner ? `the agent of pod ${owner.pod}` : 'another agent';
-    const message = `the data volume is in use by ${who}: each gateway needs its own volume or subPath`;
-    throw this.#inUse(message, 'data.inUse');
-  }
-
-  /** Watches the lock on this machine's own clock; a long time between two looks counts for two signs of life only. */
-  #standsStill({ generation, text }: Latest): boolean {
-    const seenAt = performance.now();
-    const before = this.#watched;
-    const isSame = before?.generation === generation && before.text === text;
-    const passedMs = isSame ? Math.min(seenAt - before.seenAt, 2 * this.#times.beatMs) : 0;
-    const stoodMs = isSame ? before.stoodMs + passedMs : 0;
-    this.#watched = { generation, text, seenAt, stoodMs };
-    return stoodMs >= this.#times.staleMs;
-  }
-
-  /** Only one agent creates a file of that number. It says whose it is from the first moment on, even if a kill comes next. */
-  #create(folder: Folder, generation: number): number {
-    const draft = draftOf(this.#identity.podUid);
-    folder.unlink(draft);
-    const descriptor = openSync(folder.at(draft), 'wx', 0o600);
-    try {
-      writeSync(descriptor, this.#text(), 0);
-      putNew(folder.at(draft), folder.at(nameOf(generation)));
-      return descriptor;
-    } catch (error) {
-      closeSync(descriptor);
-      // Without its draft: another agent has just cleared the folder.
-      if (!['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      throw this.#inUse('another agent has just taken the data volume', 'data.inUse');
-    } finally {
-      folder.unlink(draft);
-    }
-  }
-
-  /** Writes into this agent's own file, wherever its name may be by now. */
-  #beat(): void {
-    if (!this.#held) return;
-    this.#beats += 1;
-    try {
-      writeSync(this.#held.descriptor, this.#text(), 0);
-    } catch {} // a full or broken volume: the next write of a sync says so
-  }
-
-  /** Into this agent's own file as well: who took over meanwhile has another one. */
-  #letGo(): void {
-    if (!this.#held) return;
-    const { descriptor } = this.#held;
-    try {
-      ftruncateSync(descriptor, writeSync(descriptor, this.#text({ isReleased: true }), 0));
-    } catch {} // others then wait until they saw it standing still
     this.#drop();
   }
 
-  #text(more: { isReleased?: true } = {}): string {
-    const { podUid, podName, namespace } = this.#identity;
-    const beat = String(this.#beats).padStart(12, '0');
-    return JSON.stringify({ podUid, pod: `${namespace}/${podName}`, beat, ...more });
+  async #take(folder: Folder): Promise<void> {
+    const descriptor = openLock(folder);
+    try {
+      const result = await flock(descriptor);
+      this.#weakness = result.kind === 'unsupported' ? result.reason : undefined;
+      if (result.kind === 'held') throw inUseBy(readOwner(folder));
+      if (!isAt(descriptor, folder)) throw inUse('another agent has just replaced the lock', 'data.inUse');
+      this.#checkOwner(descriptor, folder);
+      this.#root.traits = probeVolume(folder);
+      const ownerFile = OwnerFile.write(folder, this.#owner(descriptor), this.#times.touchMs);
+      this.#held = { descriptor, ownerFile };
+      this.#watched = undefined;
+      protectFolder(folder);
+    } catch (error) {
+      if (this.#held) this.#drop();
+      else closeSync(descriptor);
+      throw error;
+    }
   }
 
-  #inUse(message: string, code: string): WaitingError {
-    return new WaitingError(message, { code, reason: 'VolumeInUse', retryAfterMs: this.#times.beatMs / 2 });
+  /** Throws if another owner may be alive although its lock is free. */
+  #checkOwner(descriptor: number, folder: Folder): void {
+    const seen = readOwner(folder);
+    // Its time is the volume's clock, and it holds the byte that is read to check the lock.
+    ftruncateSync(descriptor, writeSync(descriptor, '\n', 0));
+    if (!seen || seen.owner.podUid === this.#identity.podUid) return;
+    // The same file on the same kernel: the lock of a live owner would have been in the way.
+    if (!this.#weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;
+    const ageMs = fstatSync(descriptor).mtimeMs - seen.touchedMs;
+    if (ageMs < this.#times.aliveMs && this.#stillFor(seen) < this.#times.aliveMs) throw inUseBy(seen);
+  }
+
+  /** Milliseconds, on this machine's own clock, in which the owner has given no sign of life: clocks may differ. */
+  #stillFor({ owner, touchedMs }: SeenOwner): number {
+    const key = JSON.stringify([owner, touchedMs]);
+    if (this.#watched?.key !== key) this.#watched = { key, sinceMs: performance.now() };
+    return performance.now() - this.#watched.sinceMs;
+  }
+
+  #owner(descriptor: number) {
+    const { podUid, podName, namespace, node } = this.#identity;
+    return { podUid, pod: `${namespace}/${podName}`, node, lock: this.#lockId(descriptor) };
+  }
+
+  /** Names the locked file and the kernel that keeps its locks. */
+  #lockId(descriptor: number): string | undefined {
+    const { dev, ino } = fstatSync(descriptor, { bigint: true });
+    return this.#kernel && `${this.#kernel} ${dev} ${ino}`;
   }
 
   #drop(): void {
-    if (!this.#held) return;
-    clearInterval(this.#held.timer);
-    closeSync(this.#held.descriptor);
+    this.#held?.ownerFile.close();
+    if (this.#held) closeSync(this.#held.descriptor);
     this.#held = undefined;
-    this.#root.staging = undefined;
   }
 }
 
-function generationsIn(folder: Folder): number[] {
-  const numbers = folder.list().map(numberOf);
-  return numbers.filter((number) => number > 0 && number <= LAST_GENERATION);
+/** Opens the file to be locked, and makes it if there is none. NFS wants it open for writing. */
+function openLock(folder: Folder): number {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    const descriptor = openSync(folder.at(NAME), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    if (fstatSync(descriptor).isFile()) return descriptor;
+    closeSync(descriptor);
+  } catch (error) {
+    if (!['EISDIR', 'ELOOP', 'EMLINK', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+  throw new TerminalError(`${folder.pathOf(NAME)} must be a file, which the agent locks: remove what is there`, {
+    code: 'data.lockFile',
+    reason: 'PathConflict',
+  });
 }
 
-const latestGeneration = (folder: Folder): number | undefined => highest(generationsIn(folder)) || undefined;
-
-/** 0 where there is none; of any number of numbers: a gateway can make so many names that a call could not take them all. */
-const highest = (numbers: number[]): number => numbers.reduce((high, number) => Math.max(high, number), 0);
-
-function readLatest(folder: Folder): Latest | undefined {
-  const generation = latestGeneration(folder);
-  if (generation === undefined) return undefined;
-  // What says nothing may stand still.
-  return { generation, text: readText(folder.at(nameOf(generation)), MAX_TEXT_BYTES) };
+/** Checks whether the open file is the one with the lock's name. */
+function isAt(descriptor: number, folder: Folder): boolean {
+  const found = lstatSync(folder.at(NAME), { bigint: true, throwIfNoEntry: false });
+  const { dev, ino } = fstatSync(descriptor, { bigint: true });
+  return found?.ino === ino && found.dev === dev;
 }
 
-function parseOwner(text: string): v.InferOutput<typeof ownerSchema> | undefined {
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text);
-  return parsed.success ? parsed.output : undefined;
+function refuseEarlierVersion(folder: Folder): void {
+  if (!lstatSync(folder.at(EARLIER_LOCK), { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new TerminalError(
+    `${folder.pathOf('')} was written by an earlier version of the agent, which this one can't read: remove it; files that it lists stay where they are`,
+    { code: 'data.earlierVersion', reason: 'VolumeUnusable' },
+  );
 }
+
+const inUseBy = (seen: SeenOwner | undefined): WaitingError => inUse(volumeInUse(seen?.owner), 'data.inUse');
+
+const inUse = (message: string, code: string): WaitingError =>
+  new WaitingError(message, { code, reason: 'VolumeInUse', retryAfterMs: RETRY_MS });

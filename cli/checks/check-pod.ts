@@ -6,7 +6,7 @@ import { injectorsOf } from './check-injection.ts';
 import { componentsOf, programOf } from './check-operator.ts';
 import { checkReport } from './check-report.ts';
 import { type Finding, failed, listed, ok, seenOr, warning } from './finding.ts';
-import { type Container, type Event, fits, newestFirst, type Pod, variableOf } from './objects.ts';
+import { type Container, DATA_PATH, type Event, fits, newestFirst, type Pod, variableOf } from './objects.ts';
 import { troublesOf } from './pod-troubles.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -159,9 +159,6 @@ function checkImage(
       : []),
   ];
 }
-
-/** Directory at which the sidecar mounts the data volume. */
-const DATA_PATH = '/data';
 
 function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
   const data = sidecarOf(pod)?.volumeMounts?.find(({ mountPath }) => mountPath === DATA_PATH);

@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, clockWords, type Stamped, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
+import { checkVolumeLock } from './check-volume-lock.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 import type { Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
@@ -40,7 +41,9 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
         page: STATES,
       }),
     ];
-  return [...checkState(report.status, { gatewaySync, todo }), ...checkClock(report, { pod, gatewaySync })];
+  const locked = checkVolumeLock(pod, report.status.message ?? '', survey);
+  const state = locked.length > 0 ? locked : checkState(report.status, { gatewaySync, todo });
+  return [...state, ...checkClock(report, { pod, gatewaySync })];
 }
 
 /** What the report itself tells, else what the controller has seen. */

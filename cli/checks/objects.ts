@@ -10,6 +10,9 @@ export interface LabelSelector {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
+/** Directory at which the sidecar mounts the data volume. */
+export const DATA_PATH = '/data';
+
 export interface Container {
   name: string;
   image?: string;

@@ -144,6 +144,7 @@ function sidecarEnvironment(identity: AgentIdentity, ports: AgentPorts) {
     { name: 'POD_NAME', ...podName },
     { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+    { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
     { name: 'POD_LABELS_FILE', value: `${SIDECAR_PATHS.pod}/labels` },
     { name: 'CR_NAME', value: crName },
     { name: 'PROFILE', value: literal(profile) },

@@ -61,6 +61,7 @@ function fieldOf(pod: InjectedPod, fieldPath: string | undefined): string {
     'metadata.name': pod.metadata.name,
     'metadata.namespace': pod.metadata.namespace,
     'metadata.uid': pod.metadata.uid,
+    'spec.nodeName': 'node',
   };
   const value = fields[fieldPath ?? ''];
   if (value === undefined) throw new Error(`the field ${fieldPath} is not known here`);

@@ -44,14 +44,6 @@ suite('in a namespace of processes of its own, as in a container,', { skip: awai
     assert.equal(output, '0 zombies of 4 fetches\n');
   });
 
-  test('the program of the image dumps no core, whatever the limit of its container', async () => {
-    const entryPoint = await readEntryPoint('agent');
-    const init = entryPoint.slice(0, entryPoint.indexOf('node'));
-    const limit = `${process.execPath} --eval 'console.log(fs.readFileSync("/proc/self/limits", "utf8"))'`;
-    const output = await runCommand('sh', ['-c', `ulimit -c 64 && exec ${init.join(' ')} ${limit}`]);
-    assert.match(output, /^Max core file size +0 +0 /m);
-  });
-
   test('which Node alone does', async (t) => {
     const url = await startSilentHost(t);
     const output = await runCommand('unshare', [...inNamespace, process.execPath, script, url, '1000']);

@@ -30,6 +30,7 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
       POD_NAME: 'metadata.name',
       POD_NAMESPACE: 'metadata.namespace',
       POD_UID: 'metadata.uid',
+      NODE_NAME: 'spec.nodeName',
       POD_LABELS_FILE: '/etc/sync-agent/pod/labels',
       CR_NAME: 'app',
       PROFILE: 'default',

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
@@ -19,7 +19,12 @@ const ROUNDS_AT_LEAST = 3;
 const TIME_MS = process.env.RACE_TEST_ROUNDS ? Number.POSITIVE_INFINITY : 20_000;
 /** It ends what hangs; ten agents that wake at once keep a busy machine busy for long. */
 const SETTLE_MS = 150_000;
-const TIMES = { beatMs: 15, staleMs: 250 };
+/** The longest wait between strikes and the end of a round. */
+const PAUSE_MS = 500;
+/** How long an owner is stopped that nobody may follow; RACE_TEST_STOP_SECONDS gives more of it. */
+const STOP_MS = Number(process.env.RACE_TEST_STOP_SECONDS ?? '5') * 1000;
+/** The next agent has the volume, on a busy machine too; more means that it waited for something. */
+const SUCCESSION_MS = 10_000;
 
 interface Answer {
   round: number;
@@ -37,7 +42,7 @@ class Agent {
 
   constructor(program: string, data: string, name: string) {
     this.name = name;
-    const order = JSON.stringify({ data, name, times: TIMES });
+    const order = JSON.stringify({ data, name });
     this.#child = spawn(process.execPath, [program, order], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#child.stdin?.on('error', () => {});
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
@@ -86,11 +91,18 @@ async function readFiles(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(files.sort());
 }
 
+/** The agent that the volume names as its owner; the file may be that of an earlier one. */
 async function ownerOf(data: string): Promise<string | undefined> {
-  const folder = path.join(data, '.sync-agent/lock');
-  const numbers = (await readdir(folder)).map((name) => Number.parseInt(name, 10));
-  const text = await readFile(path.join(folder, `${Math.max(...numbers)}.json`), 'utf8').catch(() => '{}');
-  return (JSON.parse(text || '{}') as { podUid?: string }).podUid;
+  const text = await readFile(path.join(data, '.sync-agent/owner.json'), 'utf8').catch(() => '');
+  return /\bpod\d+\b/.exec(text)?.[0];
+}
+
+async function until(isReady: () => boolean, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!isReady()) {
+    assert.ok(performance.now() < deadline, 'nothing happened in time');
+    await sleep(5);
+  }
 }
 
 class Lane {
@@ -117,10 +129,10 @@ class Lane {
     return new Agent(this.#program, this.#data, `pod${this.#names}`);
   }
 
-  /** Kills one, or stops one for less or more than it takes to be given up; most often the one that has the volume. */
+  /** Kills one, or stops one; most often the one that has the volume. */
   async strike(): Promise<void> {
     await sleep(Math.random() * 60);
-    const owner = Math.random() < 0.7 ? await ownerOf(this.#data).catch(() => undefined) : undefined;
+    const owner = Math.random() < 0.7 ? await ownerOf(this.#data) : undefined;
     const named = this.#agents.findIndex(({ name }) => name === owner);
     const index = named === -1 ? Math.floor(Math.random() * this.#agents.length) : named;
     const agent = this.#agents[index];
@@ -148,14 +160,20 @@ class Lane {
 
   /** Wakes all, lets one have the volume, and compares with what that one brought in place. */
   async settle(round: number): Promise<void> {
+    await this.gather(round);
+    for (const agent of this.#agents) agent.tell(0);
+  }
+
+  /** The same, but they stay in the round: the one that has the volume keeps it. */
+  async gather(round: number): Promise<void> {
     for (const agent of this.#agents) {
       agent.tell(round);
       if (agent.isStopped) agent.wake();
     }
     const isReady = async () => {
       if (this.#agents.some(({ answer }) => answer?.round !== round)) return false;
-      const owner = this.#agents[await this.#owner()];
-      return owner?.answer?.commit !== undefined && (await this.#isInPlace(owner.answer.commit));
+      const commit = this.ownerIn(round)?.answer?.commit;
+      return commit !== undefined && (await this.#isInPlace(commit));
     };
     const deadline = performance.now() + SETTLE_MS;
     while (!(await isReady())) {
@@ -163,12 +181,40 @@ class Lane {
       if (performance.now() > deadline) await this.#explain(round);
       await sleep(5);
     }
-    for (const agent of this.#agents) agent.tell(0);
   }
 
-  async #owner(): Promise<number> {
-    const owner = await ownerOf(this.#data).catch(() => undefined);
-    return this.#agents.findIndex(({ name }) => name === owner);
+  /** The agent that has the volume in a round, in which none lets go of it. */
+  ownerIn(round: number): Agent | undefined {
+    const owners = this.#agents.filter(({ answer }) => answer?.round === round && answer.commit !== undefined);
+    assert.ok(owners.length <= 1, `${owners.map(({ name }) => name)} have the volume at the same time`);
+    return owners[0];
+  }
+
+  /** Kills the agent that has the volume in a round; gives how long it takes until another one has it. */
+  async succeed(round: number): Promise<number> {
+    const owner = this.ownerIn(round);
+    assert.ok(owner);
+    await owner.kill();
+    const start = performance.now();
+    this.#agents.splice(this.#agents.indexOf(owner), 1);
+    await until(() => this.ownerIn(round) !== undefined, SETTLE_MS);
+    const passedMs = performance.now() - start;
+    this.#agents.push(this.#spawn());
+    return passedMs;
+  }
+
+  /** Stops the agent that has the volume in a round: it keeps it, and the tree does not change. */
+  async stopOwner(round: number): Promise<void> {
+    const owner = this.ownerIn(round);
+    assert.ok(owner?.answer?.commit);
+    owner.stop();
+    const deadline = performance.now() + STOP_MS;
+    while (performance.now() < deadline) {
+      assert.equal(this.ownerIn(round), owner);
+      assert.ok(await this.#isInPlace(owner.answer.commit));
+      await sleep(50);
+    }
+    owner.wake();
   }
 
   async #isInPlace(commit: string): Promise<boolean> {
@@ -177,10 +223,8 @@ class Lane {
     if (parsed.kind !== 'manifest' || parsed.manifest.applied?.commit !== commit) return false;
     const wanted = { ...treeOf(commit), ...this.#theirs };
     const files = await readFiles(this.#data);
-    const isSame = JSON.stringify(files) === JSON.stringify(Object.fromEntries(Object.entries(wanted).sort()));
-    // Unless it was read while another one took over, what an owner has brought in place is there at once.
-    if (!isSame && this.#agents[await this.#owner()]?.answer?.commit === commit) assert.deepEqual(files, wanted);
-    return isSame;
+    assert.deepEqual(files, wanted);
+    return true;
   }
 
   async #explain(round: number): Promise<never> {
@@ -206,19 +250,24 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
   });
   after(() => programs.remove());
 
+  const makeLane = async (t: TestContext) => {
+    const folder = await makeTemporaryFolder('race-');
+    const data = path.join(folder.path, 'data');
+    await mkdir(path.join(data, 'd1'), { recursive: true });
+    const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
+    for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
+    const lane = new Lane(program, data, theirs);
+    t.after(async () => {
+      await lane.end();
+      await folder.remove();
+    });
+    return lane;
+  };
+
   for (const count of LANES) {
     test(`${count} of them: every file is of exactly one commit, and in the end all of one`, async (t) => {
       const deadline = performance.now() + TIME_MS;
-      const folder = await makeTemporaryFolder('race-');
-      const data = path.join(folder.path, 'data');
-      await mkdir(path.join(data, 'd1'), { recursive: true });
-      const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
-      for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
-      const lane = new Lane(program, data, theirs);
-      t.after(async () => {
-        await lane.end();
-        await folder.remove();
-      });
+      const lane = await makeLane(t);
       lane.start(count);
       await lane.settle(1);
       let rounds = 0;
@@ -226,11 +275,32 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
         rounds += 1;
         for (let strikes = 1 + Math.floor(Math.random() * 3); strikes > 0; strikes -= 1) await lane.strike();
         await lane.checkFiles();
-        if (Math.random() < 0.5) await sleep(Math.random() * 2 * TIMES.staleMs);
+        if (Math.random() < 0.5) await sleep(Math.random() * PAUSE_MS);
         await lane.checkFiles();
         await lane.settle(rounds + 1);
       }
       t.diagnostic(`${rounds} rounds, ${lane.counts.killed} killed, ${lane.counts.stopped} stopped`);
     });
   }
+
+  test('an owner that is stopped keeps the volume, and goes on when it wakes', async (t) => {
+    const lane = await makeLane(t);
+    lane.start(3);
+    await lane.gather(1);
+    await lane.stopOwner(1);
+    await lane.settle(2);
+    await lane.checkFiles();
+  });
+
+  test('an owner that is killed leaves the volume to the next agent at once', async (t) => {
+    const lane = await makeLane(t);
+    lane.start(3);
+    const times: number[] = [];
+    for (let round = 1; round <= 5; round += 1) {
+      await lane.gather(round);
+      times.push(await lane.succeed(round));
+    }
+    t.diagnostic(`after ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
+    for (const ms of times) assert.ok(ms < SUCCESSION_MS, `after ${ms} ms`);
+  });
 });

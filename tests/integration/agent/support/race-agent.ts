@@ -18,14 +18,13 @@ import { treeOf } from './race-tree.ts';
 interface Order {
   data: string;
   name: string;
-  times: { beatMs: number; staleMs: number };
 }
 
-const { data, name, times } = JSON.parse(process.argv[2] ?? '') as Order;
+const { data, name } = JSON.parse(process.argv[2] ?? '') as Order;
 const log = pino({ level: 'silent' });
 const root = await DataRoot.open(data);
 const identity = { podName: name, podUid: name, namespace: 'n', crName: 'c', profile: 'd', gatewayName: undefined };
-const lock = new VolumeLock(root, identity, times);
+const lock = new VolumeLock(root, identity);
 const manifestFile = new ManifestFile(root, log);
 const settings = {
   onConflict: 'takeOver' as const,
@@ -44,7 +43,7 @@ function desiredTree(files: Record<string, string>): DesiredTree {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
     return [path, { path, source: path, blob, executable: false, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allFolders(Object.keys(files)), kept: new Set() };
+  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set() };
 }
 
 async function sync(commit: string): Promise<void> {
@@ -80,14 +79,12 @@ async function turn(): Promise<void> {
     lock.check();
     if (settling > 0) {
       process.stdout.write(`${JSON.stringify({ round: settling, commit })}\n`);
-      while (round === settling) await sleep(times.beatMs / 2);
+      while (round === settling) await sleep(5);
     } else if (Math.random() < 0.2) await lock.release();
   } catch (error) {
     manifestFile.forget();
     const { name: kind, code } = error as { name: string; code: string };
-    // What one sees that was held up, and has not noticed yet, is of no matter.
-    const isLost = !lock.isHeld;
-    const isExpected = isLost || kind === 'WaitingError' || code === 'data.changed' || code === 'data.staging';
+    const isExpected = kind === 'WaitingError' || code === 'data.changed';
     if (!isExpected) process.stdout.write(`${JSON.stringify({ problem: (error as Error).stack })}\n`);
     else if (settling > 0) process.stdout.write(`${JSON.stringify({ round: settling })}\n`);
     await sleep(Math.random() * 10);

@@ -37,7 +37,7 @@ function build(
   const { tree } = result;
   return {
     files: Object.fromEntries([...tree.files.values()].map(({ path, source }) => [path, source])),
-    kept: [...tree.kept],
+    retained: [...tree.retained],
   };
 }
 
@@ -103,7 +103,7 @@ suite('desiredTree', () => {
     },
   ];
   for (const { name, mappings, files } of places) {
-    test(name, () => assert.deepEqual(build(repository, mappings), { files, kept: [] }));
+    test(name, () => assert.deepEqual(build(repository, mappings), { files, retained: [] }));
   }
 
   test('the whole repository can be mapped', () => {
@@ -263,20 +263,20 @@ suite('desiredTree', () => {
 
   test('a single file that is excluded is neither there nor missing', () => {
     assert.deepEqual(build(repository, [{ source: 'top', destination: 'x' }], { excludes: ['top'] }), {
-      ...{ files: {}, kept: [] },
+      ...{ files: {}, retained: [] },
     });
   });
 
-  test('what an earlier layer kept gives way to a file of a later one', () => {
+  test('what an earlier layer retained gives way to a file of a later one', () => {
     const mappings = [
       { source: 'gone', destination: '.', required: false },
       { source: 'base', destination: '.' },
     ];
     const files = [owned('x', 'gone/x'), owned('z', 'gone/z')];
-    assert.deepEqual(build(repository, mappings, { files }), { files: { x: 'base/x', y: 'base/y' }, kept: ['z'] });
+    assert.deepEqual(build(repository, mappings, { files }), { files: { x: 'base/x', y: 'base/y' }, retained: ['z'] });
   });
 
-  test('what is kept stands in the way of a folder as well', () => {
+  test('what is retained stands in the way of a folder as well', () => {
     const mappings = [
       { source: 'gone', destination: 'p', required: false },
       { source: 'base', destination: 'p/x' },
@@ -311,10 +311,10 @@ suite('desiredTree', () => {
     assert.ok(processorMs() - began < 3_000, `${processorMs() - began} ms`);
   });
 
-  test('a missing optional source keeps what it brought, and only that', () => {
+  test('a missing optional source retains what it brought, and only that', () => {
     const files = [owned('p/x', 'gone/x'), owned('p/y', 'other/y'), owned('q/x', 'gone/x')];
     const result = build(repository, [{ source: 'gone', destination: 'p', required: false }], { files });
-    assert.deepEqual(result, { files: {}, kept: ['p/x'] });
+    assert.deepEqual(result, { files: {}, retained: ['p/x'] });
   });
 
   test('what a missing optional source brought stays on top of an earlier mapping', () => {
@@ -323,6 +323,6 @@ suite('desiredTree', () => {
       { source: 'gone', destination: '.', required: false },
     ];
     const result = build(repository, mappings, { files: [owned('x', 'gone/x')] });
-    assert.deepEqual(result, { files: { y: 'base/y' }, kept: ['x'] });
+    assert.deepEqual(result, { files: { y: 'base/y' }, retained: ['x'] });
   });
 });

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import { type Drift, RepairCounts } from '../../../../agent/plan/drift.ts';
 import { driftOf } from '../../../../agent/plan/drift-of.ts';
 import { emptyManifest, type OwnedFile } from '../../../../agent/plan/manifest.ts';
-import { keptName, updateBefore } from '../../../../agent/plan/next-manifest.ts';
+import { displacedName } from '../../../../agent/plan/next-manifest.ts';
 import { filesToPreview, type Plan } from '../../../../agent/plan/plan-changes.ts';
 import type { LiveEntry, PlanInput, PlanSettings } from '../../../../agent/plan/plan-input.ts';
-import { settleKept } from '../../../../agent/plan/settle-kept.ts';
 import { countDrift, countFiles, describeChanges } from '../../../../agent/plan/summarize-plan.ts';
-import { isHeld } from '../../../../agent/plan/trace-file.ts';
-import { desiredFiles, Killed, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
+import { desiredFiles, MemoryVolume, SETTINGS } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;
 const CASELESS = { case: true, unicode: false };
@@ -18,9 +15,9 @@ const CASELESS = { case: true, unicode: false };
 const plan = (
   volume: MemoryVolume,
   files: Files,
-  { kept = [] as string[], ...more }: Partial<PlanInput> & { kept?: string[] } = {},
+  { retained = [] as string[], ...more }: Partial<PlanInput> & { retained?: string[] } = {},
 ) => {
-  const result = volume.plan(desiredFiles(files, kept), more);
+  const result = volume.plan(desiredFiles(files, retained), more);
   return result.kind === 'plan' ? result.plan : assert.fail(result.problems.join('; '));
 };
 const refusal = (volume: MemoryVolume, files: Files, more: Partial<PlanInput> = {}) => {
@@ -30,16 +27,8 @@ const refusal = (volume: MemoryVolume, files: Files, more: Partial<PlanInput> = 
 const settings = (more: Partial<PlanSettings>) => ({ settings: { ...SETTINGS, ...more } });
 const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
 
-function volumeWith({
-  theirs = {},
-  ours = {},
-  hasLinks = true,
-}: {
-  theirs?: Files;
-  ours?: Files;
-  hasLinks?: boolean;
-}): MemoryVolume {
-  const volume = new MemoryVolume({ hasLinks });
+function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }): MemoryVolume {
+  const volume = new MemoryVolume();
   for (const [path, content] of Object.entries(theirs)) volume.write(path, content);
   volume.apply(plan(volume, ours));
   return volume;
@@ -64,7 +53,7 @@ suite('what was there before', () => {
     assert.deepEqual(describe(unmapped), ['restore a NoLongerMapped']);
     volume.apply(unmapped);
     assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
-    assert.deepEqual([...volume.kept], []);
+    assert.deepEqual([...volume.takenOver], []);
   });
 
   test('it is taken over as well when a commit changes what was found to be right', () => {
@@ -80,9 +69,9 @@ suite('what was there before', () => {
     const volume = volumeWith({ theirs: { a: '#!x' } });
     const file = { path: 'a', source: 'a', blob: '#!x', executable: true, template: false };
     volume.write('a', '#!x', false);
-    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), kept: new Set() });
+    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), retained: new Set() });
     assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
-    const desired = { files: new Map([['a', file]]), folders: new Set<string>(), kept: new Set<string>() };
+    const desired = { files: new Map([['a', file]]), folders: new Set<string>(), retained: new Set<string>() };
     const refused = volume.plan(desired, settings({ onConflict: 'refuse' }));
     assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with other content or another mode \(/);
   });
@@ -105,90 +94,10 @@ suite('what was there before', () => {
     file.set('large', {
       ...{ path: 'large', source: 'large', blob: '1', sha256: 'sha256 of 1', executable: false },
       fingerprint: { size: 1, mtimeMs: 0, ino: 99 },
-      kept: { name: 'k', size: 1024 ** 3 },
+      displaced: { name: 'k', size: 1024 ** 3 },
     });
     volume.write('large', '1');
     assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 files of other people, with 1025 MiB/);
-  });
-
-  test('for any trees, and kills after any steps of several syncs, everything of others is there in the end as it was', () => {
-    const name = fc.constantFrom('a', 'b', 'c', 'd');
-    const files = fc.dictionary(name, fc.constantFrom('1', '2', '3'), { maxKeys: 4 });
-    const drifts = fc.constantFrom('repair', 'report', 'ignore');
-    const later = fc.tuple(files, fc.nat(20), drifts, fc.boolean(), fc.option(name));
-    const syncs = fc.array(later, { maxLength: 5 });
-    fc.assert(
-      fc.property(files, files, syncs, fc.boolean(), (before, first, later, hasLinks) => {
-        const theirs: Files = { ...before };
-        const volume = volumeWith({ theirs, ours: first, hasLinks });
-        for (const [round, [wanted, steps, drift, prune, written]] of later.entries()) {
-          try {
-            volume.apply(plan(volume, wanted, settings({ drift, prune })), steps);
-          } catch (error) {
-            assert.ok(error instanceof Killed);
-          }
-          for (const [path, content] of Object.entries(theirs)) {
-            const isThere = [volume.files.get(path), ...volume.kept.values()].some((file) => file?.content === content);
-            assert.ok(isThere, `${path} of others is lost`);
-          }
-          if (!written || written in theirs || volume.files.has(written) || isHeld(written, volume)) continue;
-          theirs[written] = `of round ${round}`;
-          volume.write(written, `of round ${round}`);
-        }
-        const [wanted = first] = later.at(-1) ?? [];
-        volume.apply(plan(volume, wanted, settings({ drift: 'report' })));
-        assert.deepEqual(volume.contents(), { ...theirs, ...wanted }, 'what a kill left is no drift');
-        volume.apply(plan(volume, {}));
-        assert.deepEqual(volume.contents(), { ...theirs });
-        // A kill may leave a copy of what is in its place, never a file of the agent's own.
-        for (const [path, { content }] of volume.kept) assert.equal(content, theirs[path.replaceAll("'", '')], path);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-});
-
-suite('after a kill while a file of the agent is changed,', () => {
-  /** What somebody wrote before the change, then; `steps` of the change are done. */
-  const changed = (steps: number, written?: string) => {
-    const volume = volumeWith({ ours: { a: '1', b: '1' } });
-    assert.throws(() => volume.apply(plan(volume, { a: '2', b: '1' }), steps), Killed);
-    if (written) volume.write('a', written);
-    return volume;
-  };
-  const refuse = { ...SETTINGS, onConflict: 'refuse' as const };
-
-  test('what somebody makes of it is drift, as it is without a kill, and no file of theirs', () => {
-    for (const steps of [1, 2]) {
-      const volume = changed(steps, 'x');
-      const repair = plan(volume, { a: '2', b: '1' }, { settings: refuse });
-      assert.deepEqual(repair.drift, [{ path: 'a', reason: 'Drifted', isRepaired: true }]);
-      const report = { settings: { ...refuse, drift: 'report' as const } };
-      assert.deepEqual(describe(plan(volume, { a: '2', b: '1' }, report)), []);
-      assert.deepEqual(describe(plan(volume, { b: '1' }, report)), []);
-      volume.apply(repair);
-      assert.deepEqual(volume.contents(), { a: '2', b: '1' });
-    }
-  });
-
-  test('with prune: false it stays as the kill left it, and stays owned', () => {
-    for (const [steps, content] of ['1', '2'].entries()) {
-      const volume = changed(steps + 1);
-      volume.apply(plan(volume, { b: '1' }, settings({ prune: false })));
-      assert.deepEqual(volume.contents(), { a: content, b: '1' });
-      assert.deepEqual(describe(plan(volume, { a: content, b: '1' }, settings({ drift: 'report' }))), []);
-      volume.apply(plan(volume, { b: '1' }));
-      assert.deepEqual(volume.contents(), { b: '1' });
-    }
-  });
-
-  test('what comes where it was about to go is somebody else’s', () => {
-    const volume = volumeWith({ ours: { a: '1', b: '1' } });
-    assert.throws(() => volume.apply(plan(volume, { b: '1' }), 2), Killed);
-    volume.write('a', 'theirs');
-    assert.match(refusal(volume, { a: '2', b: '1' }, { settings: refuse }), /^PathConflict: a is a file/);
-    volume.apply(plan(volume, { b: '1' }));
-    assert.deepEqual(volume.contents(), { a: 'theirs', b: '1' });
   });
 });
 
@@ -209,7 +118,7 @@ suite('a plan that would leave nothing', () => {
   test('is none where an optional source keeps files, where nothing was owned, or where nothing is pruned', () => {
     const strict = settings({ allowEmpty: false });
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
-    assert.deepEqual(describe(plan(volume, {}, { ...strict, kept: ['a'] })), ['delete b NoLongerMapped']);
+    assert.deepEqual(describe(plan(volume, {}, { ...strict, retained: ['a'] })), ['delete b NoLongerMapped']);
     assert.deepEqual(describe(plan(new MemoryVolume(), {}, strict)), []);
     assert.deepEqual(describe(plan(volume, {}, settings({ allowEmpty: false, prune: false }))), []);
   });
@@ -312,77 +221,8 @@ suite('what differs from what was delivered', () => {
       const manifest = { ...emptyManifest(), files: new Map([['a', record]]) };
       const live = new Map(entry ? [['a', entry]] : []);
       assert.deepEqual(driftOf(manifest, live), reason ? [{ record, reason, live: entry }] : []);
-      assert.deepEqual(driftOf({ ...manifest, pending: new Set(['a']) }, live), [], 'the next sync judges it');
     });
   }
-});
-
-suite('what the manifest says before a change', () => {
-  const record: OwnedFile = {
-    ...{ path: 'a', source: 'a', blob: '2', sha256: 'new', executable: false },
-    fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
-  };
-  const file = { path: 'a', source: 'a', blob: '2', executable: false, template: false };
-  const was = (sha256: string): LiveEntry => ({
-    ...{ kind: 'file', sha256, executable: false, blob: undefined },
-    fingerprint: record.fingerprint,
-  });
-  const empty = plan(new MemoryVolume(), {});
-  const said = (change: object, staged: OwnedFile[], files: OwnedFile[] = []) => {
-    const changes = [{ path: 'a', ...change }] as Plan['changes'];
-    const manifest = { ...emptyManifest(), files: new Map(files.map((each) => [each.path, each])) };
-    return updateBefore({ ...empty, changes }, staged, manifest).files;
-  };
-  const before = { earlier: 'e', wasOurs: true };
-  const modify = (reason: string) => ({ kind: 'modify', reason, file, was: was('old') });
-  const cases: [what: string, change: object, given: Partial<OwnedFile>, expected: Partial<OwnedFile>][] = [
-    ['of a new one nothing more', { kind: 'add', reason: 'New', file }, {}, {}],
-    ...[before, { earlier: 'e' }, { wasOurs: true }].map((given): [string, object, object, object] => [
-      ...(['of a new one nothing of an earlier sync', { kind: 'add', reason: 'New', file }, given, {}] as const),
-    ]),
-    ['that one of others comes', modify('TakenOver'), before, {}],
-    [
-      'that its own changes, and what it is until then',
-      modify('ContentChanged'),
-      {},
-      { earlier: 'old', wasOurs: true },
-    ],
-    ['that its own comes back', { kind: 'add', reason: 'Missing', file }, before, { wasOurs: true }],
-    ['that a link is in the place of its own', { ...modify('Drifted'), was: { kind: 'link' } }, {}, { wasOurs: true }],
-  ];
-  for (const [what, change, given, expected] of cases) {
-    test(`is ${what}: ${Object.keys(given)}`, () => {
-      assert.deepEqual(said(change, [{ ...record, ...given }]), [{ ...record, ...expected }]);
-    });
-  }
-
-  test('is of one that goes what it is until then, and that it is not to be there', () => {
-    const change = { kind: 'delete', reason: 'NoLongerMapped', inTheWay: false, was: was('old') };
-    assert.deepEqual(said(change, [], [{ ...record, ...before }]), [{ ...record, earlier: 'old' }]);
-    assert.deepEqual(said(change, []), [], 'it was not owned');
-  });
-
-  test('stays what it was of a file that was to change, did not, and is kept', () => {
-    const fingerprint = { size: 3, mtimeMs: 3, ino: 3 };
-    const live = { kind: 'file' as const, sha256: 'old', executable: true, blob: '1', fingerprint };
-    const kept = { name: 'k', size: 1 };
-    const pending = { ...record, earlier: 'old', groupWrite: true, kept, wasOurs: true };
-    const settle = (given: OwnedFile, entry: LiveEntry | undefined) => {
-      const manifest = { ...emptyManifest(), files: new Map([['a', given]]), pending: new Set(['a']) };
-      const desired = { files: new Map(), folders: new Set<string>(), kept: new Set(['a']) };
-      const input = { desired, manifest, live: new Map(entry ? [['a', entry]] : []), values: new Map() };
-      const settled = settleKept({ ...input, settings: SETTINGS });
-      return [[...settled.desired.kept], settled.corrected];
-    };
-    const asItIs = { path: 'a', source: 'a', blob: '1', sha256: 'old', executable: true, fingerprint };
-    assert.deepEqual(settle(pending, live), [['a'], [{ ...asItIs, groupWrite: true, kept }]]);
-    const { groupWrite: _, kept: __, ...plainly } = pending;
-    assert.deepEqual(settle(plainly, { ...live, blob: undefined }), [['a'], [{ ...asItIs, blob: 'old' }]]);
-    assert.deepEqual(settle(plainly, { ...live, sha256: 'new' }), [['a'], []], 'it did change');
-    assert.deepEqual(settle(plainly, undefined), [[], []], 'it is gone');
-    const empty = { ...live, sha256: 'none', fingerprint: { ...fingerprint, size: 0 } };
-    assert.deepEqual(settle(plainly, empty), [[], []], 'nothing came over it');
-  });
 });
 
 suite('a plan in short', () => {
@@ -399,7 +239,7 @@ suite('a plan in short', () => {
 
   test('counts what stays: what is right, what was not looked at, and what is kept', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1', c: '1' } });
-    const next = plan(volume, { a: '1', b: '1', d: '1' }, { kept: ['c'], untouched: 5 });
+    const next = plan(volume, { a: '1', b: '1', d: '1' }, { retained: ['c'], untouched: 5 });
     assert.deepEqual([next.unchanged, next.isPartial], [8, false]);
     assert.equal(plan(volume, { a: '1' }, { isPartial: true }).isPartial, true);
   });
@@ -436,12 +276,12 @@ suite('a plan in short', () => {
   });
 
   test('has names for what was there that tell paths and numbers apart, and that any volume takes', () => {
-    const name = keptName('d/sub dir/a b.json', 1);
+    const name = displacedName('d/sub dir/a b.json', 1);
     assert.match(name, /^[0-9a-f]{16}-a_b\.json\.kept$/);
-    assert.equal(keptName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
-    assert.notEqual(keptName('e/a b.json', 1), name);
-    assert.match(keptName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}\.kept$/);
-    assert.match(keptName('é', 1), /^[0-9a-f]{16}-_\.kept$/);
+    assert.equal(displacedName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
+    assert.notEqual(displacedName('e/a b.json', 1), name);
+    assert.match(displacedName('x'.repeat(300), 1), /^[0-9a-f]{16}-x{100}\.kept$/);
+    assert.match(displacedName('é', 1), /^[0-9a-f]{16}-_\.kept$/);
   });
 });
 
@@ -530,18 +370,6 @@ suite('what the pod mounts inside of the data volume', () => {
     assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
     assert.deepEqual(next.disowned, ['data/cache/x', 'data/own/x']);
     assert.deepEqual(next.folders.prune, ['data/own']);
-  });
-});
-
-suite('a takeover that was cut off', () => {
-  test('leaves a copy that goes with the next sync, where the file stays with its owner', () => {
-    const volume = volumeWith({ theirs: { a: 'theirs' } });
-    assert.throws(() => volume.apply(plan(volume, { a: '1' }), 2), Killed);
-    assert.deepEqual([...volume.kept.keys()], ['a']);
-    const next = plan(volume, {});
-    assert.deepEqual([describe(next), next.dropped], [[], [{ path: 'a', name: 'a' }]]);
-    volume.apply(next);
-    assert.deepEqual([volume.contents(), [...volume.kept]], [{ a: 'theirs' }, []]);
   });
 });
 

@@ -14,7 +14,7 @@ const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
 
 function planOf(changes: Change[] = [], drift: Drift[] = [], isPartial = false): Plan {
   const folders = { create: [], clear: [], prune: [] };
-  return { changes, folders, unchanged: 2, corrected: [], disowned: [], dropped: [], drift, isPartial };
+  return { changes, folders, unchanged: 2, corrected: [], disowned: [], drift, isPartial };
 }
 
 const done = (changes: Change[], more: Partial<Extract<Happening, { kind: 'done' }>> = {}): Happening => ({

@@ -1,5 +1,5 @@
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
-import { updateAfter, updateBefore, updateRecords } from '../../../../agent/plan/next-manifest.ts';
+import { manifestUpdate } from '../../../../agent/plan/next-manifest.ts';
 import { type Plan, type PlanResult, planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type {
   DesiredFile,
@@ -27,23 +27,14 @@ interface MemoryFile {
   ino: number;
 }
 
-/** Thrown where a kill is played. */
-export class Killed extends Error {}
-
-/** A data volume in memory, with the order of steps of a sync. The id of a blob is its content. */
+/** A data volume in memory, for plans. The id of a blob is its content. */
 export class MemoryVolume {
   readonly files = new Map<string, MemoryFile>();
   readonly folders = new Set<string>();
   readonly manifest = emptyManifest();
-  /** What was taken over, by name: that is the path, or something longer where it is taken. */
-  readonly kept = new Map<string, MemoryFile>();
-  readonly #hasLinks: boolean;
+  /** Files of others that made room, by their path: nothing is displaced from a path twice. */
+  readonly takenOver = new Map<string, MemoryFile>();
   #inodes = 0;
-  #stepsLeft = Number.POSITIVE_INFINITY;
-
-  constructor({ hasLinks = true } = {}) {
-    this.#hasLinks = hasLinks;
-  }
 
   /** Somebody writes a file, with the folders that it needs; a folder in its place goes with everything in it. */
   write(path: string, content: string, executable = false): void {
@@ -60,7 +51,7 @@ export class MemoryVolume {
     return Object.fromEntries([...this.files].map(([path, { content }]) => [path, content]).sort());
   }
 
-  /** Plans for these files; kept paths stay. */
+  /** Plans for these files; retained paths stay. */
   plan(desired: DesiredTree, more: Partial<PlanInput> = {}): PlanResult {
     const { manifest } = this;
     return planChanges({
@@ -68,84 +59,46 @@ export class MemoryVolume {
       manifest,
       live: this.#scan(desired),
       values: new Map(),
-      keptNames: new Set(this.kept.keys()),
       settings: SETTINGS,
       ...more,
     });
   }
 
-  /** Carries a plan out in the order of a sync; after so many steps it is killed. */
-  apply(plan: Plan, killAfter = Number.POSITIVE_INFINITY): void {
-    this.#stepsLeft = killAfter;
-    const staged = plan.changes.flatMap((change) => {
-      if (!('file' in change)) return [];
-      const known = this.manifest.files.get(change.path)?.kept;
-      const kept = change.reason === 'TakenOver' ? { name: this.#freeName(change.path), size: 1 } : known;
-      return [{ ...this.#stage(change.file), ...(kept && { kept }) }];
-    });
-    const takenOver = new Set(plan.changes.flatMap(({ path, reason }) => (reason === 'TakenOver' ? [path] : [])));
-    const { clear, prune } = plan.folders;
-    if (plan.changes.length + clear.length + prune.length === 0) {
-      updateManifest(this.manifest, updateRecords(plan, APPLIED));
-      for (const copy of plan.dropped) this.#drop(copy);
-      return;
+  /** Carries a plan out in the order of a sync. */
+  apply({ changes, folders, ...plan }: Plan): void {
+    const remove = (isBefore: boolean) => {
+      for (const change of changes) {
+        if (change.kind === 'delete' && change.inTheWay === isBefore) this.files.delete(change.path);
+      }
+    };
+    remove(true);
+    for (const folder of folders.clear) this.#removeFolder(folder);
+    for (const folder of folders.create) this.folders.add(folder);
+    const written = changes.flatMap((change) => ('file' in change ? [this.#write(change.file, change.reason)] : []));
+    for (const change of changes) if (change.kind === 'restore') this.#restore(change.path, change.displaced.name);
+    remove(false);
+    for (const folder of folders.prune) this.#removeFolder(folder);
+    updateManifest(this.manifest, manifestUpdate({ changes, folders, ...plan }, written, APPLIED));
+  }
+
+  #write(file: DesiredFile, reason: string): OwnedFile {
+    const { path } = file;
+    let { displaced } = this.manifest.files.get(path) ?? {};
+    const before = this.files.get(path);
+    if (reason === 'TakenOver' && before) {
+      displaced = { name: path, size: before.content.length };
+      this.takenOver.set(path, before);
     }
-    this.#step(() => updateManifest(this.manifest, updateBefore(plan, staged, this.manifest)));
-    const deletes = plan.changes.filter((change) => change.kind === 'delete');
-    const remove = ({ path }: { path: string }) => this.#step(() => this.files.delete(path));
-    for (const change of deletes.filter(({ inTheWay }) => inTheWay)) remove(change);
-    for (const folder of plan.folders.clear) this.#step(() => this.#removeFolder(folder));
-    for (const folder of plan.folders.create) this.#step(() => this.folders.add(folder));
-    for (const file of staged) {
-      if (takenOver.has(file.path)) this.#step(() => this.#keep(file.path, file.kept?.name ?? ''));
-      this.#makeRoom(file.path);
-      this.#step(() => this.#place(file));
-    }
-    for (const change of plan.changes) {
-      if (change.kind !== 'restore') continue;
-      if (this.kept.has(change.kept.name)) this.#makeRoom(change.path);
-      this.#step(() => this.#giveBack(change.path, change.kept.name));
-    }
-    for (const change of deletes.filter(({ inTheWay }) => !inTheWay)) remove(change);
-    for (const folder of plan.folders.prune) this.#step(() => this.#removeFolder(folder));
-    this.#step(() => updateManifest(this.manifest, updateAfter(plan, APPLIED)));
-    for (const copy of plan.dropped) this.#step(() => this.#drop(copy));
+    const record = this.#stage(file);
+    this.#place(record);
+    return displaced ? { ...record, displaced } : record;
   }
 
-  #drop({ path, name }: Plan['dropped'][number]): void {
-    if (this.files.get(path)?.ino === this.kept.get(name)?.ino) this.kept.delete(name);
-  }
-
-  #freeName(path: string): string {
-    const ino = this.files.get(path)?.ino;
-    let name = path;
-    while (this.kept.has(name) && this.kept.get(name)?.ino !== ino) name += "'";
-    return name;
-  }
-
-  #keep(path: string, name: string): void {
-    const file = this.files.get(path);
-    if (file) this.kept.set(name, file);
-    if (!this.#hasLinks) this.files.delete(path);
-  }
-
-  /** Without hard links, what is there is moved away, and an empty file holds the place. */
-  #makeRoom(path: string): void {
-    if (this.#hasLinks) return;
-    this.#step(() => this.files.delete(path));
-    this.#step(() => this.files.set(path, { content: '', executable: false, ino: ++this.#inodes }));
-  }
-
-  #giveBack(path: string, name: string): void {
-    const file = this.kept.get(name);
+  #restore(path: string, name: string): void {
+    const file = this.takenOver.get(name);
     if (file) this.files.set(path, file);
     else this.files.delete(path);
-    if (!this.#hasLinks) this.kept.delete(name);
-  }
-
-  #step(run: () => void): void {
-    if (this.#stepsLeft-- <= 0) throw new Killed();
-    run();
+    this.takenOver.delete(name);
   }
 
   #stage(file: DesiredFile): OwnedFile {
@@ -192,11 +145,11 @@ export class MemoryVolume {
 const sha = (content: string) => `sha256 of ${content}`;
 const fingerprint = (content: string, ino: number) => ({ size: content.length, mtimeMs: 0, ino });
 
-/** A desired tree of files by path; `kept` lists what an optional source would have brought. */
-export function desiredFiles(files: Record<string, string>, kept: string[] = []): DesiredTree {
+/** A desired tree of files by path; `retained` lists owned files whose optional source is absent. */
+export function desiredFiles(files: Record<string, string>, retained: string[] = []): DesiredTree {
   const entries = Object.entries(files).map(([path, content]) => {
     const executable = content.startsWith('#!');
     return [path, { path, source: path, blob: content, executable, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allFolders(Object.keys(files)), kept: new Set(kept) };
+  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set(retained) };
 }

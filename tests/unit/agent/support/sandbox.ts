@@ -171,11 +171,12 @@ export async function createSandbox(
       await dependencies.clone.tidy();
       await tidyLfs(dependencies);
     },
-    applied: async () => (await dependencies.manifestFile.read()).applied,
+    applied: () => dependencies.manifestFile.readApplied(),
     isAtHand: (target) => isAtHand(intentOf(target), dependencies),
-    release: () => dependencies.lock.release(),
+    release: async () => dependencies.lock.release(),
     reload: (target, signal) => dependencies.gateway.catchUp(intentOf(target), signal),
     restart: async () => {
+      dependencies.lock.release();
       dependencies = await start();
     },
     files: () => readAll(data),

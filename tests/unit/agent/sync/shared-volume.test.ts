@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -22,4 +23,25 @@ test('an agent without the volume knows what another one brought there meanwhile
   assert.equal((await earlier.applied())?.commit, second);
   await look();
   assert.equal((await watcher.applied())?.commit, second);
+});
+
+test('a dry run that undoes what a kill cut off leaves the volume to others again', async (t) => {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const { url: repo, commit } = await server.createRepository('cut-off-before-a-dry-run');
+  const first = await commit({ files: { a: '1' } });
+  const second = await commit({ files: { a: '2' } });
+  const killed = await createSandbox(t);
+  await killed.sync({ repo, commit: first });
+  await writeJournal([], killed.root);
+  const watcher = await createSandbox(t, { shared: { data: killed.data, podUid: 'watcher' } });
+  const look = () => watcher.sync({ repo, commit: second, profile: { dryRun: true } });
+  await assert.rejects(look(), { name: 'WaitingError', code: 'data.inUse' });
+  await killed.release();
+  assert.equal((await look()).kind, 'planned');
+  assert.equal(hasJournal(killed.root), false);
+  assert.equal((await watcher.applied())?.commit, first);
+  const next = await createSandbox(t, { shared: { data: killed.data, podUid: 'next' } });
+  await next.sync({ repo, commit: second });
+  assert.deepEqual(await next.files(), { a: '2' });
 });

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { pino } from 'pino';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
-import { Staging } from '../../../../agent/volume/staging.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { describeKill, everyStep, failAt } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
@@ -32,7 +31,7 @@ async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
       `${mode.toString(8)} ${entry.isFile() ? await readFile(file, 'utf8') : ''}`,
     ] as const;
   });
-  const all = (await Promise.all(pairs)).filter(([name]) => !/^\.sync-agent\/(lock|staging)(\/|$)/.test(name));
+  const all = (await Promise.all(pairs)).filter(([name]) => !/^\.sync-agent\/(agent\.lock|owner\.json)$/.test(name));
   return Object.fromEntries(all.sort());
 }
 
@@ -63,37 +62,35 @@ async function prepare(name: string) {
 const STEPS = { atLeast: 25, atMost: 200 };
 
 suite('a sync that fails leaves everything as it was:', () => {
-  for (const canMove of [true, false])
-    test(`at any of its steps, new folders ${canMove ? 'at once' : 'piece by piece'}, and leads to the wanted tree at the next try`, async (t) => {
-      if (!canMove) t.mock.method(Staging.prototype, 'tryMove', () => false);
-      const { repo, first, second } = await prepare(`steps-${canMove}`);
-      const reference = await createSandbox(t);
-      await reference.sync({ repo, commit: second });
-      const wanted = await reference.files();
-      const memory = new GitMemory();
-      let undone = 0;
-      await everyStep(t, STEPS, async (step) => {
-        const sandbox = await createSandbox(t, { memory });
-        await sandbox.sync({ repo, commit: first });
-        await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
-        const before = await snapshot(sandbox);
-        const played = failAt(sandbox.data, step, 'EACCES');
-        const outcome = await sandbox.sync({ repo, commit: second }).then(() => 'done', String);
-        played.end();
-        assert.match(outcome, /^done$|EACCES: played/);
-        const after = await snapshot(sandbox);
-        // Once all is in place, only what was replaced is still to go.
-        if (after['new/er/c'] === undefined) {
-          undone += 1;
-          assert.deepEqual(after, before, describeKill({ step }, played));
-        } else assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `at ${step}`);
-        await sandbox.restart();
-        await sandbox.sync({ repo, commit: second });
-        assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
-        return played;
-      });
-      assert.ok(undone >= STEPS.atLeast / 2, `only ${undone} were taken back`);
+  test('at any of its steps, and leads to the wanted tree at the next try', async (t) => {
+    const { repo, first, second } = await prepare('steps');
+    const reference = await createSandbox(t);
+    await reference.sync({ repo, commit: second });
+    const wanted = await reference.files();
+    const memory = new GitMemory();
+    let undone = 0;
+    await everyStep(t, STEPS, async (step) => {
+      const sandbox = await createSandbox(t, { memory });
+      await sandbox.sync({ repo, commit: first });
+      await writeFile(path.join(sandbox.data, 'own'), 'of the gateway');
+      const before = await snapshot(sandbox);
+      const played = failAt(sandbox.data, step, 'EACCES');
+      const outcome = await sandbox.sync({ repo, commit: second }).then(() => 'done', String);
+      played.end();
+      assert.match(outcome, /^done$|EACCES: played/);
+      const after = await snapshot(sandbox);
+      // Once all is in place, only what was replaced is still to go.
+      if (after['new/er/c'] === undefined) {
+        undone += 1;
+        assert.deepEqual(after, before, describeKill({ step }, played));
+      } else assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `at ${step}`);
+      await sandbox.restart();
+      await sandbox.sync({ repo, commit: second });
+      assert.deepEqual(await sandbox.files(), { ...wanted, own: 'of the gateway' }, `after step ${step}`);
+      return played;
     });
+    assert.ok(undone >= STEPS.atLeast / 2, `only ${undone} were taken back`);
+  });
 
   test('on a disk that is full, of which the report speaks', {
     skip: !isRoot && 'a small file system needs root',
@@ -178,50 +175,28 @@ suite('a sync', () => {
     await sandbox.sync({ repo, commit: first });
     await sandbox.sync({ repo, commit: second });
     const own = path.join(sandbox.data, '.sync-agent');
-    assert.deepEqual(await readdir(path.join(own, 'staging/1.uid')), []);
-    assert.deepEqual((await readdir(own, { recursive: true })).sort(), [
-      'lock',
-      'lock/1.json',
-      'manifest.jsonl',
-      'staging',
-      'staging/1.uid',
-    ]);
+    const left = ['agent.lock', 'manifest.jsonl', 'owner.json', 'saved', 'staging', 'taken-over'];
+    assert.deepEqual((await readdir(own, { recursive: true })).sort(), left);
   });
 });
 
 const NOTHING_CHANGES: Plan = {
   ...{ changes: [], unchanged: 0, corrected: [], disowned: [], drift: [], isPartial: false },
-  ...{ folders: { create: [], clear: [], prune: [] }, dropped: [] },
+  folders: { create: [], clear: [], prune: [] },
 };
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
 test('a change that is held back before the first file moves is no change that is taken back', async (t) => {
   const { root } = await createSandbox(t);
-  root.staging = Staging.make(root, 1, 'uid');
   const lines: string[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
   const plan: Plan = { ...NOTHING_CHANGES, folders: { create: [], clear: [], prune: ['old'] } };
   const beforeMoves = async () => {
     throw new Error('somebody edits');
   };
-  const manifestFile = { read: async () => ({ files: new Map() }), takeBack: async () => {} };
+  const manifestFile = { read: async () => ({ files: new Map() }), forget: () => {} };
   const target = { root, lock: { check: () => {} }, manifestFile, beforeMoves, log };
   const held = applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
   await assert.rejects(held, /somebody edits/);
   assert.deepEqual(lines, []);
-});
-
-test('what lies behind a link is not in its place: the copy of it that is kept stays', async (t) => {
-  const sandbox = await createSandbox(t);
-  const { root, data, folder } = sandbox;
-  root.staging = Staging.make(root, 1, 'uid');
-  const [elsewhere, kept] = [path.join(folder, 'elsewhere'), path.join(data, '.sync-agent/taken-over')];
-  for (const each of [elsewhere, kept]) await mkdir(each);
-  await writeFile(path.join(elsewhere, 'f'), 'theirs');
-  await link(path.join(elsewhere, 'f'), path.join(kept, 'copy'));
-  await symlink(elsewhere, path.join(data, 'd'));
-  const plan: Plan = { ...NOTHING_CHANGES, dropped: [{ path: 'd/f', name: 'copy' }] };
-  const target = { root, lock: { check: () => {} }, manifestFile: { append: async () => {} } };
-  await applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
-  assert.deepEqual(await readdir(kept), ['copy']);
 });

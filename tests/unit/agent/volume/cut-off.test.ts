@@ -75,12 +75,13 @@ for (const hasLinks of [true, false]) {
   test(`a file that the gateway puts in the place of one that is removed outlives a kill right after any step, ${links}`, async (t) => {
     const { url: repo, commit } = await server.createRepository(`cut-off-exchanged-${hasLinks}`);
     const one = { repo, commit: await commit({ files: { f: 'one', z: '1' } }) };
-    const gone = { repo, commit: await commit({ files: { f: null } }) };
+    // With drift: repair, whatever is at a path of the agent goes with it.
+    const gone = { repo, commit: await commit({ files: { f: null } }), profile: { drift: 'report' as const } };
     const memory = new GitMemory();
     await everyKill(t, { ...STEPS, atLeast: 3 }, async (kill) => {
       const sandbox = await createSandbox(t, { memory });
       const at = (name: string) => path.join(sandbox.data, name);
-      const run = async (target: typeof one) => {
+      const run = async (target: typeof one | typeof gone) => {
         const played = countCalls(sandbox.data, { hasLinks });
         await sandbox.sync(target).finally(played.end);
       };

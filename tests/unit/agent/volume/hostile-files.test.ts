@@ -107,7 +107,11 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     const next = { ...target, commit: await commit({ files: { d: '1', 'd/a': null } }) };
     for (let n = 0; n < 500; n += 1) fs.mkdirSync(at(`d/${n}/x`), { recursive: true });
     await assert.rejects(sandbox.sync(next), { reason: 'PathConflict', message: /^d is a folder .* holds more/ });
-    const desired = { files: new Map([['d', {} as DesiredFile]]), folders: new Set<string>(), kept: new Set<string>() };
+    const desired = {
+      files: new Map([['d', {} as DesiredFile]]),
+      folders: new Set<string>(),
+      retained: new Set<string>(),
+    };
     const live = await scanTree(sandbox.root, { desired, manifest: emptyManifest(), algorithm: 'sha1' });
     const found = live.get('d');
     assert.ok(found?.kind === 'folder');

@@ -74,7 +74,7 @@ suite('paths that are too long', () => {
       executable: false,
       fingerprint: { size, mtimeMs, ino },
     };
-    const manifest = { files: new Map([[long, owned]]), folders: new Set(foldersOf(long)), pending: new Set<string>() };
+    const manifest = { files: new Map([[long, owned]]), folders: new Set(foldersOf(long)), journal: undefined };
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     const text = [...manifestText({ ...manifest, applied: undefined })].join('');
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);

@@ -7,9 +7,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
-import { removeEarlierStaging, Staging } from '../../../../agent/volume/staging.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
 const log = pino({ level: 'silent' });
@@ -20,16 +21,16 @@ const owned = (name: string): OwnedFile => ({
   fingerprint: { size: 1, mtimeMs: 2, ino: 3 },
 });
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
-  ...{ files: [], pending: new Set<string>(), folders: [], forgottenFiles: [], forgottenFolders: [] },
+  ...{ files: [], folders: [], forgottenFiles: [], forgottenFolders: [] },
   ...{ applied: undefined, ...changes },
 });
-const summary = ({ applied, files, pending }: Manifest) => [applied?.commit, [...files.keys()], [...pending]];
+const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
 async function createManifest(t: TestContext) {
   const folder = await makeTemporaryFolder('manifest-');
   t.after(() => folder.remove());
   const root = await DataRoot.open(folder.path);
-  root.staging = Staging.make(root, 1, 'uid');
+  await mkdir(root.agentFolder);
   return {
     file: path.join(folder.path, '.sync-agent/manifest.jsonl'),
     root,
@@ -40,10 +41,10 @@ async function createManifest(t: TestContext) {
 }
 
 /**
- * Reads a manifest with so many files in the heap of a small container, each about to be written and then there, or there
- * and about to be changed; gives their number or the code of the error.
+ * Reads a manifest with that number of files in the heap of a small container; `areChanged` if a second update changes
+ * all of them. Returns their number or the code of the error.
  */
-const readMany = (files: number, { areChanging = false } = {}) =>
+const readMany = (files: number, { areChanged = false } = {}) =>
   runInSmallHeap(`
     import { mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
     import { tmpdir } from 'node:os';
@@ -53,21 +54,18 @@ const readMany = (files: number, { areChanging = false } = {}) =>
     const folder = mkdtempSync(tmpdir() + '/manifest-');
     mkdirSync(folder + '/.sync-agent');
     const hex = (number, length) => number.toString(16).padStart(length, '0');
-    const files = function* (from, more) {
+    const files = function* (from) {
       for (let n = 0; n < ${files}; n += 1) {
         const [path, fingerprint] = ['config/some/folder/' + n, { size: n, mtimeMs: 1_763_710_000_000.125 + n, ino: n }];
-        const hashes = { blob: hex(from + n, 40), sha256: hex(from + n, 64), ...(more && { earlier: hex(n, 64), wasOurs: true }) };
+        const hashes = { blob: hex(from + n, 40), sha256: hex(from + n, 64) };
         yield { path, source: path, ...hashes, executable: false, fingerprint };
       }
     };
     const rest = { folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
     const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
     writeSync(file, MANIFEST_HEADER);
-    const [all, none] = [{ has: () => true }, new Set()];
-    const updates = ${areChanging}
-      ? [{ files: files(0), pending: none }, { files: files(1e6, true), pending: all }]
-      : [{ files: files(0), pending: all }, { files: files(0), pending: none }];
-    for (const update of updates) for (const text of updateText({ ...rest, ...update })) writeSync(file, text);
+    const updates = ${areChanged} ? [files(0), files(1e6)] : [files(0)];
+    for (const files of updates) for (const text of updateText({ ...rest, files })) writeSync(file, text);
     await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
       ({ files }) => console.log(files.size),
       ({ code }) => console.log(code),
@@ -119,9 +117,9 @@ suite('the manifest on disk', () => {
     assert.equal(await readMany(200_000), 'manifest.tooLarge');
   });
 
-  // A kill before the end of a sync that changes every file leaves two records of each.
+  // A kill before it is compacted, after a sync that changed every file, leaves two records of each.
   test('is read after a kill where a sync of as many files has memory', async () => {
-    assert.equal(await readMany(50_000, { areChanging: true }), '50000');
+    assert.equal(await readMany(50_000, { areChanged: true }), '50000');
   });
 
   test('holds hardly more lines than files after a sync that changed all of them', async (t) => {
@@ -130,8 +128,7 @@ suite('the manifest on disk', () => {
     const files = Array.from({ length: 5_000 }, (_, n) => owned(`f${n}`));
     for (const sha256 of ['s', 't']) {
       const changed = files.map((each) => ({ ...each, sha256 }));
-      await manifest.append(update({ files: changed, pending: new Set(files.map(({ path }) => path)) }));
-      await manifest.append(update({ applied }));
+      await manifest.append(update({ files: changed, applied }));
     }
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1.5 * files.length, `${lines} lines`);
@@ -140,38 +137,48 @@ suite('the manifest on disk', () => {
   test('holds what was added, also for the next agent', async (t) => {
     const { open, reread } = await createManifest(t);
     const manifest = open();
-    assert.deepEqual(summary(await manifest.read()), [undefined, [], []]);
-    await manifest.append(update({ files: [owned('a'), owned('b')], pending: new Set(['a']) }));
-    assert.deepEqual(await reread(), [undefined, ['a', 'b'], ['a']]);
+    assert.deepEqual(summary(await manifest.read()), [undefined, []]);
+    await manifest.append(update({ files: [owned('a'), owned('b')] }));
+    assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
     await manifest.append(update({ forgottenFiles: ['b'], applied }));
-    assert.deepEqual(summary(await manifest.read()), ['c', ['a'], []]);
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(summary(await manifest.read()), ['c', ['a']]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
-  test('a sync is taken back to the byte, be it the first', async (t) => {
+  test('what could not be written did not happen, to the byte', async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
-    await manifest.append(update({ files: [owned('a')] }));
-    await manifest.takeBack();
-    assert.deepEqual(await reread(), [undefined, [], []]);
-    await manifest.append(update({ files: [owned('a')] }));
-    await manifest.append(update({ applied }));
+    await manifest.append(update({ files: [owned('a')], applied }));
     const before = await readFile(file, 'utf8');
-    await manifest.append(update({ files: [owned('b')] }));
-    await manifest.takeBack();
+    const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
+      real(descriptor, (bytes as Buffer).subarray(0, 20));
+      throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+    });
+    await assert.rejects(manifest.append(update({ files: [owned('b')] })), { code: 'ENOSPC' });
+    end();
     assert.equal(await readFile(file, 'utf8'), before);
-    assert.deepEqual(summary(await manifest.read()), ['c', ['a'], []]);
+    assert.deepEqual(summary(await manifest.read()), ['c', ['a']]);
     await manifest.append(update({ files: [owned('z')], applied }));
-    assert.deepEqual(await reread(), ['c', ['a', 'z'], []]);
+    assert.deepEqual(await reread(), ['c', ['a', 'z']]);
+  });
+
+  test('says nothing of what is in place while a sync moves files', async (t) => {
+    const { root, open } = await createManifest(t);
+    const manifest = open();
+    await manifest.append(update({ files: [owned('a')], applied }));
+    await writeJournal([], root);
+    assert.equal(await manifest.readApplied(), undefined);
+    removeJournal(root);
+    assert.deepEqual(await manifest.readApplied(), applied);
   });
 
   test('what a kill cut off is overwritten', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await appendFile(file, '{"path":"b","blo');
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
     await open().append(update({ files: [owned('d')], applied }));
-    assert.deepEqual(await reread(), ['c', ['a', 'd'], []]);
+    assert.deepEqual(await reread(), ['c', ['a', 'd']]);
   });
 
   test('a folder in its place, and a file in that of its folder, are named with what to do', async (t) => {
@@ -201,7 +208,7 @@ suite('the manifest on disk', () => {
       await manifest.append(update({ files: [owned('a')], applied }));
       await act(file);
       await manifest.append(update({ files: [owned('b')], applied }));
-      assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+      assert.deepEqual(await reread(), ['c', ['a', 'b']]);
     });
   }
 
@@ -211,7 +218,7 @@ suite('the manifest on disk', () => {
     for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [owned('a')], applied }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 1_100, `${lines} lines`);
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
   test('nor does it with the number of syncs that were cut off: it is compacted when it is loaded', async (t) => {
@@ -219,47 +226,45 @@ suite('the manifest on disk', () => {
     for (let n = 0; n < 100; n += 1) await open().append(update({ files: [owned('a'), owned('b')] }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;
     assert.ok(lines < 10, `${lines} lines`);
-    assert.deepEqual(await reread(), [undefined, ['a', 'b'], []]);
-  });
-
-  test('what an agent writes that lost the volume does not count', async (t) => {
-    const { root, open, reread } = await createManifest(t);
-    const lost = open();
-    await lost.append(update({ files: [owned('a')], applied }));
-    const follower = await DataRoot.open(root.path);
-    await removeEarlierStaging(follower, 2);
-    follower.staging = Staging.make(follower, 2, 'other');
-    await new ManifestFile(follower, log).append(update({ files: [owned('b')], applied }));
-    await assert.rejects(lost.append(update({ files: [owned('x')], applied })), { code: 'ENOENT' });
-    await lost.takeBack();
-    assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+    assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
   });
 
   test('one that is damaged owns nothing, and is replaced', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await writeFile(file, 'anything');
     await open().append(update({ files: [owned('a')], applied }));
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
   test('one that says that it is larger than all memory is read as far as it has lines', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await truncate(file, 100 * 1024 ** 3);
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
     await open().append(update({ files: [owned('b')], applied }));
     assert.ok((await readFile(file)).length < 1_000, 'it is as long as what it says');
-    assert.deepEqual(await reread(), ['c', ['a', 'b'], []]);
+    assert.deepEqual(await reread(), ['c', ['a', 'b']]);
   });
 
   test('one of a newer agent is left alone', async (t) => {
     const { file, open } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
-    await writeFile(file, '{"version":2}\nanything');
+    await writeFile(file, '{"version":3}\nanything');
     await assert.rejects(open().append(update({ applied })), {
-      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 2, of a newer/ },
+      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 3, of a newer/ },
     });
-    assert.equal(await readFile(file, 'utf8'), '{"version":2}\nanything');
+    assert.equal(await readFile(file, 'utf8'), '{"version":3}\nanything');
+  });
+
+  test('one of an earlier agent is left alone, and the remedy named', async (t) => {
+    const { file, root, open } = await createManifest(t);
+    await writeFile(file, '{"version":1}\nanything');
+    const message = new RegExp(
+      `^${file} was written by an earlier version .*: remove ${root.agentFolder}; files .* stay`,
+    );
+    const refusal = { name: 'TerminalError', code: 'data.earlierVersion', reason: 'VolumeUnusable', message };
+    await assert.rejects(open().append(update({ applied })), refusal);
+    assert.equal(await readFile(file, 'utf8'), '{"version":1}\nanything');
   });
 
   test('a pipe in its place is none', async (t) => {
@@ -267,8 +272,8 @@ suite('the manifest on disk', () => {
     execFileSync('mkfifo', [file]);
     const writer = openSync(file, constants.O_RDWR);
     t.after(() => closeSync(writer));
-    assert.deepEqual(await reread(), [undefined, [], []]);
+    assert.deepEqual(await reread(), [undefined, []]);
     await open().append(update({ files: [owned('a')], applied }));
-    assert.deepEqual(await reread(), ['c', ['a'], []]);
+    assert.deepEqual(await reread(), ['c', ['a']]);
   });
 });

@@ -17,7 +17,7 @@ const file: OwnedFile = {
   fingerprint: { size: 1, mtimeMs: 1_763_710_000_000.125, ino: 3 },
 };
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
-  ...{ files: [], pending: new Set<string>(), folders: [], forgottenFiles: [], forgottenFolders: [] },
+  ...{ files: [], folders: [], forgottenFiles: [], forgottenFolders: [] },
   ...{ applied: undefined, ...changes },
 });
 const textOf = (...updates: ManifestUpdate[]) =>
@@ -40,18 +40,18 @@ suite('parseManifest', () => {
       executable: false,
     };
     const text = textOf(
-      update({ files: [file, second], pending: new Set([file.path]), folders: ['a', 'c'] }),
+      update({ files: [file, second], folders: ['a', 'c'], journal: 'id' }),
       update({ forgottenFiles: [second.path], forgottenFolders: ['c'] }),
     );
     const { manifest, length, lines } = await read(text);
     assert.deepEqual([...manifest.files.values()], [file]);
-    assert.deepEqual([[...manifest.folders], [...manifest.pending]], [['a'], ['a/b']]);
+    assert.deepEqual([[...manifest.folders], manifest.journal], [['a'], 'id']);
     assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
   });
 
   test('reads all that may be known of a file, and of a sync', async () => {
-    const kept = { name: 'a-1.b_2', size: 7 };
-    const full: OwnedFile = { ...file, groupWrite: true, found: true, kept, earlier: 'e', wasOurs: true };
+    const displaced = { name: 'a-1.b_2', size: 7 };
+    const full: OwnedFile = { ...file, groupWrite: true, found: true, displaced };
     const bare: OwnedFile = {
       ...file,
       path: 'c',
@@ -61,7 +61,7 @@ suite('parseManifest', () => {
       executable: false,
     };
     for (const one of [full, bare, ...Object.keys(full).map((key) => ({ ...bare, path: key, ...pick(full, key) }))]) {
-      const { manifest } = await read(textOf(update({ files: [one], pending: new Set([one.path]) })));
+      const { manifest } = await read(textOf(update({ files: [one] })));
       assert.deepEqual([...manifest.files.values()], [one]);
     }
     for (const startPolicy of ['requireSync', 'useLastGood'] as const)
@@ -71,14 +71,9 @@ suite('parseManifest', () => {
       });
   });
 
-  test('forgets with the end of a write what was there until then', async () => {
-    const writing = { ...file, earlier: 'e', wasOurs: true };
-    assert.deepEqual([...(await read(textOf(update({ files: [writing] })))).manifest.files.values()], [file]);
-  });
-
   for (const name of ['../x', 'a/b', '', '.hidden', 'x'.repeat(201)]) {
-    test(`a kept file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, async () => {
-      const { manifest } = await read(textOf(update({ files: [{ ...file, kept: { name, size: 1 } }] })));
+    test(`a displaced file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, async () => {
+      const { manifest } = await read(textOf(update({ files: [{ ...file, displaced: { name, size: 1 } }] })));
       assert.equal(manifest.files.size, 0);
     });
   }
@@ -90,11 +85,9 @@ suite('parseManifest', () => {
     assert.equal((await read(MANIFEST_HEADER + pieces.join(''))).manifest.files.size, 1_000);
   });
 
-  test('an update that ends a sync leaves nothing pending', async () => {
-    const { manifest } = await read(
-      textOf(update({ files: [file], pending: new Set([file.path]) }), update({ applied })),
-    );
-    assert.deepEqual([[...manifest.pending], manifest.applied], [[], applied]);
+  test('the id of a journal stays until another sync moves files', async () => {
+    const { manifest } = await read(textOf(update({ files: [file], journal: 'id' }), update({ applied })));
+    assert.deepEqual([manifest.journal, manifest.applied], ['id', applied]);
   });
 
   test('a manifest as a whole says the same as the updates that made it', async () => {
@@ -104,11 +97,11 @@ suite('parseManifest', () => {
       files: fc.array(fc.record({ ...constants(file), path, source: path, executable: fc.boolean() }, plain), {
         maxLength: 3,
       }),
-      pending: fc.array(path).map((paths) => new Set(paths)),
       folders: fc.array(fc.constantFrom('c', 'e')),
       forgottenFiles: fc.array(path),
       forgottenFolders: fc.array(fc.constantFrom('c', 'e')),
       applied: fc.constantFrom(undefined, applied),
+      journal: fc.constantFrom(undefined, 'one', 'two'),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(someUpdate, { maxLength: 5 }), async (updates) => {
@@ -147,7 +140,6 @@ suite('parseManifest', () => {
   const damaged: [name: string, text: string][] = [
     ['half a header', '{"version":1'],
     ['another value', 'null\n'],
-    ['an older, unknown version', '{"version":0}\n'],
   ];
   for (const [name, text] of damaged) {
     test(`${name}: owns nothing`, async () => assert.deepEqual(await parse(text), { kind: 'damaged' }));
@@ -160,8 +152,9 @@ suite('parseManifest', () => {
     });
   }
 
-  test('a newer version is told from a damaged one', async () => {
-    assert.deepEqual(await parse('{"version":2}\n'), { kind: 'newer', version: 2 });
+  test('a newer and an earlier version are told from a damaged one', async () => {
+    assert.deepEqual(await parse('{"version":3}\n'), { kind: 'newer', version: 3 });
+    assert.deepEqual(await parse('{"version":1}\n'), { kind: 'earlier', version: 1 });
   });
 });
 

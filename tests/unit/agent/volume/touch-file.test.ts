@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, chown, lstat, mkdir, readFile, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -28,7 +28,8 @@ async function makeVolume(t: TestContext) {
   const data = path.join(folder, 'data');
   await mkdir(data);
   const volume = await holdVolume(data);
-  t.after(() => volume.lock.release().then(remove));
+  t.after(() => volume.lock.release());
+  t.after(remove);
   return { folder, data, volume, at: (name: string) => path.join(data, name) };
 }
 
@@ -69,7 +70,7 @@ suite('touchFile', () => {
     await writeFile(at('watched'), 'theirs');
     await chmod(at('watched'), 0o666);
     await utimes(at('watched'), 0, 0);
-    for (const own of ['.sync-agent', '.sync-agent/lock']) await chown(at(own), NOBODY, NOBODY);
+    for (const own of ['.sync-agent', '.sync-agent/owner.json']) await chown(at(own), NOBODY, NOBODY);
     process.seteuid?.(NOBODY);
     try {
       await touchFile('watched', marker('1'), volume);
@@ -90,7 +91,7 @@ suite('touchFile', () => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('watched'), 'theirs');
       await mkdir(at('closed'));
-      for (const own of ['.sync-agent', '.sync-agent/lock']) await chown(at(own), NOBODY, NOBODY);
+      for (const own of ['.sync-agent', '.sync-agent/owner.json']) await chown(at(own), NOBODY, NOBODY);
       process.seteuid?.(NOBODY);
       try {
         await assert.rejects(touchFile(name ?? '', marker('1'), volume), {
@@ -114,7 +115,7 @@ suite('touchFile', () => {
       await truncate(filler);
       await touchFile('synced', marker('1'), volume);
       assert.equal(await readFile(file, 'utf8'), marker('1'));
-      await volume.lock.release();
+      volume.lock.release();
     });
   });
 
@@ -122,6 +123,7 @@ suite('touchFile', () => {
     const { data, volume, at } = await makeVolume(t);
     await touchFile('synced', marker('1'), volume);
     await utimes(at('synced'), 0, 0);
+    await rm(at('.sync-agent/agent.lock')); // as the gateway can
     const next = await holdVolume(data);
     t.after(() => next.lock.release());
     await assert.rejects(touchFile('synced', marker('2'), volume), { code: 'data.lost' });

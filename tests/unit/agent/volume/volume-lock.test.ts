@@ -1,50 +1,50 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { pbkdf2 } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeFolder } from '../../../../agent/volume/make-folder.ts';
-import { LAST_GENERATION } from '../../../../agent/volume/staging.ts';
-import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
-import { failCalls } from '../support/fail-calls.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { flock } from '../../../../agent/volume/flock.ts';
+import type { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { createVolume, TIMES } from '../support/lock-agents.ts';
+import { mockCalls } from '../support/mock-calls.ts';
 
-const times = { beatMs: 20, staleMs: 150 };
+const derive = promisify(pbkdf2);
+const HOLDER = fileURLToPath(new URL('../support/lock-holder.ts', import.meta.url));
+const inUseBy = (pod: string) => ({
+  name: 'WaitingError',
+  code: 'data.inUse',
+  reason: 'VolumeInUse',
+  message: new RegExp(`^the data volume is in use by the agent of pod ns/${pod} on node node-of-${pod}: each gateway`),
+});
 
-async function prepare(t: TestContext) {
-  const { path: folder, remove } = await makeTemporaryFolder('lock-');
-  const locks: VolumeLock[] = [];
-  t.after(async () => {
-    for (const lock of locks) await lock.release().catch(() => {});
-    await remove();
-  });
-  const agentOf = async (podName: string, given = times) => {
-    const identity = {
-      podName,
-      podUid: `uid-of-${podName}`,
-      namespace: 'ns',
-      crName: 'gw',
-      profile: 'default',
-      gatewayName: undefined,
-    };
-    const root = await DataRoot.open(folder);
-    const lock = new VolumeLock(root, identity, given);
-    locks.push(lock);
-    return { lock, root, hold: () => lock.hold() };
-  };
-  const own = path.join(folder, '.sync-agent');
-  return { agentOf, folder, own, file: (number: number) => path.join(own, `lock/${number}.json`) };
+/** Another process that holds the lock. */
+async function startHolder(t: TestContext, data: string, podName: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [HOLDER, data, podName], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [output] = await once(child.stdout, 'data');
+  assert.equal(String(output), 'held\n');
+  return child;
 }
 
-/** Holds as soon as that is possible, and gives how long it took in milliseconds. */
-async function holdInTime({ hold }: { hold: () => Promise<boolean> }): Promise<number> {
+/** Tries for some time, and expects to be refused each time. */
+async function waitsFor(lock: VolumeLock, ms: number, refusal: object): Promise<void> {
+  for (const started = performance.now(); performance.now() - started < ms; await sleep(10)) {
+    await assert.rejects(lock.hold(), refusal);
+  }
+}
+
+/** Holds as soon as that is possible, and returns how long it took in milliseconds. */
+async function holdInTime(lock: VolumeLock): Promise<number> {
   const started = performance.now();
   for (;;) {
-    const isHeld = await hold().catch((error) => {
-      assert.equal(error.name, 'WaitingError', error.stack);
+    const isHeld = await lock.hold().catch((error) => {
+      assert.equal(error.code, 'data.inUse', error.stack);
       return false;
     });
     if (isHeld) return performance.now() - started;
@@ -53,352 +53,328 @@ async function holdInTime({ hold }: { hold: () => Promise<boolean> }): Promise<n
   }
 }
 
-/** One that gives no sign of life. */
-const silent = { ...times, beatMs: 60_000 };
+/** Puts another flock into the path, or none. */
+async function replaceFlock(t: TestContext, data: string, script?: string): Promise<void> {
+  const folder = path.join(data, 'bin');
+  await mkdir(folder);
+  await symlink('/usr/bin/env', path.join(folder, 'env'));
+  if (script !== undefined) {
+    await writeFile(path.join(folder, 'flock'), `#!/bin/sh\n${script}\n`);
+    await chmod(path.join(folder, 'flock'), 0o755);
+  }
+  const { PATH } = process.env;
+  process.env.PATH = folder;
+  t.after(() => {
+    process.env.PATH = PATH;
+  });
+}
 
 suite('two agents on one volume', () => {
-  test('one that is held up right before it makes a folder leaves none, once the other one has the volume', async (t) => {
-    const { agentOf, folder } = await prepare(t);
-    const [a, b] = [await agentOf('a', silent), await agentOf('b')];
-    await a.hold();
-    await holdInTime(b);
-    // The look at the lock was before that.
-    t.mock.method(a.lock, 'check', () => {}, { times: 1 });
-    const parent = a.root.openFolder('');
-    assert.throws(() => makeFolder(parent, 'made', { root: a.root, lock: a.lock }), { name: 'WaitingError' });
-    parent.close();
-    assert.deepEqual(await readdir(folder), ['.sync-agent']);
-  });
-
-  test('the second one waits, and says for whom', async (t) => {
-    const { agentOf } = await prepare(t);
+  test('the second one waits, and says for whom, until the first one releases it', async (t) => {
+    const { agentOf, owner } = await createVolume(t);
     const [a, b] = [await agentOf('a'), await agentOf('b')];
-    assert.equal(await a.hold(), true);
-    assert.equal(await a.hold(), false);
-    const refusal = { name: 'WaitingError', code: 'data.inUse', message: /in use by the agent of pod ns\/a/ };
-    for (const started = performance.now(); performance.now() - started < 4 * times.staleMs; await sleep(10)) {
-      await assert.rejects(b.hold(), refusal);
-    }
-    await a.lock.release();
+    assert.deepEqual([await a.hold(), await a.hold()], [true, false]);
+    assert.equal(a.weakness, undefined);
+    await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
+    assert.equal(a.isHeld, true);
+    a.release();
     assert.equal(await b.hold(), true);
-    await assert.rejects(a.hold(), /ns\/b/);
+    assert.equal(owner(), 'ns/b');
+    await assert.rejects(a.hold(), inUseBy('b'));
   });
 
   test('of many that begin at once, one has it', async (t) => {
-    for (let round = 0; round < 50; round += 1) {
-      const { agentOf } = await prepare(t);
+    for (let round = 0; round < 10; round += 1) {
+      const { agentOf } = await createVolume(t);
       const agents = await Promise.all(Array.from({ length: 5 }, (_, index) => agentOf(`${index}`)));
-      const held = await Promise.all(agents.map(({ hold }) => hold().catch(() => false)));
+      const held = await Promise.all(agents.map((lock) => lock.hold().catch(() => false)));
       assert.equal(held.filter(Boolean).length, 1, `round ${round}`);
-      assert.equal(agents.filter(({ lock }) => lock.isHeld).length, 1);
+      assert.equal(agents.filter(({ isHeld }) => isHeld).length, 1);
     }
   });
 
-  test('one that gives no sign of life is followed at once by its own pod', async (t) => {
-    const { agentOf } = await prepare(t);
-    const gone = await agentOf('a', silent);
-    await gone.hold();
-    await assert.rejects((await agentOf('b')).hold(), /ns\/a/);
-    assert.equal(await (await agentOf('a')).hold(), true);
-    assert.equal(gone.lock.isHeld, false);
-  });
-
-  test('and by another pod when that saw it standing still for long enough, whatever the times of files say', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await (await agentOf('a', silent)).hold();
-    await sleep(2 * times.staleMs);
-    const b = await agentOf('b');
-    const waitedMs = await holdInTime(b);
-    assert.ok(waitedMs >= times.staleMs, `${waitedMs} ms`);
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['2.json']);
-    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-b']);
-  });
-
-  test('a waiter that slept for long does not count that time', async (t) => {
-    const { agentOf } = await prepare(t);
-    await (await agentOf('a', silent)).hold();
-    const b = await agentOf('b');
-    await assert.rejects(b.hold(), /ns\/a/);
-    await sleep(2 * times.staleMs);
-    await assert.rejects(b.hold(), /ns\/a/);
-  });
-
-  test('only one of several that wait follows', async (t) => {
-    const { agentOf } = await prepare(t);
-    await (await agentOf('gone', silent)).hold();
-    const agents = await Promise.all(Array.from({ length: 5 }, (_, index) => agentOf(`${index}`)));
-    const isHeld = () => agents.filter(({ lock }) => lock.isHeld).length;
-    for (const started = performance.now(); isHeld() === 0; await sleep(10)) {
-      await Promise.all(agents.map(({ hold }) => hold().catch(() => false)));
-      assert.ok(performance.now() - started < 20_000, 'never given up');
+  test('one that is killed is followed at once, whether by its own pod or by another one', async (t) => {
+    for (const next of ['a', 'b']) {
+      const { agentOf, data, owner } = await createVolume(t);
+      const child = await startHolder(t, data, 'a');
+      const lock = await agentOf(next, { ...TIMES, aliveMs: 600_000 });
+      await assert.rejects(lock.hold(), inUseBy('a'));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      assert.equal(await lock.hold(), true);
+      assert.equal(owner(), `ns/${next}`);
     }
-    assert.equal(isHeld(), 1);
   });
 
-  test('one that was held up can neither go on, nor stage, nor move, nor take the lock from its follower', async (t) => {
-    const { agentOf, folder, own } = await prepare(t);
-    const a = await agentOf('a', silent);
-    await a.hold();
-    const { staging } = a.root;
-    await writeFile(staging.at('0'), 'staged');
-    await writeFile(path.join(folder, 'x'), 'of b');
-    const b = await agentOf('b');
-    await holdInTime(b);
-    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
-    await assert.rejects(rename(path.join(folder, 'x'), staging.at('saved')), { code: 'ENOENT' });
-    await assert.rejects(writeFile(staging.at('1'), ''), { code: 'ENOENT' });
-    assert.throws(() => a.lock.check(), { name: 'WaitingError', code: 'data.lost' });
-    await a.lock.release();
-    assert.equal(b.lock.isHeld, true);
-    assert.equal(await b.hold(), false);
-    assert.equal(await readFile(path.join(folder, 'x'), 'utf8'), 'of b');
-    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-b']);
+  test('one that is stopped keeps it, however long it gives no sign of life', async (t) => {
+    const { agentOf, data, at } = await createVolume(t);
+    const child = await startHolder(t, data, 'a');
+    child.kill('SIGSTOP');
+    const lock = await agentOf('b');
+    await waitsFor(lock, 3 * TIMES.aliveMs, inUseBy('a'));
+    const { mtimeMs } = await lstat(at('owner.json'));
+    assert.ok(Date.now() - mtimeMs > TIMES.aliveMs, 'it gave signs of life');
   });
 
-  test('one that somebody took the folder of the locks from takes it anew', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    const a = await agentOf('a');
-    await a.hold();
-    await rm(own, { recursive: true });
-    assert.equal(a.lock.isHeld, false);
-    assert.equal(await a.hold(), true);
-    assert.equal(a.root.staging.isAlive, true);
-  });
-
-  test('one that somebody moved the staging folder away from takes it anew', async (t) => {
-    const { agentOf, own, folder } = await prepare(t);
-    const a = await agentOf('a');
-    await a.hold();
-    await rename(path.join(own, 'staging/1.uid-of-a'), path.join(folder, 'elsewhere'));
-    assert.equal(a.root.staging.isAlive, false);
-    assert.equal(await a.hold(), true);
-    assert.deepEqual(await readdir(path.join(own, 'staging')), ['2.uid-of-a']);
-  });
-
-  test('one that was held up stays out, even if somebody took the folder of the locks from both', async (t) => {
-    const { agentOf, folder, own } = await prepare(t);
-    const a = await agentOf('a', silent);
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await writeFile(path.join(own, 'lock/2.json'), JSON.stringify({ podUid: 'uid-of-a', pod: 'ns/a' }));
-    await a.hold();
-    const { staging } = a.root;
-    await writeFile(staging.at('0'), 'staged');
-    await rm(path.join(own, 'lock'), { recursive: true });
-    await (await agentOf('b')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'staging')), ['4.uid-of-b']);
-    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
-  });
-
-  test('numbers that nobody can have counted to do not end the row', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await mkdir(path.join(own, 'staging/999999999999999.uid'), { recursive: true });
-    await writeFile(path.join(own, 'lock/999999999999999.json'), '{"podUid":"other","pod":"x"}');
+  test('signs of life have the time of the volume, whatever the clock of its machine says', {
+    timeout: 10_000,
+  }, async (t) => {
+    const { agentOf, at, owner } = await createVolume(t);
     await (await agentOf('a')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
-    assert.deepEqual(await readdir(path.join(own, 'staging')), ['1.uid-of-a']);
+    const began = Date.now();
+    t.mock.timers.enable({ apis: ['Date'], now: 0 });
+    await utimes(at('owner.json'), 0, 0);
+    while ((await lstat(at('owner.json'))).mtimeMs === 0) await sleep(TIMES.touchMs / 2);
+    const { mtimeMs } = await lstat(at('owner.json'));
+    assert.ok(mtimeMs > began - 1000, `${mtimeMs}`);
+    assert.equal(owner(), 'ns/a');
   });
 
-  for (const planted of [LAST_GENERATION - 2, LAST_GENERATION - 1, LAST_GENERATION, 999_999_999_999_998]) {
-    test(`after the number ${planted} the lock still has one owner`, async (t) => {
-      const { agentOf, own } = await prepare(t);
-      await mkdir(path.join(own, 'lock'), { recursive: true });
-      await writeFile(path.join(own, `lock/${planted}.json`), '{"podUid":"uid-of-a","pod":"ns/a"}');
-      for (const [owner, other] of ['ab', 'ba', 'ab', 'ba', 'ab'].map((names) => names.split(''))) {
-        const [a, b] = [await agentOf(owner ?? ''), await agentOf(other ?? '')];
-        assert.equal(await a.hold(), true);
-        for (const started = performance.now(); performance.now() - started < 2 * times.staleMs; await sleep(10)) {
-          await assert.rejects(b.hold(), { code: 'data.inUse' });
-          assert.equal(a.lock.isHeld, true);
-        }
-        assert.equal((await readdir(path.join(own, 'staging'))).length, 1);
-        assert.equal((await readdir(path.join(own, 'lock'))).length, 1);
-        await a.lock.release();
-      }
+  // The system gives a number that was closed to the next file that is opened.
+  test('a sign of life that comes late is written to no other file', async (t) => {
+    const { agentOf, data } = await createVolume(t);
+    const lock = await agentOf('a');
+    await lock.hold();
+    const busy = Array.from({ length: 12 }, () => derive('x', 'y', 300_000, 64, 'sha512'));
+    await sleep(3 * TIMES.touchMs);
+    lock.release();
+    const files = Array.from({ length: 20 }, (_, n) => path.join(data, `file-${n}`));
+    const descriptors = files.map((file) => openSync(file, 'w'));
+    await Promise.all(busy);
+    await sleep(TIMES.touchMs);
+    for (const descriptor of descriptors) closeSync(descriptor);
+    for (const file of files) assert.equal(await readFile(file, 'utf8'), '');
+  });
+
+  test('one without owner.json keeps it', async (t) => {
+    const { agentOf, at } = await createVolume(t);
+    await (await agentOf('a')).hold();
+    await rm(at('owner.json'));
+    await assert.rejects((await agentOf('b')).hold(), { code: 'data.inUse', message: /in use by another agent:/ });
+  });
+
+  test('a late release leaves the lock of the next owner', async (t) => {
+    const { agentOf, at, owner } = await createVolume(t);
+    const [a, b] = [await agentOf('a', { ...TIMES, touchMs: 60_000 }), await agentOf('b')];
+    await a.hold();
+    await rm(at('agent.lock'));
+    await holdInTime(b);
+    a.release();
+    assert.deepEqual([b.isHeld, owner()], [true, 'ns/b']);
+  });
+});
+
+suite('a lock that is lost', () => {
+  const acts: [what: string, act: (file: string, data: string) => Promise<void>][] = [
+    ['the gateway removes the file', (file) => rm(file)],
+    ['the gateway replaces the file', (file) => rm(file).then(() => writeFile(file, ''))],
+    [
+      'the gateway moves another file over it',
+      async (file, data) => {
+        await writeFile(path.join(data, 'other'), '');
+        await rename(path.join(data, 'other'), file);
+      },
+    ],
+    ['the gateway removes the directory', (file) => rm(path.dirname(file), { recursive: true })],
+  ];
+  for (const [what, act] of acts) {
+    test(`is noticed and taken again: ${what}`, async (t) => {
+      const { agentOf, at, data } = await createVolume(t);
+      const lock = await agentOf('a');
+      await lock.hold();
+      await act(at('agent.lock'), data);
+      assert.equal(lock.isHeld, false);
+      assert.throws(() => lock.check(), { name: 'WaitingError', code: 'data.lost', reason: 'VolumeInUse' });
+      assert.equal(await lock.hold(), true);
+      lock.check();
     });
   }
 
-  test('any number of names next to its files and folders can be taken', async (t) => {
-    const { agentOf, own, file } = await prepare(t);
-    const { readdirSync } = fs;
-    await mkdir(path.dirname(file(1)), { recursive: true });
-    await writeFile(file(200_001), '{"podUid":"x","pod":"x","isReleased":true}');
-    const many = Array.from({ length: 200_000 }, (_, index) => `${index + 1}.json`);
-    // As if somebody made them: a disk takes minutes for so many.
-    const listed = t.mock.method(fs, 'readdirSync', ((...args: Parameters<typeof readdirSync>) => {
-      const names = readdirSync(...args);
-      return typeof args[1] === 'object' ? names : [...many, ...names];
-    }) as typeof readdirSync);
-    syncBuiltinESMExports();
-    const a = await agentOf('a', silent);
-    await a.hold();
-    listed.mock.restore();
-    syncBuiltinESMExports();
-    assert.ok(a.lock.isHeld);
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['200002.json']);
-    assert.equal((await readdir(path.join(own, 'staging'))).length, 1);
-  });
-
-  test('a follower removes the staging folder of an owner with the highest number', async (t) => {
-    const { agentOf, folder, own } = await prepare(t);
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await writeFile(path.join(own, `lock/${LAST_GENERATION - 1}.json`), '{"podUid":"uid-of-a","pod":"ns/a"}');
-    const a = await agentOf('a', silent);
-    await a.hold();
-    const { staging } = a.root;
-    await writeFile(staging.at('0'), 'staged');
-    await holdInTime(await agentOf('b'));
-    assert.equal(a.lock.isHeld, false);
-    await assert.rejects(rename(staging.at('0'), path.join(folder, 'x')), { code: 'ENOENT' });
-  });
-
-  test('folders in the place of its files are put aside', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    for (const name of ['1.json', 'uid-of-a.new', '999999999999999.json']) {
-      await mkdir(path.join(own, 'lock', name), { recursive: true });
-      await writeFile(path.join(own, 'lock', name, 'theirs'), 'theirs');
-    }
-    await (await agentOf('a')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
-    for (const name of ['1.json', 'uid-of-a.new', '999999999999999.json']) {
-      assert.equal(await readFile(path.join(own, 'taken-over', `lock.${name}.kept`, 'theirs'), 'utf8'), 'theirs');
-    }
-  });
-
-  test('files that no agent writes are cleared when the lock is taken, and at each sync; some are put aside', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    const fill = async () => {
-      await mkdir(path.join(own, 'lock'), { recursive: true });
-      for (let n = 0; n < 300; n += 1) await writeFile(path.join(own, `lock/theirs ${n}`), 'theirs');
-      for (let n = 0; n < 300; n += 1) await writeFile(path.join(own, `lock/x${n}.new`), '');
-      await mkdir(path.join(own, 'lock/folder/in it'), { recursive: true });
-      const noText = Buffer.concat([Buffer.from(path.join(own, 'lock/')), Buffer.from([0xff, 0xfe])]);
-      await writeFile(noText, 'theirs');
-    };
-    const a = await agentOf('a', silent);
-    for (const isFresh of [true, false]) {
-      await fill();
-      assert.equal(await a.hold(), isFresh);
-      const left = await readdir(path.join(own, 'lock'));
-      const isDraft = (name: string) => /^x\d+\.new$/.test(name);
-      assert.deepEqual(
-        left.filter((name) => !isDraft(name)),
-        ['1.json'],
-      );
-      assert.ok(left.length <= 101, 'drafts may be those of agents that begin');
-      const kept = (await readdir(path.join(own, 'taken-over'))).filter((name) => name.includes('theirs'));
-      assert.ok(kept.length >= 98 && kept.length <= 200, `${kept.length} are put aside`);
-      assert.ok((await readdir(path.join(own, 'taken-over/lock.folder.kept'))).includes('in it'));
-    }
-  });
-
-  test('the drafts of two agents that clear at the same time are left to them', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await writeFile(path.join(own, 'lock/uid-of-b.new'), 'b');
-    await (await agentOf('a')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json', 'uid-of-b.new']);
-  });
-
-  test('what cannot be put aside stops nobody who has the lock', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    const { lock, hold } = await agentOf('a');
-    await hold();
-    await rm(path.join(own, 'taken-over'), { recursive: true, force: true });
-    await writeFile(path.join(own, 'taken-over'), 'no folder');
-    await mkdir(path.join(own, 'lock/theirs'));
-    assert.equal(await hold(), false);
-    assert.ok(lock.isHeld);
-  });
-
-  test('a file in a staging folder whose name is no UTF-8 is put aside', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
-    const name = Buffer.concat([Buffer.from(path.join(own, 'staging/0.gone/')), Buffer.from([0xff, 0xfe])]);
-    await writeFile(name, 'theirs');
-    await (await agentOf('a')).hold();
-    assert.deepEqual(await readdir(path.join(own, 'taken-over')), ['0.gone.__.kept']);
-  });
-
-  test('what is put aside is kept, also where something comes to its new name meanwhile', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await mkdir(path.join(own, 'staging/0.gone'), { recursive: true });
-    await writeFile(path.join(own, 'staging/0.gone/keep.f.kept'), 'theirs');
-    const { lstatSync } = fs;
-    const looks = t.mock.method(fs, 'lstatSync', ((...args: Parameters<typeof lstatSync>) => {
-      const stats = lstatSync(...args);
-      const isFree = !stats && fs.existsSync(path.join(own, 'taken-over')) && String(args[0]).endsWith('/f.kept');
-      if (isFree) fs.writeFileSync(path.join(own, 'taken-over/f.kept'), '');
-      return stats;
-    }) as typeof lstatSync);
-    syncBuiltinESMExports();
-    await (await agentOf('a')).hold();
-    looks.mock.restore();
-    syncBuiltinESMExports();
-    assert.equal(await readFile(path.join(own, 'taken-over/f.kept'), 'utf8'), 'theirs');
-  });
-
-  test('a lock that nobody can read is given up as one that stands still', async (t) => {
-    const { agentOf, file } = await prepare(t);
-    const a = await agentOf('a', silent);
-    await a.hold();
-    await writeFile(file(1), '');
-    const b = await agentOf('b');
-    await assert.rejects(b.hold(), /in use by another agent/);
-    await holdInTime(b);
-  });
-
-  test('what a kill left of a file of the lock is taken away', async (t) => {
-    const { agentOf, own, file } = await prepare(t);
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await writeFile(path.join(own, 'lock/uid-of-a.new'), 'half a te');
-    const a = await agentOf('a');
-    await a.hold();
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['1.json']);
-    assert.equal(JSON.parse(await readFile(file(1), 'utf8')).podUid, 'uid-of-a');
-  });
-
-  test('tries that fail leave one file of the lock', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    const { lock, hold } = await agentOf('a');
-    // As where the folder is immutable, or the volume has no inode left.
-    const end = failCalls(t, (name, [folder]) =>
-      name === 'mkdirSync' && String(folder).endsWith('.uid-of-a') ? 'EPERM' : undefined,
-    );
-    for (let attempt = 0; attempt < 5; attempt += 1) await assert.rejects(hold(), { code: 'EPERM' });
+  test('is noticed where the server refuses to read, as NFSv4 does once it has dropped the lock', async (t) => {
+    const { agentOf } = await createVolume(t);
+    const lock = await agentOf('a');
+    await lock.hold();
+    const end = mockCalls(t, ['readSync'], () => {
+      throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
+    });
+    const { isHeld } = lock;
     end();
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['5.json']);
-    await hold();
-    assert.ok(lock.isHeld);
-    assert.deepEqual(await readdir(path.join(own, 'lock')), ['6.json']);
+    assert.equal(isHeld, false);
   });
 
-  test('links in the place of its folders and files lead nowhere', async (t) => {
-    const { agentOf, folder, own } = await prepare(t);
-    const outside = path.join(folder, 'outside');
-    await mkdir(outside);
-    await writeFile(path.join(outside, 'theirs'), 'theirs');
-    await mkdir(path.join(own, 'lock'), { recursive: true });
-    await symlink(path.join(outside, 'theirs'), path.join(own, 'lock/7.json'));
-    await symlink(outside, path.join(own, 'staging'));
-    const a = await agentOf('a');
-    for (const started = performance.now(); performance.now() - started < 2 * times.staleMs; await sleep(10)) {
-      await assert.rejects(a.hold());
-    }
-    await rm(path.join(own, 'staging'));
-    await mkdir(path.join(own, 'staging'));
-    await symlink(outside, path.join(own, 'staging/1.old'));
-    await holdInTime(a);
-    assert.equal(await readFile(path.join(outside, 'theirs'), 'utf8'), 'theirs');
-    assert.deepEqual(await readdir(outside), ['theirs']);
-    assert.match((await readdir(path.join(own, 'staging'))).join(), /^\d+\.uid-of-a$/);
+  test('goes to no other agent while its owner gives signs of life', async (t) => {
+    const { agentOf, at, owner } = await createVolume(t);
+    const [a, b] = [await agentOf('a'), await agentOf('b')];
+    await a.hold();
+    await rm(at('agent.lock'));
+    await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
+    assert.equal(await a.hold(), true);
+    assert.equal(owner(), 'ns/a');
   });
 
-  test('a folder of somebody else in a staging folder is put aside', async (t) => {
-    const { agentOf, own } = await prepare(t);
-    await mkdir(path.join(own, 'staging/0.gone/saved-1'), { recursive: true });
-    await writeFile(path.join(own, 'staging/0.gone/saved-1/theirs'), 'theirs');
-    await (await agentOf('a')).hold();
-    assert.equal(await readFile(path.join(own, 'taken-over/0.gone.saved-1.kept/theirs'), 'utf8'), 'theirs');
+  test('is no reason to fail: a link in the place of the directory is named by the next attempt', async (t) => {
+    const { agentOf, at, data } = await createVolume(t);
+    const lock = await agentOf('a');
+    await lock.hold();
+    await rename(at(''), path.join(data, 'moved'));
+    await symlink(path.join(data, 'moved'), at('').replace(/\/$/, ''));
+    assert.equal(lock.isHeld, false);
+    await assert.rejects(lock.hold(), { name: 'TerminalError', code: 'data.agentFolder' });
+    lock.release();
+  });
+});
+
+suite('an owner on another node, which the lock may not reach', () => {
+  const other = { podUid: 'uid-of-b', pod: 'ns/b', node: 'node-of-b', lock: 'another-kernel 1 2' };
+  async function prepare(t: TestContext, owner: object = other) {
+    const volume = await createVolume(t);
+    const file = volume.at('owner.json');
+    await writeFile(file, JSON.stringify(owner));
+    return { ...volume, file, lock: await volume.agentOf('a') };
+  }
+
+  test('has the volume as long as it gives signs of life, and for some time after', async (t) => {
+    const { lock, file, owner } = await prepare(t);
+    const touching = setInterval(() => void utimes(file, new Date(), new Date()), TIMES.touchMs);
+    await waitsFor(lock, 3 * TIMES.aliveMs, inUseBy('b')).finally(() => clearInterval(touching));
+    const waitedMs = await holdInTime(lock);
+    assert.ok(waitedMs > TIMES.aliveMs / 2, `${waitedMs} ms`);
+    assert.equal(owner(), 'ns/a');
+  });
+
+  test('that gave the last one long ago is followed at once', async (t) => {
+    const { lock, file } = await prepare(t);
+    await utimes(file, new Date(), new Date(Date.now() - 10 * TIMES.aliveMs));
+    assert.equal(await lock.hold(), true);
+  });
+
+  test('whose clock is ahead is waited for no longer', async (t) => {
+    const { lock, file } = await prepare(t);
+    await utimes(file, new Date(), new Date(Date.now() + 3_600_000));
+    const waitedMs = await holdInTime(lock);
+    assert.ok(waitedMs >= TIMES.aliveMs, `${waitedMs} ms`);
+  });
+
+  test('is not waited for by its own pod', async (t) => {
+    const { agentOf } = await prepare(t);
+    assert.equal(await (await agentOf('b')).hold(), true);
+  });
+
+  for (const content of ['', '{', '{"pod":1}', 'x'.repeat(100_000), '{"podUid":"u"}']) {
+    test(`is not one that a damaged file names: ${content.slice(0, 20)}`, async (t) => {
+      const { lock, file } = await prepare(t);
+      await writeFile(file, content);
+      assert.equal(await lock.hold(), true);
+    });
+  }
+});
+
+suite('without locks', () => {
+  for (const [what, script, reason] of [
+    ['on a machine without flock', undefined, /^there is no flock\(1\)$/],
+    [
+      'on a file system without locks',
+      'echo "flock: 3: No locks available" >&2; exit 71',
+      /^flock: 3: No locks available$/,
+    ],
+  ] as const) {
+    test(`the volume is held, and the weakness is named: ${what}`, async (t) => {
+      const { agentOf, data } = await createVolume(t);
+      await replaceFlock(t, data, script);
+      const [a, b] = [await agentOf('a'), await agentOf('b')];
+      assert.equal(await a.hold(), true);
+      assert.match(a.weakness ?? '', reason);
+      a.check();
+      await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
+      a.release();
+      assert.equal(await b.hold(), true);
+    });
+  }
+
+  for (const [script, reason] of [
+    ['exit 65', /: flock ended with 65$/],
+    ['kill -9 $$', /: flock ended with SIGKILL$/],
+    ['echo "flock: 3: Input/output error" >&2; exit 71', /: flock: 3: Input\/output error$/],
+  ] as const) {
+    test(`a flock that fails is tried again, and nothing is held: ${script}`, async (t) => {
+      const { agentOf, data } = await createVolume(t);
+      await replaceFlock(t, data, script);
+      const lock = await agentOf('a');
+      await assert.rejects(lock.hold(), { name: 'TransientError', code: 'data.lock', message: reason });
+      assert.equal(lock.isHeld, false);
+    });
+  }
+
+  test('a lock that SMB refuses is one that another client has', async (t) => {
+    const { agentOf, data } = await createVolume(t);
+    await replaceFlock(t, data, 'echo "flock: 3: Permission denied" >&2; exit 65');
+    await assert.rejects((await agentOf('a')).hold(), { name: 'WaitingError', code: 'data.inUse' });
+  });
+
+  test('a flock that hangs, as where a file server does not respond, ends after some time', async (t) => {
+    const { data } = await createVolume(t);
+    await replaceFlock(t, data, 'exec /bin/sleep 60');
+    const descriptor = openSync(path.join(data, 'file'), 'w');
+    t.after(() => closeSync(descriptor));
+    await assert.rejects(flock(descriptor, 100), {
+      name: 'TransientError',
+      code: 'data.lock',
+      reason: 'VolumeUnusable',
+      message: /no response within 0\.1 s: check the volume's file server$/,
+    });
+  });
+});
+
+suite('the place of the lock', () => {
+  const message = /\.sync-agent\/agent\.lock must be a file, which the agent locks: remove what is there$/;
+  const refusal = { name: 'TerminalError', code: 'data.lockFile', reason: 'PathConflict', message };
+  for (const [what, make] of [
+    ['a directory', (file: string) => mkdir(file)],
+    ['a link', (file: string) => symlink('../theirs', file)],
+    ['a link to nothing', (file: string) => symlink('../nothing', file)],
+    ['a pipe', async (file: string) => void execFileSync('mkfifo', [file])],
+  ] as const) {
+    test(`is refused to ${what}, with what to do`, async (t) => {
+      const { agentOf, at, data } = await createVolume(t);
+      await writeFile(path.join(data, 'theirs'), 'theirs');
+      await make(at('agent.lock'));
+      await assert.rejects((await agentOf('a')).hold(), refusal);
+      assert.deepEqual((await readdir(data)).sort(), ['.sync-agent', 'theirs']);
+      assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
+    });
+  }
+
+  test('with the lock of an earlier version is refused, with what to do', async (t) => {
+    const { agentOf, at } = await createVolume(t);
+    await mkdir(at('lock'));
+    await assert.rejects((await agentOf('a')).hold(), {
+      name: 'TerminalError',
+      code: 'data.earlierVersion',
+      reason: 'VolumeUnusable',
+      message: /\.sync-agent was written by an earlier version .*: remove it; files that it lists stay where they are$/,
+    });
+    assert.deepEqual(await readdir(at('')), ['lock']);
+  });
+
+  for (const name of ['owner.json', 'probe-a', 'journal.jsonl']) {
+    test(`is free, whatever is in that of ${name}: what is there stays`, async (t) => {
+      const { agentOf, at, owner } = await createVolume(t);
+      await mkdir(at(name));
+      await writeFile(at(`${name}/theirs`), 'theirs');
+      assert.equal(await (await agentOf('a')).hold(), true);
+      assert.equal(owner(), 'ns/a');
+      const files = await readdir(at(''), { recursive: true });
+      assert.equal(files.filter((file) => path.basename(file) === 'theirs').length, 1);
+    });
+  }
+
+  test('holds no more than a link: what it leads to stays as it is', async (t) => {
+    const { agentOf, at, data, owner } = await createVolume(t);
+    await writeFile(path.join(data, 'theirs'), 'theirs');
+    await symlink('../theirs', at('owner.json'));
+    const lock = await agentOf('a');
+    assert.equal(await lock.hold(), true);
+    assert.equal(owner(), 'ns/a');
+    assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
   });
 });

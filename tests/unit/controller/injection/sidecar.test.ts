@@ -87,6 +87,7 @@ suite('a sidecar', () => {
         - { name: POD_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
         - { name: POD_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
         - { name: POD_UID, valueFrom: { fieldRef: { fieldPath: metadata.uid } } }
+        - { name: NODE_NAME, valueFrom: { fieldRef: { fieldPath: spec.nodeName } } }
         - { name: POD_LABELS_FILE, value: /etc/sync-agent/pod/labels }
         - { name: CR_NAME, value: app }
         - { name: PROFILE, value: default }

@@ -1,0 +1,37 @@
+import type { Logger } from '../../shared/log.ts';
+import type { ContentPreviews } from '../content/deliver-content.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { Verifier } from '../gateway/verifier.ts';
+import type { Clone } from '../git/clone.ts';
+import type { AccessFiles } from '../git/git-access.ts';
+import type { LfsStore } from '../lfs/lfs-store.ts';
+import type { Identity } from '../plan/template-values.ts';
+import type { Signatures } from '../signatures/signatures.ts';
+import type { DataRoot } from '../volume/data-root.ts';
+import type { ManifestFile } from '../volume/manifest-file.ts';
+import type { VolumeLock } from '../volume/volume-lock.ts';
+import type { Baseline } from './baseline.ts';
+
+/** What a sync works with. */
+export interface SyncDependencies {
+  identity: Identity;
+  labelsFile: string | undefined;
+  clone: Clone;
+  lfs: LfsStore;
+  accessFiles: AccessFiles;
+  signatures: Signatures;
+  root: DataRoot;
+  manifestFile: ManifestFile;
+  gateway: Gateway;
+  verifier: Verifier;
+  baseline: Baseline;
+  previews: ContentPreviews;
+  lock: VolumeLock;
+  /** Paths in the data volume at which the gateway's pod mounts other volumes. */
+  mounts: readonly string[];
+  /** What V8's heap may grow to. */
+  heapBytes: number;
+  log: Logger;
+  /** Called with how long each fetch took, in seconds. */
+  onFetch: (seconds: number) => void;
+}

@@ -1,0 +1,112 @@
+import { lstatSync } from 'node:fs';
+import type { Manifest, OwnedFile } from '../plan/manifest.ts';
+import { displacedName } from '../plan/next-manifest.ts';
+import type { Change, Plan } from '../plan/plan-changes.ts';
+import type { LiveFile } from '../plan/plan-input.ts';
+import type { DataRoot } from './data-root.ts';
+import type { Folder } from './folder.ts';
+import type { FileMove, Move } from './move.ts';
+import { fingerprintOf, sha256Of } from './scan-tree.ts';
+import { seenEntry, seenFile } from './seen-file.ts';
+
+/**
+ * Lists what has to move for a plan, in order: first what is in the way, then what comes, then what nothing asks for any
+ * more. `staged` are the records of the files that come; those that are returned say what they displace as well.
+ */
+export async function listMoves(
+  { changes, folders }: Plan,
+  staged: readonly OwnedFile[],
+  manifest: Manifest,
+  root: DataRoot,
+): Promise<{ moves: Move[]; records: OwnedFile[] }> {
+  const takenOver = root.openAgentFolder('taken-over');
+  try {
+    const list = new MoveList(staged, manifest, takenOver);
+    const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
+    for (const change of changes) {
+      if ('file' in change) lists.coming.push(list.write(change));
+      else if (change.kind === 'delete') lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
+    }
+    for (const change of changes) if (change.kind === 'restore') lists.coming.push(...(await list.restore(change)));
+    const moves = [
+      ...lists.before,
+      ...removals(folders.clear, root),
+      ...folders.create.map((path): Move => ({ kind: 'makeFolder', path })),
+      ...lists.coming,
+      ...lists.after,
+      ...removals(folders.prune, root),
+    ];
+    return { moves, records: list.records };
+  } finally {
+    takenOver.close();
+  }
+}
+
+function removals(folders: readonly string[], root: DataRoot): Move[] {
+  return folders.flatMap((path): Move[] => {
+    const stats = root.look(path, (folder) => lstatSync(folder));
+    return stats?.isDirectory() ? [{ kind: 'removeFolder', path, mode: stats.mode & 0o7777 }] : [];
+  });
+}
+
+type Write = Extract<Change, { kind: 'add' | 'modify' }>;
+type Restore = Extract<Change, { kind: 'restore' }>;
+
+class MoveList {
+  readonly records: OwnedFile[] = [];
+  readonly #staged: readonly OwnedFile[];
+  readonly #manifest: Manifest;
+  readonly #takenOver: Folder;
+  /** Of the next move of a file that is not staged. */
+  #number: number;
+
+  constructor(staged: readonly OwnedFile[], manifest: Manifest, takenOver: Folder) {
+    this.#staged = staged;
+    this.#manifest = manifest;
+    this.#takenOver = takenOver;
+    this.#number = staged.length;
+  }
+
+  write(change: Write): Move {
+    const number = this.records.length;
+    const record = this.#staged[number];
+    if (!record) throw new Error(`nothing is staged for ${change.path}`);
+    const move: FileMove = { kind: 'file', path: change.path, number, comes: seenFile(record) };
+    const was = change.kind === 'modify' ? change.was : undefined;
+    const leaves = seenEntry(was);
+    if (leaves) move.leaves = leaves;
+    let { displaced } = this.#manifest.files.get(change.path) ?? {};
+    if (change.reason === 'TakenOver' && was?.kind === 'file') {
+      move.displacedTo = this.#freeName(change.path);
+      displaced = { name: move.displacedTo, size: was.fingerprint.size };
+    }
+    this.records.push(displaced ? { ...record, displaced } : record);
+    return move;
+  }
+
+  remove({ path, was }: { path: string; was: LiveFile }): Move {
+    this.#number += 1;
+    return { kind: 'file', path, number: this.#number, leaves: seenFile(was) };
+  }
+
+  /** If the file from before is gone, the agent's own one is just removed. */
+  async restore({ path, was, displaced }: Restore): Promise<Move[]> {
+    const copy = this.#takenOver.at(displaced.name);
+    const stats = lstatSync(copy, { throwIfNoEntry: false });
+    const sha256 = stats?.isFile() ? await sha256Of(copy) : undefined;
+    if (!stats || sha256 === undefined) return was ? [this.remove({ path, was })] : [];
+    const comes = seenFile({ fingerprint: fingerprintOf(stats), sha256 });
+    this.#number += 1;
+    const move: FileMove = { kind: 'file', path, number: this.#number, comes, comesFrom: displaced.name };
+    if (was) move.leaves = seenFile(was);
+    return [move];
+  }
+
+  /** A name in `taken-over` that nothing has: nothing that is kept there is replaced. */
+  #freeName(path: string): string {
+    for (let number = 1; ; number += 1) {
+      const name = displacedName(path, number);
+      if (!lstatSync(this.#takenOver.at(name), { throwIfNoEntry: false })) return name;
+    }
+  }
+}

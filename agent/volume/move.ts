@@ -1,0 +1,34 @@
+import type { Fingerprint } from '../plan/manifest.ts';
+
+/** Recognizes a file later. The volume may give other inodes after a restart; then the content counts. */
+export type SeenFile = Pick<Fingerprint, 'size' | 'mtimeMs' | 'ino'> & { sha256: string };
+
+/** `other`: a symbolic link, or anything else that is neither a file nor a directory. */
+export type Seen = SeenFile | 'other';
+
+/** A file comes to a path, leaves it, or both: then one takes the place of the other. */
+export interface FileMove {
+  kind: 'file';
+  path: string;
+  /** Its name in `staging` (what comes) and in `saved` (what leaves). */
+  number: number;
+  /** The entry that the plan saw there. */
+  leaves?: Seen;
+  comes?: SeenFile;
+  /** Name in `taken-over` for what leaves: it isn't the agent's. */
+  displacedTo?: string;
+  /** Name in `taken-over` of what comes: it was there before the agent's file. */
+  comesFrom?: string;
+}
+
+/** One step of a sync. A directory is removed only if it is empty. */
+export type Move =
+  | FileMove
+  | { kind: 'makeFolder'; path: string }
+  | { kind: 'removeFolder'; path: string; mode: number };
+
+/** Directory and name of a relative path. */
+export function split(path: string): [folder: string, name: string] {
+  const at = path.lastIndexOf('/');
+  return at === -1 ? ['', path] : [path.slice(0, at), path.slice(at + 1)];
+}

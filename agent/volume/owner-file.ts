@@ -1,0 +1,112 @@
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import * as v from 'valibot';
+import type { Folder } from './folder.ts';
+
+const NAME = 'owner.json';
+const MAX_BYTES = 4096;
+
+const ownerSchema = v.object({
+  podUid: v.string(),
+  pod: v.string(),
+  node: v.optional(v.string()),
+  lock: v.optional(v.string()),
+});
+
+/** The agent that has the volume, as `.sync-agent/owner.json` names it. */
+export type Owner = v.InferOutput<typeof ownerSchema>;
+
+/** An owner with the time of its last sign of life. */
+export interface SeenOwner {
+  owner: Owner;
+  /** Milliseconds since 1970, by the clock of the volume. */
+  touchedMs: number;
+}
+
+/** Reads the file that names the owner; undefined if there is none, or if it isn't one that an agent wrote. */
+export function readOwner(folder: Folder): SeenOwner | undefined {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(folder.at(NAME), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const bytes = Buffer.alloc(MAX_BYTES);
+    const text = bytes.toString('utf8', 0, readSync(descriptor, bytes));
+    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });
+    return parsed.success ? { owner: parsed.output, touchedMs: fstatSync(descriptor).mtimeMs } : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** The file that names this agent, which is touched again and again as a sign of life. */
+export class OwnerFile {
+  readonly #descriptor: number;
+  readonly #text: string;
+  readonly #timer: NodeJS.Timeout;
+  #isTouching = false;
+  #isClosed = false;
+
+  private constructor(descriptor: number, text: string, touchMs: number) {
+    this.#descriptor = descriptor;
+    this.#text = text;
+    this.#timer = setInterval(() => this.#touch(), touchMs).unref();
+  }
+
+  /** Writes it, in place of whatever is there, and touches it every `touchMs` milliseconds. */
+  static write(folder: Folder, owner: Owner, touchMs: number): OwnerFile {
+    folder.makeRoom(NAME);
+    // Created, never opened: a link in its place leads nowhere.
+    const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
+    try {
+      const text = `${JSON.stringify(owner)}\n`;
+      writeSync(descriptor, text);
+      return new OwnerFile(descriptor, text, touchMs);
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+  }
+
+  static remove(folder: Folder): void {
+    folder.unlink(NAME);
+  }
+
+  /** By a write: its time is the volume's clock, not this machine's. The next sync reports what is wrong with the volume. */
+  #touch(): void {
+    if (this.#isTouching) return;
+    this.#isTouching = true;
+    write(this.#descriptor, this.#text, 0, () => fdatasync(this.#descriptor, () => this.#onTouched()));
+  }
+
+  #onTouched(): void {
+    this.#isTouching = false;
+    if (this.#isClosed) closeSync(this.#descriptor);
+  }
+
+  /** A write that waits for its turn keeps the file open: the system gives the number of a closed file to the next one. */
+  close(): void {
+    clearInterval(this.#timer);
+    this.#isClosed = true;
+    if (!this.#isTouching) closeSync(this.#descriptor);
+  }
+}
+
+/** Tells one running kernel from another; undefined if the system doesn't say. */
+export function kernelId(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

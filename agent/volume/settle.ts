@@ -1,0 +1,117 @@
+import { lstatSync } from 'node:fs';
+import { Pacer } from '../../shared/io/pacer.ts';
+import type { Logger } from '../../shared/log.ts';
+import type { DataRoot } from './data-root.ts';
+import { HeldFolder } from './held-folder.ts';
+import { hasJournal, Journal, removeJournal } from './journal.ts';
+import type { ManifestFile } from './manifest-file.ts';
+import { type FileMove, type Move, split } from './move.ts';
+import { type Stores, tryAt, withStores } from './move-files.ts';
+import { nameAside, putAside } from './put-aside.ts';
+import { removeTree } from './remove-tree.ts';
+import { isSameFile, isSeen } from './seen-file.ts';
+import { undoMoves } from './undo-moves.ts';
+
+interface Volume {
+  root: DataRoot;
+  manifestFile: ManifestFile;
+  log: Logger;
+}
+
+/**
+ * Brings the volume to what the manifest says, while it is held: undoes a sync that failed or was cut off, or clears up
+ * after one that ended. Returns whether there was one. It may be cut off itself at any step, and begins again then.
+ */
+export async function settleVolume({ root, manifestFile, log }: Volume): Promise<boolean> {
+  const isNeeded = hasJournal(root);
+  const journal = isNeeded ? await Journal.open(root) : undefined;
+  try {
+    if (journal) await settleJournal(journal, { root, manifestFile, log });
+  } finally {
+    await journal?.close();
+  }
+  await clearStores(root);
+  if (isNeeded) removeJournal(root);
+  return isNeeded;
+}
+
+async function settleJournal(journal: Journal, { root, manifestFile, log }: Volume): Promise<void> {
+  manifestFile.forget();
+  const { journal: last } = await manifestFile.read();
+  const hasEnded = last === journal.id;
+  if (hasEnded) await manifestFile.rewrite();
+  else await disown(await undoMoves(journal, root), manifestFile);
+  await clearSaved(journal.moves(), root, { hasEnded });
+  manifestFile.forget();
+  log.info({ journal: journal.id, undone: !hasEnded }, 'earlier sync settled');
+}
+
+/** Files of others took the place of ones that were about to go: the agent owns those paths no longer. */
+async function disown(paths: string[], manifestFile: ManifestFile): Promise<void> {
+  const { applied, files } = await manifestFile.read();
+  const forgottenFiles = paths.filter((path) => files.has(path));
+  if (forgottenFiles.length === 0) return;
+  const none = { files: [], folders: [], forgottenFolders: [] };
+  // Without a recipe, no restart takes what is there for all of the commit.
+  await manifestFile.append({ ...none, forgottenFiles, applied: applied && { ...applied, recipe: undefined } });
+}
+
+/** Clears up after a sync of this process that ended: `moves` are those of its journal. */
+export async function endSync(moves: Iterable<Move>, root: DataRoot): Promise<void> {
+  await clearSaved(moves, root, { hasEnded: true });
+  await clearStores(root);
+  removeJournal(root);
+}
+
+/** Removes the agent's files that have left their places, and moves those of others to `taken-over`. */
+async function clearSaved(
+  moves: Iterable<Move> | AsyncIterable<Move>,
+  root: DataRoot,
+  { hasEnded }: { hasEnded: boolean },
+): Promise<void> {
+  const pacer = new Pacer();
+  const held = new HeldFolder((path) => root.openFolder(path));
+  try {
+    await withStores(root, async (stores) => {
+      for await (const move of moves) {
+        if (move.kind !== 'file') continue;
+        await clearOne(move, stores);
+        if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });
+        if (pacer.isDue) await pacer.rest();
+      }
+    });
+  } finally {
+    held.close();
+  }
+}
+
+async function clearOne({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
+  const { saved } = stores;
+  const path = saved.at(`${number}`);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return;
+  // Only an undone move puts what came there.
+  const expected = leaves ?? comes;
+  const isAgents = displacedTo === undefined && expected !== undefined && (await isSeen(path, expected));
+  if (isAgents) saved.unlink(`${number}`);
+  else putAside(path, displacedTo ?? nameAside(`${number}`), stores);
+}
+
+/** Removes the copy in `taken-over` of a file that is in its place again. */
+function dropCopy(name: string, path: string, { held, stores }: { held: HeldFolder; stores: Stores }): void {
+  const [parent, file] = split(path);
+  const folder = tryAt(held, parent);
+  if (folder && isSameFile(stores.takenOver.at(name), folder.at(file))) stores.takenOver.unlink(name);
+}
+
+/** Empties the directories that files pass. In `saved` is nothing any more that the agent needs: others put it there. */
+export async function clearStores(root: DataRoot): Promise<void> {
+  const pacer = new Pacer();
+  await withStores(root, async (stores) => {
+    for (const name of stores.saved.rawNames()) {
+      putAside(stores.saved.rawPath(name), nameAside(name), stores);
+      if (pacer.isDue) await pacer.rest();
+    }
+    for (const name of stores.staging.list()) await removeTree(stores.staging, name, pacer);
+  });
+}

@@ -1,0 +1,24 @@
+import { AGENT_CONTAINER, AGENT_FOLDER } from '../../shared/api/names.ts';
+import { volumeOwnerIn } from '../../shared/domain/volume-in-use.ts';
+import { type Finding, failed } from './finding.ts';
+import { DATA_PATH, type Pod } from './objects.ts';
+import type { NamespaceSurvey } from './survey.ts';
+
+/** Checks for an agent that waits for the lock of a pod that is gone: a file server may keep that of a client that died. */
+export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurvey): Finding[] {
+  const owner = volumeOwnerIn(message);
+  const prefix = `${survey.name}/`;
+  if (!owner?.pod.startsWith(prefix) || survey.pods.kind === 'hidden') return [];
+  const { name } = pod.metadata;
+  const ownerName = owner.pod.slice(prefix.length);
+  // An owner of the same name is an earlier pod: no agent waits for itself.
+  if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
+  const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
+  const lock = `${DATA_PATH}/${AGENT_FOLDER}/agent.lock`;
+  return [
+    failed('report/volume-lock', `its data volume is still locked for pod ${owner.pod}, which no longer exists`, {
+      todo: `if ${node} is down for good, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,
+      page: 'reference/agent.md#the-lock-of-the-volume',
+    }),
+  ];
+}

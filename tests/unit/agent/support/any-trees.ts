@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import fc from 'fast-check';
+import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { type FileSystem, type Files, KilledVolume } from './killed-volume.ts';
+
+/** About as many calls as a sync of a few files makes, and as the one that undoes it makes first. */
+const CALLS = { sync: 60, undo: 20 };
+
+const fileSystem: fc.Arbitrary<FileSystem> = fc.record({ hasLinks: fc.boolean(), keepsInodes: fc.boolean() });
+
+/** Several syncs are killed, and others write files in between: none of those is lost, and in the end all is as it was. */
+export async function loseNothing(t: TestContext, numRuns: number): Promise<void> {
+  const volume = await KilledVolume.create(t);
+  const name = fc.constantFrom('a', 'b', 'c', 'd');
+  const theirFiles = fc.dictionary(name, fc.constantFrom('1', '2', '3'), { maxKeys: 4, noNullPrototype: true });
+  const ourFiles = fc.dictionary(name, fc.constantFrom('1', '2', '3', 'ours'), { maxKeys: 4, noNullPrototype: true });
+  const round = fc.record({
+    wanted: ourFiles,
+    killAt: fc.integer({ min: 1, max: CALLS.sync }),
+    drift: fc.constantFrom('repair', 'report', 'ignore'),
+    prune: fc.boolean(),
+    written: fc.option(name),
+  });
+  const rounds = fc.array(round, { maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(theirFiles, ourFiles, rounds, fileSystem, async (before, first, later, system) => {
+      await volume.empty(system);
+      const theirs: Files = { ...before };
+      const write = (file: string, text: string) => fs.writeFileSync(path.join(volume.data, file), text);
+      for (const [file, text] of Object.entries(theirs)) write(file, text);
+      await volume.sync(first);
+      for (const [index, { wanted, killAt, drift, prune, written }] of later.entries()) {
+        await volume.sync(wanted, { drift, prune }, killAt);
+        const [live, spare] = [volume.contents(), [...volume.own('saved'), ...volume.own('taken-over')]];
+        for (const [file, text] of Object.entries(theirs)) {
+          assert.ok(live[file] === text || spare.includes(text), `${file} of others is lost`);
+        }
+        if (!written || written in theirs || written in live || (await volume.owns(written))) continue;
+        theirs[written] = `of round ${index}`;
+        write(written, `of round ${index}`);
+      }
+      const { wanted } = later.at(-1) ?? { wanted: first };
+      await volume.sync(wanted, { drift: 'report' });
+      assert.deepEqual(volume.contents(), sorted({ ...theirs, ...wanted }), 'what a kill left is no drift');
+      await volume.sync({});
+      assert.deepEqual(volume.contents(), sorted(theirs));
+      // A kill may leave a copy of what is in its place, never a file of the agent's own.
+      for (const text of volume.own('taken-over')) assert.ok(Object.values(theirs).includes(text), text);
+      assert.deepEqual([volume.own('saved'), volume.own('staging'), volume.hasJournal], [[], [], false]);
+    }),
+    { numRuns },
+  );
+  assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
+}
+
+/** A sync is killed, the one that undoes it as well, and a third one brings another commit: that is there, and nothing else. */
+export async function bringNextCommit(t: TestContext, numRuns: number): Promise<void> {
+  const volume = await KilledVolume.create(t);
+  const name = fc.constantFrom('a', 'b', 'c');
+  const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+  /** No file lies where another one needs a folder. */
+  const tree = fc
+    .dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 })
+    .map((files) =>
+      Object.fromEntries(Object.entries(files).filter(([each]) => !foldersOf(each).some((folder) => folder in files))),
+    );
+  const killAt = fc.integer({ min: 1, max: 2 * CALLS.sync });
+  const killAgainAt = fc.integer({ min: 1, max: CALLS.undo });
+  await fc.assert(
+    fc.asyncProperty(
+      ...[tree, tree, tree, killAt, killAgainAt, fileSystem],
+      async (first, second, third, killAt, killAgainAt, system) => {
+        await volume.empty(system);
+        fs.writeFileSync(path.join(volume.data, 'theirs'), 'theirs');
+        await volume.sync(first);
+        await volume.sync(second, {}, killAt);
+        await volume.sync(second, {}, killAgainAt);
+        await volume.sync(third);
+        assert.deepEqual(volume.contents(), sorted({ ...third, theirs: 'theirs' }));
+        await volume.sync({});
+        assert.deepEqual(volume.contents(), { theirs: 'theirs' });
+        const left = volume.folders().map((folder) => path.relative(volume.data, folder));
+        assert.deepEqual(
+          left.filter((folder) => !folder.startsWith('.sync-agent')),
+          [],
+        );
+        assert.deepEqual([volume.own('taken-over'), volume.own('saved'), volume.own('staging')], [[], [], []]);
+      },
+    ),
+    { numRuns },
+  );
+  assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
+}
+
+const sorted = (files: Files): Files => Object.fromEntries(Object.entries(files).sort());

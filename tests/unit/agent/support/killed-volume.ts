@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { pino } from 'pino';
+import type { ContentReader } from '../../../../agent/content/content-reader.ts';
+import { planChanges } from '../../../../agent/plan/plan-changes.ts';
+import type { DesiredFile, DesiredTree, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { hasJournal } from '../../../../agent/volume/journal.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { scanTree } from '../../../../agent/volume/scan-tree.ts';
+import { settleVolume } from '../../../../agent/volume/settle.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { SETTINGS } from './memory-volume.ts';
+import { mockCalls } from './mock-calls.ts';
+
+export type Files = Record<string, string>;
+
+/** What the file system does. */
+export interface FileSystem {
+  hasLinks: boolean;
+  /** Whether files have the same inodes after a restart. */
+  keepsInodes: boolean;
+}
+
+const log = pino({ level: 'silent' });
+const IDENTITY = {
+  ...{ podName: 'a', podUid: 'uid', namespace: 'ns', node: 'n', crName: 'gw', profile: 'default' },
+  gatewayName: undefined,
+};
+/** Files of the lock in the agent's own directory. */
+const LOCK = ['agent.lock', 'owner.json'];
+const CHANGING = [
+  'openSync',
+  'writeSync',
+  'ftruncateSync',
+  'fchmodSync',
+  'linkSync',
+  'renameSync',
+  'unlinkSync',
+  'rmSync',
+  'rmdirSync',
+  'mkdirSync',
+] as const;
+/** More than any inode of this machine. */
+const INODES = 2 ** 40;
+
+/** An agent on a real directory, which can be killed at any call that changes something. */
+export class KilledVolume {
+  readonly data: string;
+  /** How many syncs ended in a kill. */
+  kills = 0;
+  fileSystem: FileSystem = { hasLinks: true, keepsInodes: true };
+  readonly #root: DataRoot;
+  /** Held all the time: a kill frees it, and the next agent takes it before anything else. */
+  readonly #lock: VolumeLock;
+  #manifestFile: ManifestFile;
+  #starts = 0;
+  #isNew = true;
+  #isKilled = false;
+  #callsLeft = Number.POSITIVE_INFINITY;
+
+  private constructor(root: DataRoot) {
+    this.data = root.path;
+    this.#root = root;
+    this.#lock = new VolumeLock(root, IDENTITY);
+    this.#manifestFile = new ManifestFile(root, log);
+  }
+
+  /** Makes one that is removed after the test; until then calls of node:fs are those of its file system. */
+  static async create(t: TestContext): Promise<KilledVolume> {
+    const { path: folder, remove } = await makeTemporaryFolder('killed-');
+    const volume = new KilledVolume(await DataRoot.open(folder));
+    await volume.#lock.hold();
+    t.after(mockCalls(t, CHANGING, (name, args, real) => volume.#change(name, args, real)));
+    t.after(mockCalls(t, ['lstatSync', 'fstatSync'], (_, args, real) => volume.#withInode(real(...args))));
+    const handle = await open('/dev/null');
+    const prototype = Object.getPrototypeOf(handle);
+    await handle.close();
+    const { stat } = prototype;
+    t.mock.method(prototype, 'stat', async function (this: unknown) {
+      return volume.#withInode(await stat.call(this));
+    });
+    t.after(() => volume.#lock.release());
+    t.after(remove);
+    return volume;
+  }
+
+  /** Starts over with an empty volume. */
+  async empty(fileSystem: FileSystem): Promise<void> {
+    this.#restart();
+    this.fileSystem = fileSystem;
+    for (const name of fs.readdirSync(this.data)) if (name !== '.sync-agent') await this.#remove(name);
+    for (const name of fs.readdirSync(path.join(this.data, '.sync-agent'))) {
+      if (!LOCK.includes(name)) await this.#remove(`.sync-agent/${name}`);
+    }
+  }
+
+  /** Syncs these files; a kill comes right before the given call that changes something, and leaves half of a write. */
+  async sync(files: Files, settings: Partial<PlanSettings> = {}, killAt = Number.POSITIVE_INFINITY): Promise<void> {
+    this.#callsLeft = killAt;
+    try {
+      await this.#sync(files, { ...SETTINGS, ...settings });
+    } catch (error) {
+      if (!this.#isKilled) throw error;
+    }
+    if (this.#isKilled) this.kills += 1;
+    if (this.#isKilled) this.#restart();
+    this.#callsLeft = Number.POSITIVE_INFINITY;
+  }
+
+  async #sync(files: Files, settings: PlanSettings): Promise<void> {
+    const [root, lock, manifestFile] = [this.#root, this.#lock, this.#manifestFile];
+    if (this.#isNew || hasJournal(root)) {
+      await settleVolume({ root, manifestFile, log });
+      manifestFile.forget();
+      this.#isNew = false;
+    }
+    const desired = desiredTree(files);
+    const manifest = await manifestFile.read();
+    const live = await scanTree(root, { desired, manifest, algorithm: 'sha1' });
+    const result = planChanges({ desired, manifest, live, values: new Map(), settings });
+    if (result.kind === 'refused') throw new Error(result.problems.join('; '));
+    const openContents = () => readerOf(files);
+    const target = { root, lock, manifestFile, openContents, values: new Map(), log, groupWrite: false };
+    await applyChanges(result.plan, target, { ref: 'main', commit: 'c', time: 'now' });
+  }
+
+  /** Whether the agent counts a path as its own. */
+  async owns(file: string): Promise<boolean> {
+    const record = (await new ManifestFile(this.#root, log).read()).files.get(file);
+    return record !== undefined && !record.found;
+  }
+
+  /** Everything but the agent's own, by path. */
+  contents(): Files {
+    return contentsOf(this.data, (name) => name !== '.sync-agent');
+  }
+
+  folders(): string[] {
+    const entries = fs.readdirSync(this.data, { recursive: true, withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name, parentPath }) => path.join(parentPath, name));
+  }
+
+  /** What is in one of the agent's own directories. */
+  own(name: string): string[] {
+    const folder = path.join(this.data, '.sync-agent', name);
+    return fs.existsSync(folder) ? Object.values(contentsOf(folder)) : [];
+  }
+
+  get hasJournal(): boolean {
+    return hasJournal(this.#root);
+  }
+
+  async #remove(name: string): Promise<void> {
+    await rm(path.join(this.data, name), { recursive: true });
+  }
+
+  /** The process ends, its files are closed, and another one begins. */
+  #restart(): void {
+    this.#manifestFile.forget();
+    this.#isKilled = false;
+    this.#isNew = true;
+    this.#starts += 1;
+    this.#manifestFile = new ManifestFile(this.#root, log);
+  }
+
+  #change(name: string, args: unknown[], real: (...args: unknown[]) => unknown): unknown {
+    const isChange = name !== 'openSync' || args[1] === 'wx' || (Number(args[1]) & fs.constants.O_CREAT) !== 0;
+    if (!isChange) return real(...args);
+    this.#callsLeft -= 1;
+    if (this.#callsLeft <= 0) {
+      const isFirst = !this.#isKilled;
+      this.#isKilled = true;
+      if (isFirst && name === 'writeSync') real(args[0], halfOf(args[1]));
+      throw failure('EIO');
+    }
+    if (name === 'linkSync' && !this.fileSystem.hasLinks) throw failure('EPERM');
+    return real(...args);
+  }
+
+  #withInode(stats: unknown): unknown {
+    const found = stats as { ino: number | bigint } | undefined;
+    if (!found || this.fileSystem.keepsInodes) return stats;
+    const added = (this.#starts % 1024) * INODES;
+    found.ino = typeof found.ino === 'bigint' ? found.ino + BigInt(added) : found.ino + added;
+    return found;
+  }
+}
+
+const failure = (code: string) => Object.assign(new Error(`${code}: played`), { code });
+
+function halfOf(written: unknown): Buffer {
+  const bytes = Buffer.from(written as Buffer);
+  return bytes.subarray(0, bytes.length / 2);
+}
+
+function desiredTree(files: Files): DesiredTree {
+  const entries = Object.entries(files).map(([name, text]) => {
+    const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
+    return [name, { path: name, source: name, blob, executable: false, template: false }] as const;
+  });
+  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set() };
+}
+
+function readerOf(files: Files): ContentReader {
+  const openNow = (file: DesiredFile) => Buffer.from(files[file.path] ?? '');
+  return { announce: () => {}, openNow, close: async () => {} } as unknown as ContentReader;
+}
+
+function contentsOf(folder: string, isMeant = (_: string) => true): Files {
+  const files: Files = {};
+  for (const name of fs.readdirSync(folder).filter(isMeant).sort()) {
+    const file = path.join(folder, name);
+    if (!fs.statSync(file).isDirectory()) files[name] = fs.readFileSync(file, 'utf8');
+    else for (const [below, text] of Object.entries(contentsOf(file))) files[`${name}/${below}`] = text;
+  }
+  return files;
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { type LockTimes, VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+
+export const TIMES: LockTimes = { touchMs: 20, aliveMs: 200 };
+
+/** The lock of a pod's agent on a data volume. */
+export async function lockOf(data: string, podName: string, times = TIMES): Promise<VolumeLock> {
+  const root = await DataRoot.open(data);
+  const pod = { podName, podUid: `uid-of-${podName}`, node: `node-of-${podName}`, namespace: 'ns' };
+  return new VolumeLock(root, { ...pod, crName: 'gw', profile: 'default', gatewayName: undefined }, times);
+}
+
+/** A data volume, on which agents take the lock. It is removed after the test, and the locks are released. */
+export async function createVolume(t: TestContext) {
+  const { path: data, remove } = await makeTemporaryFolder('lock-');
+  const locks: VolumeLock[] = [];
+  t.after(() => {
+    for (const lock of locks) lock.release();
+  });
+  t.after(remove);
+  const own = path.join(data, '.sync-agent');
+  await mkdir(own);
+  return {
+    data,
+    /** Path of one of the agent's own files. */
+    at: (name: string) => path.join(own, name),
+    agentOf: async (podName: string, times = TIMES) => {
+      const lock = await lockOf(data, podName, times);
+      locks.push(lock);
+      return lock;
+    },
+    /** Name of the pod that `owner.json` names. */
+    owner: () => JSON.parse(readFileSync(path.join(own, 'owner.json'), 'utf8')).pod as string,
+  };
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { type FileSystem, type Files, KilledVolume } from '../support/killed-volume.ts';
+
+const FILE_SYSTEMS: FileSystem[] = [
+  { hasLinks: true, keepsInodes: true },
+  { hasLinks: false, keepsInodes: false },
+];
+const OURS: Files = { a: '1', b: '1' };
+/** Fewer than a change takes. */
+const LEAST_KILLS = 12;
+
+interface KilledChange {
+  /** What is there before the agent's first sync. */
+  theirs?: Files;
+  /** What earlier syncs delivered. */
+  before?: Files;
+  /** The change that is killed. */
+  wanted: Files;
+}
+
+/** Kills a change at each of its calls, on each kind of volume, and looks at what can be done then. */
+async function atEachKill(
+  t: TestContext,
+  { theirs = {}, before, wanted }: KilledChange,
+  then: (volume: KilledVolume) => Promise<void>,
+): Promise<void> {
+  const volume = await KilledVolume.create(t);
+  for (const fileSystem of FILE_SYSTEMS) {
+    for (let killAt = 1; ; killAt += 1) {
+      await volume.empty(fileSystem);
+      for (const [file, text] of Object.entries(theirs)) write(volume, file, text);
+      if (before) await volume.sync(before);
+      const { kills } = volume;
+      await volume.sync(wanted, {}, killAt);
+      const isKilled = volume.kills > kills;
+      await then(volume).catch((cause) => {
+        throw new Error(`killed at call ${killAt}, ${JSON.stringify(fileSystem)}: ${cause.message}`, { cause });
+      });
+      if (isKilled) continue;
+      assert.ok(killAt > LEAST_KILLS, `only ${killAt - 1} kills`);
+      break;
+    }
+  }
+}
+
+const write = ({ data }: KilledVolume, file: string, text: string) => fs.writeFileSync(path.join(data, file), text);
+
+/** With another inode, as editors write. */
+function exchange(volume: KilledVolume, file: string, text: string): void {
+  write(volume, 'new', text);
+  fs.renameSync(path.join(volume.data, 'new'), path.join(volume.data, file));
+}
+
+suite('after a kill while a file of the agent is changed,', () => {
+  for (const [how, put] of [
+    ['in place', write],
+    ['by another file', exchange],
+  ] as const) {
+    test(`what the gateway makes of it ${how} is drift, as it is without a kill, and no file of others`, async (t) => {
+      await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
+        put(volume, 'a', 'x');
+        await volume.sync({ a: '2', b: '1' }, { onConflict: 'refuse' });
+        assert.deepEqual(volume.contents(), { a: '2', b: '1' });
+        assert.deepEqual(
+          volume.own('taken-over').filter((text) => text !== 'x'),
+          [],
+        );
+      });
+    });
+
+    test(`what the gateway makes of it ${how} stays where drift is reported and nothing asks for it`, async (t) => {
+      await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
+        put(volume, 'a', 'x');
+        await volume.sync({ b: '1' }, { onConflict: 'refuse', drift: 'report' });
+        assert.deepEqual(volume.contents(), { a: 'x', b: '1' });
+      });
+    });
+  }
+
+  test('with prune: false it is there as it was before or after, and stays owned', async (t) => {
+    await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
+      await volume.sync({ b: '1' }, { prune: false });
+      const { a = '' } = volume.contents();
+      assert.ok(['1', '2'].includes(a), a);
+      assert.equal(await volume.owns('a'), true);
+      await volume.sync({ b: '1' });
+      assert.deepEqual(volume.contents(), { b: '1' });
+    });
+  });
+
+  test('what comes where it was about to go is a file of others', async (t) => {
+    await atEachKill(t, { before: OURS, wanted: { b: '1' } }, async (volume) => {
+      const isGone = volume.contents().a === undefined;
+      if (isGone) write(volume, 'a', 'theirs');
+      await volume.sync({ b: '1' });
+      assert.deepEqual(volume.contents(), isGone ? { a: 'theirs', b: '1' } : { b: '1' });
+    });
+  });
+
+  test('what comes where a new one was about to come is a file of others', async (t) => {
+    await atEachKill(t, { before: { b: '1' }, wanted: { a: '2', b: '1' } }, async (volume) => {
+      const isMissing = volume.contents().a === undefined;
+      if (isMissing) write(volume, 'a', 'theirs');
+      await volume.sync({ b: '1' });
+      assert.deepEqual(volume.contents(), isMissing ? { a: 'theirs', b: '1' } : { b: '1' });
+    });
+  });
+});
+
+test('a takeover that was cut off leaves the file to its owner, and no copy of it', async (t) => {
+  await atEachKill(t, { theirs: { a: 'theirs' }, before: { b: '1' }, wanted: { a: '1', b: '1' } }, async (volume) => {
+    await volume.sync({ b: '1' });
+    assert.deepEqual([volume.contents(), volume.own('taken-over')], [{ a: 'theirs', b: '1' }, []]);
+  });
+});
+
+suite("what the gateway puts into the agent's own directories", () => {
+  for (const fileSystem of FILE_SYSTEMS) {
+    for (const name of ['staging', 'saved', 'taken-over']) {
+      test(`is in the way of no sync: ${name}, ${JSON.stringify(fileSystem)}`, async (t) => {
+        const volume = await KilledVolume.create(t);
+        await volume.empty(fileSystem);
+        write(volume, 'c', 'theirs');
+        await volume.sync({ a: '1', b: '1', c: '1' });
+        const texts = Array.from({ length: 6 }, (_, n) => `theirs ${n}`);
+        for (const [n, text] of texts.entries()) write(volume, `.sync-agent/${name}/${n}`, text);
+        await volume.sync({ a: '2' });
+        assert.deepEqual(volume.contents(), { a: '2', c: 'theirs' });
+        const kept = volume.own('taken-over').filter((text) => texts.includes(text));
+        assert.deepEqual(kept, name === 'staging' ? [] : texts, 'staging alone is emptied');
+      });
+    }
+  }
+});
