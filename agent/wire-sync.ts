@@ -7,7 +7,7 @@ import type { AgentConfig } from './config.ts';
 import { ContentPreviews } from './content/deliver-content.ts';
 import { Gateway, PendingReload } from './gateway/gateway.ts';
 import { GatewayClient } from './gateway/gateway-client.ts';
-import { VerdictFile } from './gateway/verdict-file.ts';
+import { VerificationFile } from './gateway/verification-file.ts';
 import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
@@ -97,6 +97,6 @@ function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncD
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   return {
     gateway: new Gateway({ client, pending, headersFolder, touch }),
-    verifier: new Verifier({ client, verdicts: new VerdictFile(openFolder, checkOwner), log }),
+    verifier: new Verifier({ client, results: new VerificationFile(openFolder, checkOwner), log }),
   };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
 
 /** How well the gateway is with a commit, as a report says it. */
@@ -57,7 +57,7 @@ export function judgeLook({ beganMs, wellSinceMs, wrong }: Looks, { atMs, proble
   return { kind: 'running', looks: { beganMs, wellSinceMs: sinceMs, wrong: 0 }, waitMs: Math.min(intervalMs, leftMs) };
 }
 
-/** What a verdict is about: as long as it is the same, the gateway does not have to be looked at again. */
+/** What a result is about: as long as it is the same, the gateway does not have to be looked at again. */
 export interface Subject {
   commit: string;
   rollout?: number | undefined;
@@ -66,32 +66,24 @@ export interface Subject {
   settings: string;
 }
 
-export function subjectOf({
-  commit,
-  ref,
-  rollout,
-  revision,
-  profile,
-  submodules,
-  reload,
-  verification,
-}: Intent): Subject {
+export function subjectOf(intent: Intent): Subject {
+  const { commit, ref, rollout, revision, profile, submodules, reload, verification } = intent;
   const settings = JSON.stringify([ref, profile, submodules, reload, verification]);
-  return { commit, rollout, revision, settings: createHash('sha256').update(settings).digest('hex').slice(0, 16) };
+  return { commit, rollout, revision, settings: hash('sha256', settings).slice(0, 16) };
 }
 
 export const isSameSubject = (a: Subject, b: Subject): boolean =>
   a.commit === b.commit && a.rollout === b.rollout && a.revision === b.revision && a.settings === b.settings;
 
 /** How a verification of the spec of that generation ended. */
-export interface Verdict {
+export interface VerificationResult {
   subject: Subject;
   generation: number;
   state: 'Passed' | 'Failed';
   words?: string | undefined;
 }
 
-/** Whether a verdict still holds. Any edit of the spec lets what failed be tried again; what passed stays. */
-export function holds({ subject, generation, state }: Verdict, intent: Intent): boolean {
+/** Whether a result still holds. Any edit of the spec lets what failed be tried again; what passed stays. */
+export function holds({ subject, generation, state }: VerificationResult, intent: Intent): boolean {
   return isSameSubject(subject, subjectOf(intent)) && (state === 'Passed' || generation === intent.generation);
 }

@@ -5,7 +5,6 @@ import type { Logger } from '../../shared/log.ts';
 import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient, GatewayRequest } from './gateway-client.ts';
 import { findPreset } from './presets/preset.ts';
-import type { VerdictFile } from './verdict-file.ts';
 import {
   holds,
   isSameSubject,
@@ -13,13 +12,14 @@ import {
   noLooks,
   type Problem,
   subjectOf,
-  type Verdict,
   type Verification,
+  type VerificationResult,
 } from './verification.ts';
+import type { VerificationFile } from './verification-file.ts';
 
 export interface VerifierOptions {
   client: GatewayClient;
-  verdicts: VerdictFile;
+  results: VerificationFile;
   log: Logger;
 }
 
@@ -44,22 +44,22 @@ const NOTHING_TO_ASK = 'there is nothing to ask it: name requests in spec.gatewa
 export class Verifier {
   readonly #options: VerifierOptions;
   #run: Run | undefined;
-  #verdict: Verdict | undefined;
+  #result: VerificationResult | undefined;
 
   constructor(options: VerifierOptions) {
     this.#options = options;
   }
 
-  /** Comes before the first change of a file: a verdict on anything else does not count any more, also not later. */
+  /** Comes before the first change of a file: a result on anything else does not count any more, also not later. */
   beforeChange(intent: Intent): void {
-    const { verdicts } = this.#options;
-    const kept = verdicts.read();
-    if (kept && !isSameSubject(kept.subject, subjectOf(intent))) verdicts.remove();
-    if (this.#verdict && !isSameSubject(this.#verdict.subject, subjectOf(intent))) this.#verdict = undefined;
+    const { results } = this.#options;
+    const kept = results.read();
+    if (kept && !isSameSubject(kept.subject, subjectOf(intent))) results.remove();
+    if (this.#result && !isSameSubject(this.#result.subject, subjectOf(intent))) this.#result = undefined;
   }
 
   /**
-   * The files are in place, and the gateway was notified: begins to look, unless that is under way or there is a verdict
+   * The files are in place, and the gateway was notified: begins to look, unless that is under way or there is a result
    * that holds. `onNews` is called when {@link Verifier.stateOf} has changed.
    */
   begin(intent: Intent, onNews: () => void): void {
@@ -67,7 +67,7 @@ export class Verifier {
     if (!intent.verification || this.stateOf(intent)) return;
     const kept = this.#read();
     if (kept && holds(kept, intent)) {
-      this.#verdict = kept;
+      this.#result = kept;
       return;
     }
     const ending = new AbortController();
@@ -92,14 +92,14 @@ export class Verifier {
     if (this.#run && isSameSubject(subject, subjectOf(this.#run.intent))) {
       return { state: 'Running', words: this.#run.words };
     }
-    if (!this.#verdict || !holds(this.#verdict, intent)) return undefined;
-    return { state: this.#verdict.state, words: this.#verdict.words };
+    if (!this.#result || !holds(this.#result, intent)) return undefined;
+    return { state: this.#result.state, words: this.#result.words };
   }
 
   /** What cannot be read says nothing. */
-  #read(): Verdict | undefined {
+  #read(): VerificationResult | undefined {
     try {
-      return this.#options.verdicts.read();
+      return this.#options.results.read();
     } catch (error) {
       this.#options.log.warn({ err: error }, 'verdict on the gateway not read');
       return undefined;
@@ -130,16 +130,16 @@ export class Verifier {
     }
   }
 
-  #end(run: Run, { state, words }: Pick<Verdict, 'state' | 'words'>): void {
+  #end(run: Run, { state, words }: Pick<VerificationResult, 'state' | 'words'>): void {
     const { intent, onNews } = run;
-    const { log, verdicts } = this.#options;
+    const { log, results } = this.#options;
     this.#run = undefined;
-    this.#verdict = { subject: subjectOf(intent), generation: intent.generation, state, words };
+    this.#result = { subject: subjectOf(intent), generation: intent.generation, state, words };
     const fields = { ref: intent.ref, commit: intent.commit, words };
     if (state === 'Passed') log.info(fields, 'gateway verified');
     else log.warn(fields, 'gateway is not healthy');
     try {
-      verdicts.write(this.#verdict);
+      results.write(this.#result);
     } catch (error) {
       log.warn({ err: error }, 'verdict on the gateway not saved: a restarted agent verifies it again');
     }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { holds, judgeLook, noLooks, subjectOf, type Verdict } from '../../../../agent/gateway/verification.ts';
+import {
+  holds,
+  judgeLook,
+  noLooks,
+  subjectOf,
+  type VerificationResult,
+} from '../../../../agent/gateway/verification.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { intentOf } from '../../../support/intents.ts';
 
@@ -84,7 +90,11 @@ suite('judgeLook', () => {
 suite('a verdict', () => {
   const verification = { requests: [{ path: '/health' }], ...bounds };
   const intent = intentOf({ generation: 4, verification, rollout: 7, revision: 'r1' });
-  const verdictOf = (state: Verdict['state']): Verdict => ({ subject: subjectOf(intent), generation: 4, state });
+  const verdictOf = (state: VerificationResult['state']): VerificationResult => ({
+    subject: subjectOf(intent),
+    generation: 4,
+    state,
+  });
   const cases: [name: string, changes: Partial<Intent>, passed: boolean, failed: boolean][] = [
     ['nothing changed', {}, true, true],
     ['an edit that makes no difference here', { generation: 5 }, true, false],

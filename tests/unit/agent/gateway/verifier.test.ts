@@ -7,8 +7,8 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
 import type { Verification } from '../../../../agent/gateway/verification.ts';
+import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
@@ -30,13 +30,13 @@ async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
   const apiKeyFile = path.join(folder, 'api-key');
   await writeFile(apiKeyFile, 'name:secret');
   const root = await DataRoot.open(folder);
-  const verdicts = new VerdictFile(
+  const results = new VerificationFile(
     () => root.openAgentFolder(''),
     () => {},
   );
   return new Verifier({
     client: new GatewayClient({ port, tls: false, apiKeyFile }),
-    verdicts,
+    results,
     log: pino({ level: 'silent' }),
   });
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
-import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
+import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
 import { Announcer } from '../../../../agent/report/announcer.ts';
@@ -38,7 +38,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   const { path: folder, remove } = await makeTemporaryFolder('sync-loop-');
   t.after(remove);
   const root = await DataRoot.open(folder);
-  const verdicts = new VerdictFile(
+  const results = new VerificationFile(
     () => root.openAgentFolder(''),
     () => {},
   );
@@ -47,7 +47,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
   const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'none') });
-  return new Verifier({ client, verdicts, log });
+  return new Verifier({ client, results, log });
 }
 
 /** A loop whose syncs are those of the test. */

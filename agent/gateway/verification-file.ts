@@ -2,13 +2,13 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { readText } from '../../shared/io/read-text.ts';
 import { inFolder, type OwnFolder, removeOwn } from './own-folder.ts';
-import type { Verdict } from './verification.ts';
+import type { VerificationResult } from './verification.ts';
 
 const NAME = 'verification';
 const MAX_BYTES = 16 * 1024;
 const MAX_WORDS = 1024;
 
-const verdictSchema = v.object({
+const resultSchema = v.object({
   subject: v.object({
     commit: v.string(),
     rollout: v.optional(v.number()),
@@ -24,7 +24,7 @@ const verdictSchema = v.object({
  * How the last verification ended, in a file next to the manifest, so that it outlives the agent. What is damaged or cut
  * off says nothing: the gateway is then looked at again.
  */
-export class VerdictFile {
+export class VerificationFile {
   readonly #openFolder: () => OwnFolder;
   readonly #checkOwner: () => void;
 
@@ -34,15 +34,15 @@ export class VerdictFile {
     this.#checkOwner = checkOwner;
   }
 
-  read(): Verdict | undefined {
+  read(): VerificationResult | undefined {
     const text = inFolder(this.#openFolder, (folder) => readText(folder.at(NAME), MAX_BYTES));
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), verdictSchema), text, { abortEarly: true });
+    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), resultSchema), text, { abortEarly: true });
     return parsed.success ? parsed.output : undefined;
   }
 
-  write(verdict: Verdict): void {
+  write(result: VerificationResult): void {
     this.#checkOwner();
-    const text = JSON.stringify({ ...verdict, words: verdict.words?.slice(0, MAX_WORDS) });
+    const text = JSON.stringify({ ...result, words: result.words?.slice(0, MAX_WORDS) });
     inFolder(this.#openFolder, (folder) => {
       removeOwn(folder, NAME);
       // Made again, never opened: a link in its place leads nowhere.

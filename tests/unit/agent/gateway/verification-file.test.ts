@@ -4,12 +4,12 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { VerdictFile } from '../../../../agent/gateway/verdict-file.ts';
-import type { Verdict } from '../../../../agent/gateway/verification.ts';
+import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
+import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
-const verdict: Verdict = {
+const verdict: VerificationResult = {
   subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
   generation: 4,
   state: 'Failed',
@@ -23,28 +23,28 @@ async function arrange(t: TestContext, checkOwner = () => {}) {
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
   const root = await DataRoot.open(data);
   const file = path.join(data, '.sync-agent/verification');
-  return { data, outside, file, verdicts: new VerdictFile(() => root.openAgentFolder(''), checkOwner) };
+  return { data, outside, file, results: new VerificationFile(() => root.openAgentFolder(''), checkOwner) };
 }
 
 suite('the file of the verdict', () => {
   test('gives back what was written last, until it is removed', async (t) => {
-    const { verdicts } = await arrange(t);
-    assert.equal(verdicts.read(), undefined);
-    verdicts.write({ ...verdict, state: 'Passed' });
-    verdicts.write(verdict);
-    assert.deepEqual(verdicts.read(), verdict);
-    verdicts.remove();
-    verdicts.remove();
-    assert.equal(verdicts.read(), undefined);
+    const { results } = await arrange(t);
+    assert.equal(results.read(), undefined);
+    results.write({ ...verdict, state: 'Passed' });
+    results.write(verdict);
+    assert.deepEqual(results.read(), verdict);
+    results.remove();
+    results.remove();
+    assert.equal(results.read(), undefined);
   });
 
   test('says nothing where it was cut off, at any byte', async (t) => {
-    const { verdicts, file } = await arrange(t);
-    verdicts.write(verdict);
+    const { results, file } = await arrange(t);
+    results.write(verdict);
     const text = await readFile(file);
     for (let length = 0; length < text.length; length += 1) {
       await writeFile(file, text.subarray(0, length));
-      assert.equal(verdicts.read(), undefined);
+      assert.equal(results.read(), undefined);
     }
   });
 
@@ -56,36 +56,36 @@ suite('the file of the verdict', () => {
   ];
   for (const [name, text] of texts) {
     test(`says nothing where somebody wrote something else: ${name}`, async (t) => {
-      const { verdicts, file } = await arrange(t);
+      const { results, file } = await arrange(t);
       await writeFile(file, text);
-      assert.equal(verdicts.read(), undefined);
+      assert.equal(results.read(), undefined);
     });
   }
 
   test('follows no link, waits for no pipe, and puts a folder in its place aside', async (t) => {
-    const { data, outside, verdicts, file } = await arrange(t);
+    const { data, outside, results, file } = await arrange(t);
     await writeFile(outside, JSON.stringify(verdict));
     await symlink(outside, file);
-    assert.equal(verdicts.read(), undefined);
-    verdicts.write({ ...verdict, state: 'Passed' });
+    assert.equal(results.read(), undefined);
+    results.write({ ...verdict, state: 'Passed' });
     assert.equal(await readFile(outside, 'utf8'), JSON.stringify(verdict));
-    verdicts.remove();
+    results.remove();
     await promisify(execFile)('mkfifo', [file]);
-    assert.equal(verdicts.read(), undefined);
-    verdicts.remove();
+    assert.equal(results.read(), undefined);
+    results.remove();
     await mkdir(path.join(file, 'theirs'), { recursive: true });
-    assert.equal(verdicts.read(), undefined);
-    verdicts.write(verdict);
-    assert.deepEqual(verdicts.read(), verdict);
+    assert.equal(results.read(), undefined);
+    results.write(verdict);
+    assert.deepEqual(results.read(), verdict);
     const [, aside = ''] = (await readdir(path.join(data, '.sync-agent'))).sort();
     assert.deepEqual(await readdir(path.join(data, '.sync-agent', aside)), ['theirs']);
   });
 
   test('is left alone where the volume is another agent’s by now', async (t) => {
-    const { verdicts, file } = await arrange(t, () => {
+    const { results, file } = await arrange(t, () => {
       throw new Error('taken over');
     });
-    assert.throws(() => verdicts.write(verdict), /taken over/);
+    assert.throws(() => results.write(verdict), /taken over/);
     await assert.rejects(readFile(file), { code: 'ENOENT' });
   });
 });
