@@ -33,27 +33,22 @@ export interface Release {
   rollout?: number;
 }
 
-export type Choice = { kind: 'chosen'; release: Release } | { kind: 'unsettled'; message: string };
-
-/** The release that a gateway follows while changes go by waves. What cannot be decided is unsettled: nothing is taken then. */
-export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Choice {
-  if (status === undefined) return unsettled('waiting for the controller to begin a rollout (status.rollout)');
-  if (!isSound(status))
-    return unsettled('status.rollout cannot be understood: are controller and agent of one version?');
+/** Returns the release that a gateway follows while changes are rolled out in waves, or the message why there is none yet. */
+export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Release | string {
+  if (status === undefined) return 'waiting for the controller to begin a rollout (status.rollout)';
+  if (!isSound(status)) return 'status.rollout cannot be understood: are controller and agent of one version?';
   const { number, phase, commit, ref, revision, stableCommit, stableRef, stableRevision } = status;
   const stable: Release = { commit: stableCommit, ref: stableRef, revision: stableRevision };
-  if (phase === 'RollingBack' || phase === 'RolledBack') return chosen({ ...stable, rollout: number });
+  if (phase === 'RollingBack' || phase === 'RolledBack') return { ...stable, rollout: number };
   const isSame = commit === stableCommit && revision === stableRevision;
-  if (phase === 'Complete' && isSame) return chosen({ commit, ref, revision, rollout: number });
+  const next: Release = { commit, ref, revision, rollout: number };
+  if (phase === 'Complete' && isSame) return next;
   if (status.plan !== planOf(waves) || status.admission.length !== waves.length + 1) {
-    return unsettled('waiting for the controller to admit gateways by the latest waves of spec.rollout');
+    return 'waiting for the controller to admit gateways by the latest waves of spec.rollout';
   }
-  if (!self.labels) return unsettled('the labels of the pod cannot be read: nobody can say which wave it belongs to');
-  return chosen(isAdmitted(status, waves, self.labels, self) ? { commit, ref, revision, rollout: number } : stable);
+  if (!self.labels) return 'the labels of the pod cannot be read: nobody can say which wave it belongs to';
+  return isAdmitted(status, waves, self.labels, self) ? next : stable;
 }
-
-const unsettled = (message: string): Choice => ({ kind: 'unsettled', message });
-const chosen = (release: Release): Choice => ({ kind: 'chosen', release });
 
 const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);

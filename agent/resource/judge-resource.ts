@@ -4,7 +4,7 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { chooseRelease, type Release, type Self, type WatchedRollout } from './choose-release.ts';
-import { type Found, type ProfileView, viewProfile } from './revisions.ts';
+import { type ProfileView, viewProfile } from './revisions.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
 /** What is to be brought in place: a commit and a profile that belong together. */
@@ -78,7 +78,7 @@ export const UNKNOWN: Verdict = {
 /** What the agent has to know besides the resource where changes go by waves. */
 export interface Surroundings {
   self: () => Self;
-  findRevision: (revision: string, owner: string) => Found;
+  findRevision: (revision: string, owner: string) => ProfileView | string;
 }
 
 /** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
@@ -99,9 +99,9 @@ export function judgeResource(
   const { profile, startPolicy } = live;
   if (!profile) return { kind: 'refused', generation, message: missingProfile(live), startPolicy };
   if (profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
-  const state = settled(resource);
-  if (state.kind === 'unsettled') return { ...state, generation, startPolicy };
-  return { kind: 'act', intent: intentOf(resource, profile, state) };
+  const target = settledTarget(resource);
+  if (typeof target === 'string') return { kind: 'unsettled', message: target, generation, startPolicy };
+  return { kind: 'act', intent: intentOf(resource, profile, target) };
 }
 
 /**
@@ -120,16 +120,14 @@ function judgeByWaves(
   // Nobody can say which policy is that of the gateway's release: the one that the last sync was made under holds.
   const wait = (message: string): Verdict => ({ kind: 'unsettled', message, generation, startPolicy: undefined });
   if (observedGeneration !== generation) return wait(NOT_OBSERVED);
-  const choice = chooseRelease(rollout, self());
-  if (choice.kind === 'unsettled') return wait(choice.message);
-  const { release } = choice;
+  const release = chooseRelease(rollout, self());
+  if (typeof release === 'string') return wait(release);
   const { revision } = release;
-  const found: Found =
-    revision === rollout.revision ? { kind: 'found', view: live } : findRevision(revision, rollout.uid);
-  if (found.kind === 'missing') return wait(`waiting for revision ${revision} of spec.sync: ${found.message}`);
-  const { profile, startPolicy } = found.view;
+  const view = revision === rollout.revision ? live : findRevision(revision, rollout.uid);
+  if (typeof view === 'string') return wait(`waiting for revision ${revision} of spec.sync: ${view}`);
+  const { profile, startPolicy } = view;
   if (!profile) {
-    const message = `${missingProfile(found.view)} (in revision ${revision} of spec.sync, which this gateway is to have)`;
+    const message = `${missingProfile(view)} (in revision ${revision} of spec.sync, which this gateway is to have)`;
     return { kind: 'refused', generation, message, startPolicy };
   }
   const isGone = live.profile === undefined;
@@ -194,18 +192,16 @@ function missingProfile({ name, names }: ProfileView): string {
 
 const NOT_OBSERVED = 'waiting for the controller to look at the latest change of the GatewaySync';
 
-/** The commit that the controller resolved for exactly this spec, or why there is none yet. */
-type Settled = { kind: 'settled'; ref: string; commit: string } | { kind: 'unsettled'; message: string };
-
-/** Tells whether spec and commit belong together: new mappings must never meet an old commit. */
-function settled(resource: WatchedResource): Settled {
+/**
+ * Returns the commit that the controller resolved for exactly this spec, or the message why there is none yet: new mappings
+ * must never meet an old commit.
+ */
+function settledTarget(resource: WatchedResource): Pick<Release, 'ref' | 'commit'> | string {
   const { refResolved, ref, commit } = resource;
-  if (resource.observedGeneration !== resource.generation) return unsettled(NOT_OBSERVED);
+  if (resource.observedGeneration !== resource.generation) return NOT_OBSERVED;
   if (refResolved?.status !== 'True') {
-    return unsettled(`waiting for the ref to be resolved${refResolved?.message ? `: ${refResolved.message}` : ''}`);
+    return `waiting for the ref to be resolved${refResolved?.message ? `: ${refResolved.message}` : ''}`;
   }
-  if (!commit || !isCommitHash(commit)) return unsettled('waiting for the commit in status.lastSyncCommit');
-  return { kind: 'settled', ref: ref ?? commit, commit };
+  if (!commit || !isCommitHash(commit)) return 'waiting for the commit in status.lastSyncCommit';
+  return { ref: ref ?? commit, commit };
 }
-
-const unsettled = (message: string): Settled => ({ kind: 'unsettled', message });

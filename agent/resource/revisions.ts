@@ -27,13 +27,10 @@ export const viewProfile = (sync: ProfileSource, name: string): ProfileView => (
   startPolicy: sync.defaults?.startPolicy ?? 'requireSync',
 });
 
-/** A revision of `spec.sync`, or why it is not at hand. */
-export type Found = { kind: 'found'; view: ProfileView } | { kind: 'missing'; message: string };
-
 export interface RevisionsOptions {
   client: KubernetesClient;
   identity: Pick<Identity, 'namespace' | 'crName' | 'profile'>;
-  /** What {@link Revisions.find} says may have changed. */
+  /** What {@link Revisions.find} returns may have changed. */
   onChange: () => void;
   log: Logger;
 }
@@ -70,16 +67,16 @@ export class Revisions {
     this.#options = options;
   }
 
-  /** The revision, if it is at hand; asks for it otherwise. `owner` is the UID of the GatewaySync. */
-  find(revision: string, owner: string): Found {
+  /** Returns the revision, or the message why it isn't at hand, and fetches it then. `owner` is the UID of the GatewaySync. */
+  find(revision: string, owner: string): ProfileView | string {
     const view = this.#known.get(revision);
     if (view) {
       this.#remember(revision, view);
-      return { kind: 'found', view };
+      return view;
     }
     const attempt = this.#attemptFor(revision, owner);
     if (attempt.state === 'due') void this.#ask(attempt);
-    return { kind: 'missing', message: attempt.message };
+    return attempt.message;
   }
 
   #attemptFor(revision: string, owner: string): Attempt {

@@ -68,12 +68,8 @@ export interface WatchOptions {
 }
 
 /** Makes the mirror of the agent's one GatewaySync. */
-export function watchResource({
-  client,
-  identity,
-  onResource,
-  log,
-}: WatchOptions): Reflector<GatewaySync, WatchedResource> {
+export function watchResource(options: WatchOptions): Reflector<GatewaySync, WatchedResource> {
+  const { client, identity, onResource, log } = options;
   const refusals = new Refusals();
   return new Reflector<GatewaySync, WatchedResource>({
     client,

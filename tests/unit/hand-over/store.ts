@@ -53,10 +53,10 @@ function releaseFor(resource: GatewaySync, index: number): string | undefined {
   const { rollout } = projectResource(resource);
   if (rollout) {
     const identity = { podName: podNameOf(index), gatewayName: undefined };
-    const choice = chooseRelease(rollout, { identity, labels: new Map() });
-    if (choice.kind === 'unsettled') return undefined;
-    const mapping = MAPPINGS.find((each) => syncRevision(syncOf(each)) === choice.release.revision);
-    return `${mapping} ${choice.release.commit}`;
+    const release = chooseRelease(rollout, { identity, labels: new Map() });
+    if (typeof release === 'string') return undefined;
+    const mapping = MAPPINGS.find((each) => syncRevision(syncOf(each)) === release.revision);
+    return `${mapping} ${release.commit}`;
   }
   const isResolved = conditions.some(({ type, status: is }) => type === 'RefResolved' && is === 'True');
   return isResolved ? `${mappingOf(spec.sync)} ${lastSyncCommit}` : undefined;

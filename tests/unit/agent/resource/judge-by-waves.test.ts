@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type Intent, judgeResource, type Verdict } from '../../../../agent/resource/judge-resource.ts';
-import { type Found, viewProfile } from '../../../../agent/resource/revisions.ts';
+import { type ProfileView, viewProfile } from '../../../../agent/resource/revisions.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Wave } from '../../../../shared/api/wave.ts';
@@ -43,14 +43,14 @@ function statusOf(changes: Partial<RolloutStatus> = {}): RolloutStatus {
 interface Given {
   status?: unknown;
   sync?: ProfileSource;
-  before?: Found;
+  before?: ProfileView;
   knownLabels?: ReadonlyMap<string, string> | undefined;
   changes?: Partial<WatchedResource>;
   paused?: boolean;
   plan?: Wave[];
 }
 
-const found = (sync: ProfileSource): Found => ({ kind: 'found', view: viewProfile(sync, 'default') });
+const found = (sync: ProfileSource): ProfileView => viewProfile(sync, 'default');
 
 function judge({
   status,
@@ -73,7 +73,7 @@ function judge({
     self: () => ({ identity, labels: known }),
     findRevision: (revision, owner) => {
       assert.equal(owner, 'uid-1');
-      return revision === BEFORE && before ? before : { kind: 'missing', message: 'not at hand' };
+      return revision === BEFORE && before ? before : 'not at hand';
     },
   });
 }

@@ -66,7 +66,7 @@ export async function loopOf(
     profileName: 'default',
     surroundings: {
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
-      findRevision: () => ({ kind: 'missing', message: '' }),
+      findRevision: () => '',
     },
     sync: (...given) => sync(loop, ...given),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),
