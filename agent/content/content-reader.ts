@@ -36,12 +36,12 @@ export class ContentReader {
   /** Where the content is not on disk, it is fetched with that of all that follow, once: throws {@link TransientError} then. */
   async open(file: DesiredFile): Promise<Content> {
     try {
-      return await this.#open(file);
+      return await this.#read(file);
     } catch (error) {
       if (this.#isProvided || !isLeftOut(error)) throw error;
     }
     await this.#provide(file);
-    return await this.#open(file);
+    return await this.#read(file);
   }
 
   /** No git may read meanwhile. */
@@ -59,7 +59,7 @@ export class ContentReader {
     this.announce(left);
   }
 
-  async #open(file: DesiredFile): Promise<Content> {
+  async #read(file: DesiredFile): Promise<Content> {
     const blob = await this.#blobs.open(file.blob);
     if (blob.size >= MAX_POINTER_BYTES) return blob;
     const content = await wholeOf(blob);

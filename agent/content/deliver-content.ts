@@ -34,17 +34,17 @@ export function contentAtHand(file: DesiredFile, { contents }: ContentSource): B
   return file.template || file.patches ? undefined : contents.openNow(file);
 }
 
-interface Recipe {
+interface Rendering {
   file: DesiredFile;
   values: TemplateValues;
 }
 
-async function deliverRendered(blob: Content, recipe: Recipe, sink: ContentSink): Promise<PreviewedContent> {
-  const { file, values } = recipe;
+async function deliverRendered(blob: Content, rendering: Rendering, sink: ContentSink): Promise<PreviewedContent> {
+  const { file, values } = rendering;
   if (blob.size > MAX_RENDERED_BYTES) {
     throw contentError(`${file.source} is too large to be patched (over ${MAX_RENDERED_BYTES} bytes)`);
   }
-  const { content, keys } = await render(await wholeOf(blob), recipe);
+  const { content, keys } = await render(await wholeOf(blob), rendering);
   await sink(content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) }, lfs: blob.lfs };
@@ -53,7 +53,7 @@ async function deliverRendered(blob: Content, recipe: Recipe, sink: ContentSink)
 /** Templates come first: a patch may address what they make. */
 async function render(
   given: Buffer,
-  { file, values }: Recipe,
+  { file, values }: Rendering,
 ): Promise<{ content: Buffer; keys: string[] | undefined }> {
   const rendered = file.template ? renderContent(given, values) : undefined;
   if (rendered?.kind === 'problem') throw contentError(`${file.source}: ${rendered.message}`);

@@ -9,8 +9,7 @@ import { type Intent, intentOf } from '../resource/judge-resource.ts';
 import { viewProfile } from '../resource/revisions.ts';
 import { planEverything } from '../sync/plan-sync.ts';
 import { verifyCommit } from '../sync/provide-content.ts';
-import { aimOf } from '../sync/sync.ts';
-import { type SyncAim, syncProblems } from '../sync/sync-aim.ts';
+import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type Look, withLookup } from './look.ts';
@@ -49,7 +48,7 @@ const noProfile = (name: string, names: string[]) =>
 
 async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<Pick<Answer, 'changes' | 'more'>> {
   // What a sync remembers of its own looks must not change by this one.
-  const result = await planEverything(aim, { ...dependencies, previews: new ContentPreviews() });
+  const { result } = await planEverything(aim, { ...dependencies, previews: new ContentPreviews() });
   if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
   const { changes: all } = result.plan;
   const candidates = all.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest));

@@ -129,10 +129,12 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
   if (isRecorded) return record;
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
-  const recipe = { ...(inputs && { inputs }), ...(patches && { patches }), ...(lfs !== undefined && { lfs }) };
-  const more = {
+  const optional = {
+    ...(inputs && { inputs }),
+    ...(patches && { patches }),
+    ...(lfs !== undefined && { lfs }),
     ...(record?.groupWrite && { groupWrite: true }),
     ...(record?.displaced && { displaced: record.displaced }),
   };
-  return { path, source, blob, ...recipe, sha256, executable, fingerprint, ...more };
+  return { path, source, blob, sha256, executable, fingerprint, ...optional };
 }

@@ -10,9 +10,9 @@ import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
 import type { Manifest, OwnedFile } from './manifest.ts';
-import type { DesiredFile, DesiredTree, TreeChange, TreeEntry } from './plan-input.ts';
+import type { DesiredFile, PlanInput, TreeChange, TreeEntry } from './plan-input.ts';
 
-export interface NarrowInput {
+interface NarrowInput {
   mappings: RenderedMapping[];
   /** What differs from the commit that the manifest is of. */
   changes: TreeChange[];
@@ -24,20 +24,12 @@ export interface NarrowInput {
   prune: boolean;
 }
 
-/** The part of a plan's input that a change concerns. */
-export interface NarrowedInput {
-  desired: DesiredTree;
-  manifest: Manifest;
-  /** Owned files that the change does not concern. */
-  untouched: number;
-}
-
 /**
  * Narrows what has to be planned to what differs from what is in place: files that were added, changed or removed, and
  * templates of which a value changed. Undefined where a change may reach further than to its own files, as one does
  * that turns a file into a folder or brings a lower layer to light: then everything has to be laid out again.
  */
-export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
+export function narrowChange(input: NarrowInput): Pick<PlanInput, 'desired' | 'manifest' | 'untouched'> | undefined {
   const { mappings, changes, manifest } = input;
   const draft = new Draft(input);
   const isSure = changes.every((change) =>
@@ -45,10 +37,9 @@ export function narrowChange(input: NarrowInput): NarrowedInput | undefined {
   );
   if (!isSure || !draft.takeTemplates() || !draft.isSound()) return undefined;
   const { files, gone } = draft;
-  const desired: DesiredTree = { files, folders: allFolders(files.keys()), retained: new Set() };
   const own = [...files.keys(), ...gone].flatMap((path) => manifest.files.get(path) ?? []);
   return {
-    desired,
+    desired: { files, folders: allFolders(files.keys()), retained: new Set() },
     manifest: { ...manifest, files: byPath(own), folders: emptied(manifest, gone) },
     untouched: manifest.files.size - own.length,
   };

@@ -191,7 +191,7 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
 
 /**
  * The files of a plan whose content has to be known: for a dry run all that would be written, otherwise those that are
- * rendered, and of which only the recipe is known to differ.
+ * rendered, and of which only the source is known to differ.
  */
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
   const files: DesiredFile[] = [];

@@ -1,27 +1,19 @@
-import { createHash } from 'node:crypto';
 import { allFolders } from '../../shared/domain/relative-path.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { type Plan, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../plan/plan-input.ts';
-import { scanTree } from '../volume/scan-tree.ts';
+import { planInputOf } from './plan-sync.ts';
 import { keysHashOf } from './provide-content.ts';
 import { recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
-
-/** Hash of everything but the commit and the values in contents that decides on what must be where. */
-export function hashRecipe(aim: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([recipeOf(aim), mounts]))
-    .digest('hex');
-}
 
 /** Checks whether the last sync was for the same commit, recipe and keys, by what it noted. */
 export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {
   const { intent, manifest } = aim;
   const { applied } = manifest;
   if (applied?.commit !== intent.commit) return false;
-  if (applied.recipe !== hashRecipe(aim, dependencies)) return false;
+  if (applied.recipe !== recipeOf(aim, dependencies)) return false;
   if (intent.verify === 'none') return applied.keys === undefined;
   return applied.keys === keysHashOf(intent, await dependencies.signatures.hashKeys());
 }
@@ -31,16 +23,10 @@ export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): 
  * keys. Gives undefined unless every file is right, with a record of each whose fingerprint has changed.
  */
 export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
-  const { intent, manifest, values, signal } = aim;
-  const { root, baseline, mounts, heapBytes } = dependencies;
+  const { manifest } = aim;
   if (!(await isRecorded(aim, dependencies))) return undefined;
-  new MemoryBudget(heapBytes, { manifest }); // throws if the memory limit was lowered
-  const desired = asDesired(manifest);
-  const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { desired, manifest, algorithm, signal });
-  const folding = root.traitsBy(manifest);
-  const { profile: settings } = intent;
-  const result = planChanges({ desired, manifest, live, values, settings, folding, repairs: baseline.repairs, mounts });
+  new MemoryBudget(dependencies.heapBytes, { manifest }); // throws if the memory limit was lowered
+  const result = planChanges(await planInputOf({ desired: asDesired(manifest), manifest }, aim, dependencies));
   const isRight = result.kind === 'plan' && result.plan.unchanged === manifest.files.size;
   return isRight ? result.plan : undefined;
 }

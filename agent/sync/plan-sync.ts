@@ -5,9 +5,9 @@ import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { MountedPaths } from '../plan/mounted-paths.ts';
-import { type NarrowedInput, narrowChange } from '../plan/narrow-change.ts';
+import { narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
-import type { DesiredTree, TreeChange } from '../plan/plan-input.ts';
+import type { DesiredTree, PlanInput, TreeChange } from '../plan/plan-input.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
@@ -25,8 +25,7 @@ export async function planSync(
   const narrowed = await narrowSync(aim, dependencies);
   const result = narrowed && (await planFor(narrowed, aim, dependencies));
   if (narrowed && result?.kind === 'plan') return { plan: result.plan, attributes: narrowed.attributes };
-  const { desired, attributes } = await layOut(aim, dependencies);
-  const whole = await planFor({ desired, manifest: aim.manifest, untouched: 0 }, aim, dependencies);
+  const { result: whole, attributes } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
     // What is in the way may be what another agent delivered that has the volume by now.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
@@ -37,9 +36,12 @@ export async function planSync(
 }
 
 /** The same from a look at all files, with the problems that are in the way. Takes note of nothing. */
-export async function planEverything(aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
-  const { desired } = await layOut(aim, dependencies);
-  return await planFor({ desired, manifest: aim.manifest, untouched: 0 }, aim, dependencies);
+export async function planEverything(
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<{ result: PlanResult; attributes: CommitAttributes }> {
+  const { desired, attributes } = await layOut(aim, dependencies);
+  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), attributes };
 }
 
 async function layOut(
@@ -64,21 +66,16 @@ async function layOut(
   return { desired: result.tree, attributes: { roots: found, ignored } };
 }
 
-/**
- * Where only the content tells whether a file changes it is made for a look, and so is all content in a dry run: what
- * is wrong with it shows, too.
- */
-async function planFor(
-  { isPartial = false, ...narrowed }: NarrowedInput & { isPartial?: boolean },
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<PlanResult> {
-  const { intent, values } = aim;
-  const { root, previews, baseline, mounts } = dependencies;
-  const { desired, manifest } = narrowed;
+/** The files that a plan is for: all of the commit, or those that differ. */
+type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartial'>;
+
+/** Checks what the gateway is notified with, and adds what is in the data volume. */
+export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanInput> {
+  const { root, baseline, mounts } = dependencies;
+  const { intent, values, signal, manifest: whole } = aim;
   const { touchFile } = intent.reload;
-  const folding = root.traitsBy(aim.manifest);
-  if (touchFile !== undefined && desired.files.has(touchFile)) {
+  const folding = root.traitsBy(whole);
+  if (touchFile !== undefined && part.desired.files.has(touchFile)) {
     throw syncProblems('ProfileInvalid', [
       `${touchFile} is mapped, and is spec.gateway.reload.touchFile: name another`,
     ]);
@@ -89,16 +86,24 @@ async function planFor(
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';
-  const live = await scanTree(root, { desired, manifest, algorithm, signal: aim.signal });
-  const [settings, whole, repairs] = [intent.profile, aim.manifest, baseline.repairs];
-  const input = { ...narrowed, whole, isPartial, live, values, settings, folding, repairs, mounts };
+  const live = await scanTree(root, { ...part, algorithm, signal });
+  return { ...part, whole, live, values, settings: intent.profile, folding, repairs: baseline.repairs, mounts };
+}
+
+/**
+ * Where only the content tells whether a file changes it is made for a look, and so is all content in a dry run: what
+ * is wrong with it shows, too.
+ */
+async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
+  const { intent, values } = aim;
+  const input = await planInputOf(part, aim, dependencies);
   const result = planChanges(input);
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;
   await provideFiles(files, aim, dependencies);
   const contents = openContents(aim, dependencies);
   try {
-    return planChanges({ ...input, contents: await previews.of(files, { contents, values }) });
+    return planChanges({ ...input, contents: await dependencies.previews.of(files, { contents, values }) });
   } finally {
     await contents.close();
   }
@@ -111,13 +116,13 @@ async function planFor(
 async function narrowSync(
   aim: SyncAim,
   dependencies: SyncDependencies,
-): Promise<(NarrowedInput & { isPartial: boolean; attributes: CommitAttributes }) | undefined> {
+): Promise<(PlanPart & { attributes: CommitAttributes }) | undefined> {
   const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
   // What is in submodules does not show in the difference between two commits.
   if (intent.submodules) return undefined;
-  if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim), manifest)) return undefined;
+  if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim, dependencies), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
   const mapped = mappings.map(({ source }) => source);
   const sources = [...mapped, ...attributesFilesAbove(mapped)];
@@ -145,7 +150,7 @@ async function narrowSync(
 /** The attributes of the last sync, with those of the files that changed. */
 async function narrowAttributes(
   changes: TreeChange[],
-  { desired }: NarrowedInput,
+  { desired }: PlanPart,
   aim: SyncAim,
   dependencies: SyncDependencies,
 ): Promise<CommitAttributes> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
@@ -82,9 +82,7 @@ function asGitSays(error: unknown): unknown {
  */
 export function keysHashOf({ commit, ref, verify }: Intent, keys: string): string {
   const signed = verify === 'tag' ? [commit, ref] : [commit];
-  return createHash('sha256')
-    .update(JSON.stringify([...signed, keys]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([...signed, keys]));
 }
 
 /**

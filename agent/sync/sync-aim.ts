@@ -1,8 +1,13 @@
-import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
+import { hash } from 'node:crypto';
+import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
+import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { TerminalError } from '../../shared/errors.ts';
+import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
+import { templateValues } from '../plan/template-values.ts';
 import type { Intent } from '../resource/judge-resource.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** What a sync is to bring about. */
 export interface SyncAim {
@@ -18,20 +23,26 @@ export interface SyncAim {
   signal: AbortSignal;
 }
 
-/** Everything but the commit and the values in contents that decides on what must be where. */
-export function recipeOf({ intent, mappings }: SyncAim): string {
+/** What a sync for the intent is to bring about, by the labels and the manifest as they are now. */
+export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
+  const { identity, labelsFile, manifestFile } = dependencies;
+  const labels = await readLabels(labelsFile);
+  const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
+  return { intent, mappings: mappingsOf(intent, values), manifest: await manifestFile.read(), values, signal };
+}
+
+function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
+  const rendered = renderMappings(profile.mappings, values);
+  const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile)];
+  if (rendered.kind === 'problems' || problems.length > 0) throw syncProblems('ProfileInvalid', problems);
+  return rendered.mappings;
+}
+
+/** Hash of everything but the commit and the values in contents that decides on what must be where. */
+export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
   const { excludePatterns, onConflict, drift, prune, groupWrite } = intent.profile;
-  const { touchFile } = intent.reload;
-  return JSON.stringify([
-    mappings,
-    excludePatterns,
-    intent.submodules,
-    onConflict,
-    drift,
-    prune,
-    groupWrite,
-    touchFile,
-  ]);
+  const settings = [excludePatterns, intent.submodules, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
+  return hash('sha256', JSON.stringify([mappings, settings, mounts]));
 }
 
 /** One error for everything that is in the way of a sync; the first few are named. */

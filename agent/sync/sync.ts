@@ -1,23 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
-import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
-import { readLabels } from '../content/read-labels.ts';
 import { leftOut, noCommit, otherKind } from '../git/find-fault.ts';
 import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
-import { templateValues } from '../plan/template-values.ts';
 import { USUAL_TRAITS } from '../plan/volume-traits.ts';
 import type { SyncOutcome } from '../report/news.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { hasJournal } from '../volume/journal.ts';
 import { settleVolume } from '../volume/settle.ts';
-import { hashRecipe, isRecorded, planFromManifest } from './plan-from-manifest.ts';
+import { isRecorded, planFromManifest } from './plan-from-manifest.ts';
 import { planSync } from './plan-sync.ts';
 import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit } from './provide-content.ts';
-import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
+import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** What was done, in this order, about a commit that cannot be read. */
@@ -83,7 +78,7 @@ async function attempt(
   const { plan, attributes } = await planSync(aim, dependencies);
   if (!intent.profile.dryRun) {
     await bringAbout(plan, { ...aim, keys }, dependencies);
-    dependencies.baseline.onSynced(recipeOf(aim), plan, attributes);
+    dependencies.baseline.onSynced(recipeOf(aim, dependencies), plan, attributes);
   }
   await pinCommit(intent, dependencies);
   const { ignored } = attributes;
@@ -180,21 +175,6 @@ export function readAgain({ manifestFile, baseline }: SyncDependencies): void {
   baseline.forget();
 }
 
-/** What a sync for the intent is to bring about, by the labels and the manifest as they are now. */
-export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
-  const { identity, labelsFile, manifestFile } = dependencies;
-  const labels = await readLabels(labelsFile);
-  const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
-  return { intent, mappings: mappingsOf(intent, values), manifest: await manifestFile.read(), values, signal };
-}
-
-function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
-  const rendered = renderMappings(profile.mappings, values);
-  const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile)];
-  if (rendered.kind === 'problems' || problems.length > 0) throw syncProblems('ProfileInvalid', problems);
-  return rendered.mappings;
-}
-
 /** Carries the plan out, unless there is nothing to do and nothing to note. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
@@ -230,7 +210,7 @@ function appliedBy(aim: SyncAim, dependencies: SyncDependencies): Applied {
     time: new Date().toISOString(),
     revision,
     startPolicy: profile.startPolicy === 'requireSync' ? undefined : profile.startPolicy,
-    recipe: hashRecipe(aim, dependencies),
+    recipe: recipeOf(aim, dependencies),
     keys: aim.keys,
     volume: isDeepStrictEqual(traits, USUAL_TRAITS) ? undefined : traits,
   };
