@@ -87,13 +87,6 @@ export class Gateway {
   }
 }
 
-/** Why the gateway was not told: `isWaiting` where it is expected to come by itself. */
-export interface ReloadProblem {
-  message: string;
-  isWaiting: boolean;
-  error: unknown;
-}
-
 const MARK = 'reload-pending';
 
 /** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */

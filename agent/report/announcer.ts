@@ -1,9 +1,10 @@
 import type { Logger } from '../../shared/log.ts';
-import type { ReloadProblem } from '../gateway/gateway.ts';
 import type { AgentMetrics } from '../metrics.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import { fieldsOf, type Happening, NOTHING_SAID, news } from './news.ts';
+import { announcementOf, logFields, NOTHING_REPORTED } from './announcement-of.ts';
+import { describeFailure } from './describe-failure.ts';
 import type { Finding } from './reports.ts';
+import type { SyncOutcome } from './sync-outcome.ts';
 
 export interface AnnouncerOptions {
   /** Has it written; waits for no API server. */
@@ -15,50 +16,49 @@ export interface AnnouncerOptions {
 /** Maximum number of files that a line names. */
 const MAX_LOGGED = 50;
 
-/** Tells the world what is new: by the report, the metrics and one log line for each sync. */
+/** Announces outcomes that are new: in the report, the metrics, and one log line for each sync. */
 export class Announcer {
   readonly #options: AnnouncerOptions;
-  #said = NOTHING_SAID;
-  /** Run and commit whose content was judged last. */
+  #memory = NOTHING_REPORTED;
+  /** Kind of sync and commit that content was warned of last. */
   #warnedOf = '';
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
   }
 
-  async announce(happening: Happening): Promise<void> {
-    const { metrics, log, report } = this.#options;
-    const { said, report: finding, log: line, figures } = news(this.#said, happening);
-    this.#said = said;
+  async announce(outcome: SyncOutcome): Promise<void> {
+    const { metrics, log } = this.#options;
+    const { memory, report, log: line, figures } = announcementOf(this.#memory, outcome);
+    this.#memory = memory;
     if (figures.sync) metrics.onSync(figures.sync.result, figures.sync.seconds);
     if (figures.inLine) metrics.onInLine(figures.inLine);
     if (figures.syncPeriod !== undefined) metrics.onPeriod(figures.syncPeriod);
     if (line) log[line.level](line.fields, line.message);
-    if (happening.kind === 'done') this.#warnOfContent(happening);
-    if (finding) await report(finding);
+    if ('plan' in outcome) this.#warnOfContent(outcome);
+    if (report) await this.#options.report(report);
   }
 
   /** Once per commit. */
-  #warnOfContent({ intent, outcome }: Extract<Happening, { kind: 'done' }>): void {
-    const key = `${outcome.kind} ${intent.commit}`;
+  #warnOfContent({ kind, intent, ignored = new Map(), pointers = [] }: SyncOutcome<'synced' | 'planned'>): void {
+    const key = `${kind} ${intent.commit}`;
     if (this.#warnedOf === key) return;
     this.#warnedOf = key;
-    const { ignored = new Map(), pointers = [] } = outcome;
     const named = [...ignored].map(([file, attributes]) => `${file} (${attributes})`);
     const warn = (names: string[], message: string) => {
       const files = names.slice(0, MAX_LOGGED);
-      if (files.length > 0) this.#options.log.warn({ ...fieldsOf(intent), count: names.length, files }, message);
+      if (files.length > 0) this.#options.log.warn({ ...logFields(intent), count: names.length, files }, message);
     };
     warn(named, 'attributes in .gitattributes ignored');
     warn(pointers, 'delivered without filter=lfs, though they look like pointers of Git LFS');
   }
 
   /** The gateway was notified of changes, or could not be. */
-  onReload(intent: Intent, problem: ReloadProblem | undefined): void {
+  onReload(intent: Intent, error?: unknown): void {
     const { metrics, log } = this.#options;
-    metrics.onReload(problem ? 'error' : 'success');
-    const fields = fieldsOf(intent);
-    if (problem) log[problem.isWaiting ? 'info' : 'warn']({ ...fields, err: problem.error }, 'gateway not told');
-    else log.info(fields, 'gateway notified');
+    metrics.onReload(error ? 'error' : 'success');
+    const fields = logFields(intent);
+    if (!error) log.info(fields, 'gateway notified');
+    else log[describeFailure(error).isWaiting ? 'info' : 'warn']({ ...fields, err: error }, 'gateway not told');
   }
 }

@@ -38,22 +38,17 @@ const HELD = /\/proc\/\w+\/fd\/\d+\//g;
 
 /** Maps anything that a sync threw to its report, its log line and its retry. */
 export function describeFailure(error: unknown): Failure {
-  const isWaiting = error instanceof WaitingError;
-  if (isWaiting || error instanceof TransientError) {
+  const plain = { isWaiting: false, retryAfterMs: 0, isFinal: false };
+  if (error instanceof TransientError || error instanceof WaitingError) {
     const { message, code, retryAfterMs = 0 } = error;
-    return { message, code, isWaiting, retryAfterMs, isFinal: false };
+    return { ...plain, message, code, isWaiting: error instanceof WaitingError, retryAfterMs };
   }
-  if (error instanceof TerminalError) return failure(error.message, error.code, true);
+  if (error instanceof TerminalError) return { ...plain, message: error.message, code: error.code, isFinal: true };
   const { code = 'unexpected', path, dest = path } = error as NodeJS.ErrnoException & { dest?: string };
   const known = words[code];
-  if (!known) return failure(messageOf(error).replace(HELD, ''), code, false);
-  return failure(`${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`, `data.${code}`, final.has(code));
+  if (!known) return { ...plain, message: messageOf(error).replace(HELD, ''), code };
+  const message = `${known} (${code}${dest ? `, ${dest.replace(HELD, '')}` : ''})`;
+  return { ...plain, message, code: `data.${code}`, isFinal: final.has(code) };
 }
 
-const failure = (message: string, code: string, isFinal: boolean): Failure => ({
-  message,
-  code,
-  isWaiting: false,
-  retryAfterMs: 0,
-  isFinal,
-});
+export const stateAfter = ({ isWaiting }: Failure) => (isWaiting ? 'Pending' : 'Error');

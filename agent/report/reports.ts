@@ -4,27 +4,14 @@ import { formatDuration } from '../../shared/domain/duration.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
-import type { FileCounts } from '../plan/summarize-plan.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 import type { ManifestFile } from '../volume/manifest-file.ts';
 import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 
-/** What there is to say about the files. */
-export interface Finding {
-  state: SyncReportStatus['state'];
-  /** Generation of the GatewaySync that it is about. */
-  generation?: number;
-  message?: string;
-  files?: FileCounts;
-  changes?: string[];
-  durationMs?: number;
-  /** Number of the rollout that it is about. */
-  rollout?: number;
-  /** How well the gateway is with what is in place. */
-  verification?: SyncReportStatus['verification'] & string;
-  /** Whether trying again changes nothing. */
-  hasFailed?: true;
-}
+type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';
+
+/** What a report shows of the files and of the gateway. */
+export type Finding = Pick<SyncReportStatus, Reported> & { durationMs?: number };
 
 export interface ReportContext {
   identity: Identity;
@@ -37,22 +24,16 @@ export interface ReportContext {
 /** The status of a SyncReport. `ref`, `commit`, `revision` and `time` are always those on disk, never those that are wanted. */
 export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
   const { identity, gateway, applied, agentVersion } = context;
-  const { state, generation, message, files, changes, durationMs, rollout, verification, hasFailed } = finding;
+  const { durationMs, message, ...shown } = finding;
   return {
     podUID: identity.podUid,
     gateway,
     profile: identity.profile,
     crName: identity.crName,
-    state,
-    ...(generation !== undefined && { generation }),
+    ...shown,
     ...(applied && { ref: applied.ref, commit: applied.commit, time: applied.time }),
-    ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
-    ...(files && { files }),
-    ...(changes && { changes }),
-    ...(rollout !== undefined && { rollout }),
     ...(applied?.revision && { revision: applied.revision }),
-    ...(verification && { verification }),
-    ...(hasFailed && { hasFailed }),
+    ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
     ...(message && { message: clip(message, BOUNDS.message) }),
     agentVersion,
   };

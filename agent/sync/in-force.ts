@@ -1,13 +1,19 @@
+import type { Finding } from '../report/reports.ts';
 import type { Intent, Verdict } from '../resource/judge-resource.ts';
 
-/** What a report says where there is nothing to sync. */
-export const stateOf = {
+const states = {
   unknown: 'Pending',
   absent: 'Pending',
   unsettled: 'Pending',
   refused: 'Error',
   paused: 'Paused',
 } as const;
+
+/** What a report shows if there is nothing to sync. */
+export function idleFinding(verdict: Exclude<Verdict, { kind: 'act' }>): Finding {
+  const { kind, message } = verdict;
+  return { state: states[kind], message, ...('generation' in verdict && { generation: verdict.generation }) };
+}
 
 /** A spec that is not settled leaves the last one that was in force. */
 export function intentAfter(verdict: Verdict, before: Intent | undefined): Intent | undefined {

@@ -2,7 +2,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Verifier } from '../gateway/verifier.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Announcer } from '../report/announcer.ts';
-import type { SyncOutcome } from '../report/news.ts';
+import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent, Surroundings } from '../resource/judge-resource.ts';
 
 /** What a loop of syncs works with. */
@@ -10,7 +10,7 @@ export interface SyncLoopOptions {
   profileName: string;
   surroundings: Surroundings;
   /** The signal aborts when the intent no longer holds: no change of files begins after that. */
-  sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome>;
+  sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome<'synced' | 'planned'>>;
   /** Whether a sync can do without the git server: going back, and a restart, wait for nothing. */
   isAtHand: (intent: Intent) => Promise<boolean>;
   /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
-import type { ReloadProblem } from '../gateway/gateway.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
+import { logFields } from '../report/announcement-of.ts';
 import { describeFailure } from '../report/describe-failure.ts';
-import { fieldsOf, type SyncOutcome } from '../report/news.ts';
+import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { CurrentSync } from './current-sync.ts';
 import { fetchDelay, retryDelay } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { intentAfter, stateOf } from './in-force.ts';
+import { idleFinding, intentAfter } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
 
 /** Until something changes; the loop may look in now and then. */
@@ -18,15 +19,14 @@ const IDLE_MS = 3_600_000;
 /** The API server has so long to say what is wanted before a gateway may start without it. */
 const API_GRACE_MS = 10_000;
 
-/** How often mounted files are looked at that may let the next try succeed. */
-const ACCESS_LOOK_MS = 1_000;
+/** How often mounted files are checked that may let the next try succeed. */
+const ACCESS_CHECK_MS = 1_000;
 
 /** One sync at a time, for the latest state of the resource, and a check of the files in each period. */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
   #resource: WatchedResource | undefined;
   #verdict: Verdict = UNKNOWN;
-  #key = '';
   /** The last settled one: it stays in force while a newer spec is not settled yet. */
   #intent: Intent | undefined;
   #commit = '';
@@ -36,8 +36,8 @@ export class SyncLoop {
   /** In a row, whatever was asked for; a dry run is no sync. */
   #failedSyncs = 0;
   #wake = new AbortController();
-  /** Aborted when more is known of the gateway than was said, or somebody asks about its files. */
-  #looked = new AbortController();
+  /** Aborted when more is known of the gateway than was reported, or a user queries its files. */
+  #interrupt = new AbortController();
   #mayStart = false;
   readonly #current = new CurrentSync();
   readonly #housekeeping: Housekeeping;
@@ -67,9 +67,7 @@ export class SyncLoop {
     this.#resource = resource;
     const { profileName, surroundings } = this.#options;
     const verdict = judgeResource(resource, profileName, surroundings);
-    const key = JSON.stringify(verdict);
-    if (key === this.#key) return;
-    this.#key = key;
+    if (isDeepStrictEqual(verdict, this.#verdict)) return;
     this.#verdict = verdict;
     this.#failures = 0;
     this.#reloadFailures = 0;
@@ -91,7 +89,7 @@ export class SyncLoop {
 
   /** Somebody asks about the files. */
   onQuestion(): void {
-    this.#looked.abort();
+    this.#interrupt.abort();
   }
 
   /** Runs until the signal aborts; the sync under way ends first. */
@@ -111,21 +109,22 @@ export class SyncLoop {
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
     const { inspections, access } = this.#options;
-    const lookMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_LOOK_MS;
+    const accessMs = this.#refusedStamp === undefined ? Number.POSITIVE_INFINITY : ACCESS_CHECK_MS;
     const isOver = () => signal.aborted || this.#wake.signal.aborted;
     do {
-      const restMs = Math.min(until - performance.now(), inspections.dueMs, lookMs);
-      await this.#pause(restMs, AbortSignal.any([signal, this.#looked.signal]));
-      if (this.#looked.signal.aborted && !isOver()) await this.#sayLooks();
+      const restMs = Math.min(until - performance.now(), inspections.dueMs, accessMs);
+      await this.#pause(restMs, AbortSignal.any([signal, this.#interrupt.signal]));
+      if (this.#interrupt.signal.aborted && !isOver()) await this.#announceVerification();
       if (!isOver()) await inspections.run(AbortSignal.any([signal, this.#wake.signal]));
       if (this.#refusedStamp !== undefined && this.#refusedStamp !== (await access.stamp())) return;
     } while (performance.now() < until && !isOver());
   }
 
-  async #sayLooks(): Promise<void> {
-    this.#looked = new AbortController();
-    const [intent, { verifier, announcer }] = [this.#intent, this.#options];
-    if (intent) await announcer.announce({ kind: 'looked', intent, verification: verifier.stateOf(intent) });
+  async #announceVerification(): Promise<void> {
+    this.#interrupt = new AbortController();
+    const intent = this.#intent;
+    const { verifier, announcer } = this.#options;
+    if (intent) await announcer.announce({ kind: 'verified', intent, verification: verifier.stateOf(intent) });
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -144,14 +143,12 @@ export class SyncLoop {
 
   /** There is nothing to sync: says why, and lets the gateway start where it may. */
   async #wait(verdict: Exclude<Verdict, { kind: 'act' }>, signal: AbortSignal): Promise<void> {
-    const { kind, message } = verdict;
-    if (kind === 'unknown') {
+    if (verdict.kind === 'unknown') {
       await this.#pause(API_GRACE_MS, signal);
       if (signal.aborted || verdict !== this.#verdict) return;
     }
-    const about = 'generation' in verdict ? { generation: verdict.generation } : {};
-    await this.#options.announcer.announce({ kind: 'idle', finding: { state: stateOf[kind], message, ...about } });
-    if (kind === 'paused') this.#mayStart = true;
+    await this.#options.announcer.announce({ kind: 'idle', finding: idleFinding(verdict) });
+    if (verdict.kind === 'paused') this.#mayStart = true;
     else await this.#startOnLastGood('startPolicy' in verdict ? verdict.startPolicy : undefined);
   }
 
@@ -164,33 +161,34 @@ export class SyncLoop {
     const stamp = await access.stamp();
     const started = performance.now();
     const ending = this.#current.begin(intent);
-    let outcome: SyncOutcome;
+    let outcome: SyncOutcome<'synced' | 'planned'>;
     try {
       outcome = await this.#options.sync(intent, ending);
     } catch (error) {
       const standing = this.#current.end(true);
       if (standing !== 'valid') {
-        this.#options.log.info({ ...fieldsOf(intent), standing }, 'sync aborted');
+        this.#options.log.info({ ...logFields(intent), standing }, 'sync aborted');
         return 0;
       }
       if (access.isMissedBy(error)) this.#refusedStamp = stamp;
       return await this.#onFailure(intent, error, performance.now() - started);
     }
     if (this.#current.end(false) === 'withdrawn') return 0;
-    await this.#onSynced(intent, outcome, performance.now() - started);
+    await this.#onSynced({ ...outcome, durationMs: performance.now() - started });
     if (outcome.isWithoutGit) return this.#nextCheckMs(intent);
     if (isNew) this.#housekeeping.onCommit();
     await this.#tidy(signal);
     return this.#nextCheckMs(intent);
   }
 
-  async #onSynced(intent: Intent, outcome: SyncOutcome, durationMs: number): Promise<void> {
+  async #onSynced(outcome: SyncOutcome<'synced' | 'planned'>): Promise<void> {
+    const { intent } = outcome;
     // The gateway may start now, and has to, before it can be notified of anything.
     this.#mayStart = true;
-    const problem = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
-    const isInPlace = outcome.kind === 'synced' && !problem;
+    const reloadError = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
+    const isInPlace = outcome.kind === 'synced' && !reloadError;
     const verification = isInPlace ? this.#verify(intent) : this.#options.verifier.stateOf(intent);
-    await this.#options.announcer.announce({ kind: 'done', intent, verification, outcome, durationMs, problem });
+    await this.#options.announcer.announce({ ...outcome, verification, reloadError });
     this.#failures = 0;
     if (!intent.profile.dryRun) this.#failedSyncs = 0;
     if (!outcome.isWithoutGit) this.#commit = intent.commit;
@@ -203,17 +201,15 @@ export class SyncLoop {
     await this.#pause(this.#fetchAt - now, signal);
   }
 
-  /** Whatever fails here, the files are in place: it is retried, and doesn't count as a failed sync. */
-  async #reload(intent: Intent): Promise<ReloadProblem | undefined> {
+  /** Returns the error, if any. The files are in place: it is retried, and doesn't count as a failed sync. */
+  async #reload(intent: Intent): Promise<unknown> {
     const { reload, announcer } = this.#options;
     try {
-      if (await reload(intent)) announcer.onReload(intent, undefined);
+      if (await reload(intent)) announcer.onReload(intent);
     } catch (error) {
       this.#reloadFailures += 1;
-      const { message, isWaiting } = describeFailure(error);
-      const problem = { message, isWaiting, error };
-      announcer.onReload(intent, problem);
-      return problem;
+      announcer.onReload(intent, error);
+      return error;
     }
     this.#reloadFailures = 0;
     return undefined;
@@ -222,7 +218,7 @@ export class SyncLoop {
   /** What is no longer asked for is not verified; until somebody looks, it must not pass for what needs no look. */
   #verify(intent: Intent): Verification | undefined {
     const { verifier } = this.#options;
-    if (!this.#wake.signal.aborted) verifier.begin(intent, () => this.#looked.abort());
+    if (!this.#wake.signal.aborted) verifier.begin(intent, () => this.#interrupt.abort());
     return verifier.stateOf(intent) ?? (intent.verification && { state: 'Running' });
   }
 

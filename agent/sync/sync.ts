@@ -4,7 +4,7 @@ import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
 import { USUAL_TRAITS } from '../plan/volume-traits.ts';
-import type { SyncOutcome } from '../report/news.ts';
+import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { applyChanges } from '../volume/apply-changes.ts';
 import { hasJournal } from '../volume/journal.ts';
@@ -23,7 +23,11 @@ type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
  * that is full is deleted and fetched again, once. A commit that cannot be read is fetched once more, and a clone that
  * turns out to be damaged is made again, once.
  */
-export async function sync(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncOutcome> {
+export async function sync(
+  intent: Intent,
+  dependencies: SyncDependencies,
+  signal: AbortSignal,
+): Promise<SyncOutcome<'synced' | 'planned'>> {
   for (let remedy: Remedy = 'none'; ; ) {
     try {
       return await attempt(intent, dependencies, { signal, isRefetch: remedy === 'fetchedAgain' });
@@ -67,7 +71,7 @@ async function attempt(
   intent: Intent,
   dependencies: SyncDependencies,
   { signal, isRefetch }: { signal: AbortSignal; isRefetch: boolean },
-): Promise<SyncOutcome> {
+): Promise<SyncOutcome<'synced' | 'planned'>> {
   await holdVolume(intent, dependencies);
   dependencies.baseline.onBegin(intent);
   const aim = { ...(await aimOf(intent, dependencies, signal)), isRefetch };
@@ -81,12 +85,20 @@ async function attempt(
     dependencies.baseline.onSynced(recipeOf(aim, dependencies), plan, attributes);
   }
   await pinCommit(intent, dependencies);
-  const { ignored } = attributes;
-  if (intent.profile.dryRun) return { kind: 'planned', plan, ignored };
-  const pointers = await plainPointers(dependencies);
-  const lockWeakness = dependencies.lock.weakness;
-  const outcome = { kind: 'synced' as const, plan, ignored, pointers, lockWeakness };
-  return plan.changes.length === 0 ? outcome : { ...outcome, author: await authorOf(intent, dependencies) };
+  const outcome = await outcomeOf(plan, intent, dependencies);
+  const hasChanged = outcome.kind === 'synced' && plan.changes.length > 0;
+  const author = hasChanged ? await authorOf(intent, dependencies) : undefined;
+  return { ...outcome, ignored: attributes.ignored, author };
+}
+
+async function outcomeOf(
+  plan: Plan,
+  intent: Intent,
+  dependencies: SyncDependencies,
+): Promise<SyncOutcome<'synced' | 'planned'>> {
+  if (intent.profile.dryRun) return { kind: 'planned', intent, plan };
+  const { weakness: lockWeakness } = dependencies.lock;
+  return { kind: 'synced', intent, plan, pointers: await plainPointers(dependencies), lockWeakness };
 }
 
 /** Paths in the repository of pointers of Git LFS that were delivered as they are, because no attribute names them. */
@@ -117,13 +129,17 @@ async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Pro
   }
 }
 
-async function confirm(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<SyncOutcome> {
+async function confirm(
+  plan: Plan,
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<SyncOutcome<'synced' | 'planned'>> {
   const { intent, manifest } = aim;
-  if (intent.profile.dryRun) return { kind: 'planned', plan, isWithoutGit: true };
-  await bringAbout(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
-  dependencies.baseline.onConfirmed(plan);
-  const lockWeakness = dependencies.lock.weakness;
-  return { kind: 'synced', plan, isWithoutGit: true, pointers: await plainPointers(dependencies), lockWeakness };
+  if (!intent.profile.dryRun) {
+    await bringAbout(plan, { ...aim, keys: manifest.applied?.keys }, dependencies);
+    dependencies.baseline.onConfirmed(plan);
+  }
+  return { ...(await outcomeOf(plan, intent, dependencies)), isWithoutGit: true };
 }
 
 /** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
@@ -225,10 +241,8 @@ const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'vo
 
 /** Only for the log: files that are in place stay in place where git cannot say whose they are. */
 async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {
-  try {
-    return await clone.author(commit);
-  } catch (error) {
+  return await clone.author(commit).catch((error) => {
     log.warn({ err: error, commit }, 'author of the commit not read');
     return undefined;
-  }
+  });
 }

@@ -1,10 +1,11 @@
 import type { Plan } from '../../../agent/plan/plan-changes.ts';
-import { type Happening, NOTHING_SAID, news } from '../../../agent/report/news.ts';
+import { announcementOf, NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Finding } from '../../../agent/report/reports.ts';
+import type { SyncOutcome } from '../../../agent/report/sync-outcome.ts';
 import { type Surroundings, UNKNOWN } from '../../../agent/resource/judge-resource.ts';
 import { viewProfile } from '../../../agent/resource/revisions.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
-import { stateOf } from '../../../agent/sync/in-force.ts';
+import { idleFinding } from '../../../agent/sync/in-force.ts';
 import { AGENT_KNOWS_ROLLOUTS as agentVersion } from '../../../shared/api/names.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { TransientError } from '../../../shared/errors.ts';
@@ -68,9 +69,7 @@ export function begin(world: World, index: number, setup: Setup): World {
   const intentAt = verdict.kind === 'act' && agent.seen ? timeOfTarget(world.truth, agent.seen) : agent.intentAt;
   const next = withAgent(world, index, { ...agent, intent, intentAt, isAwake: false, underWay: intent });
   if (intent || verdict.kind === 'act' || verdict.kind === 'unknown') return next;
-  const finding: Finding = { state: stateOf[verdict.kind], message: verdict.message };
-  const about = 'generation' in verdict ? { generation: verdict.generation } : {};
-  return say(next, index, setup, { kind: 'idle', finding: { ...finding, ...about } });
+  return announce(next, index, setup, { kind: 'idle', finding: idleFinding(verdict) });
 }
 
 /** The files are in place, all of them. */
@@ -86,8 +85,8 @@ export function place(world: World, index: number, setup: Setup): World {
   const placed = withAgent(world, index, { ...agent, underWay: undefined, disk: applied });
   checkPlaced(placed, index, { rollout: revision !== undefined, at: agent.intentAt });
   const truth = { ...placed.truth, placedAt: replaceAt(placed.truth.placedAt, index, agent.intentAt) };
-  const outcome = { kind: 'synced' as const, plan: isChanged ? planOf('a file') : planOf() };
-  return say({ ...placed, truth }, index, setup, { kind: 'done', intent, outcome, durationMs: 1, problem: undefined });
+  const plan = isChanged ? planOf('a file') : planOf();
+  return announce({ ...placed, truth }, index, setup, { kind: 'synced', intent, plan, durationMs: 1 });
 }
 
 function failToFetch(world: World, index: number, setup: Setup): World {
@@ -99,7 +98,7 @@ function failToFetch(world: World, index: number, setup: Setup): World {
     reason: 'HostUnreachable',
   });
   const failed = withAgent(world, index, { ...agent, underWay: undefined, isAwake: true });
-  return say(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
+  return announce(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
 }
 
 /** The process ends, and another one begins with what is on the disk. */
@@ -107,7 +106,7 @@ export function kill(world: World, index: number, setup: Setup): World {
   const { disk } = world.agents[index] as Agent;
   const started: Agent = {
     ...{ seen: undefined, verdict: UNKNOWN, intent: undefined, intentAt: 0, isAwake: false, underWay: undefined },
-    ...{ disk, said: NOTHING_SAID, report: undefined },
+    ...{ disk, memory: NOTHING_REPORTED, report: undefined },
   };
   return withReport(prune(withAgent(world, index, started)), index, setup, {
     state: 'Pending',
@@ -124,10 +123,10 @@ export function writeReport(world: World, index: number): World {
   return { ...withAgent(world, index, { ...agent, report: undefined }), reports };
 }
 
-function say(world: World, index: number, setup: Setup, happening: Happening): World {
+function announce(world: World, index: number, setup: Setup, outcome: SyncOutcome): World {
   const agent = world.agents[index] as Agent;
-  const { said, report } = news(agent.said, happening);
-  const next = withAgent(world, index, { ...agent, said });
+  const { memory, report } = announcementOf(agent.memory, outcome);
+  const next = withAgent(world, index, { ...agent, memory });
   return report ? withReport(next, index, setup, report) : next;
 }
 

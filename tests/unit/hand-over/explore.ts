@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { NOTHING_SAID } from '../../../agent/report/news.ts';
+import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { versionOf } from './api-server.ts';
@@ -131,7 +131,7 @@ function makeKey(world: World): string {
     agent.seen && [place(versionOf(agent.seen)), idOf(agent.seen)],
     ...[textOf(agent.verdict), agent.intent && textOf(agent.intent), agent.isAwake],
     ...[agent.underWay && textOf(agent.underWay), agent.disk],
-    ...[agent.said === NOTHING_SAID ? 0 : textOf(agent.said), agent.report && textOf(agent.report)],
+    ...[agent.memory === NOTHING_REPORTED ? 0 : textOf(agent.memory), agent.report && textOf(agent.report)],
   ]);
   const reports = world.reports.map((report) => report && textOf(report));
   const { now, receivers, host, unanswered, left, truth } = world;

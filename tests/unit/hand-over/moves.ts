@@ -1,4 +1,4 @@
-import { NOTHING_SAID } from '../../../agent/report/news.ts';
+import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import { UNKNOWN } from '../../../agent/resource/judge-resource.ts';
 import * as agents from './agents.ts';
 import { CREATED, createResource, edited, withStatus } from './api-server.ts';
@@ -34,7 +34,7 @@ export function firstWorld(setup: Setup): World {
     reports: each(count, undefined),
     receivers: each(setup.receivers ?? 1, { waiting: [], sent: undefined }),
     controllers: [undefined, undefined],
-    agents: each(count, { ...agent, disk: undefined, said: NOTHING_SAID, report: undefined }),
+    agents: each(count, { ...agent, disk: undefined, memory: NOTHING_REPORTED, report: undefined }),
     host: { refs, isDown: false },
     ...{ unanswered: [], left: budget },
     truth: {

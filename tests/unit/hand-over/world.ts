@@ -1,5 +1,5 @@
 import type { Applied } from '../../../agent/plan/manifest.ts';
-import type { Said } from '../../../agent/report/news.ts';
+import type { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts';
 import type { Answer } from '../../../controller/intent/resolution.ts';
 import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
@@ -74,7 +74,8 @@ export interface Agent {
   underWay: Intent | undefined;
   /** What is completely on disk, and by which mapping. */
   disk: (Applied & { mapping: string }) | undefined;
-  said: Said;
+  /** Of the last report. */
+  memory: typeof NOTHING_REPORTED;
   /** Not written yet. */
   report: SyncReportStatus | undefined;
 }

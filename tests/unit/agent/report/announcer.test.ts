@@ -16,11 +16,10 @@ test('content that differs from a checkout is logged once for each commit', asyn
   const plan = { changes: [], folders: { create: [], clear: [], prune: [] }, unchanged: 1, corrected: [] } as const;
   const whole = { ...plan, disowned: [], dropped: [], drift: [], isPartial: false } as never;
   const ignored = new Map([['run.bat', 'eol=crlf']]);
-  const outcome = { kind: 'synced' as const, plan: whole, ignored, pointers: ['docs/p'] };
   const [first, second] = ['1', '2'].map((digit) => intentOf({ commit: digit.repeat(40) }));
   for (const intent of [first, first, second, first]) {
     assert.ok(intent);
-    await announcer.announce({ kind: 'done', intent, outcome, durationMs: 1, problem: undefined });
+    await announcer.announce({ kind: 'synced', intent, plan: whole, ignored, pointers: ['docs/p'] });
   }
   const said = lines.map(({ commit, count, files }) => `${commit[0]} ${count} ${files}`);
   assert.deepEqual(

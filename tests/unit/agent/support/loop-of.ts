@@ -9,8 +9,8 @@ import { VerificationFile } from '../../../../agent/gateway/verification-file.ts
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
 import { Announcer } from '../../../../agent/report/announcer.ts';
-import type { SyncOutcome } from '../../../../agent/report/news.ts';
 import type { Finding } from '../../../../agent/report/reports.ts';
+import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
@@ -53,7 +53,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
 /** A loop whose syncs are those of the test. */
 export async function loopOf(
   t: TestContext,
-  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<SyncOutcome>,
+  sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>,
   report: (finding: Finding) => void,
   {
     inspections = { dueMs: Number.POSITIVE_INFINITY, run: async () => {} },
@@ -68,7 +68,7 @@ export async function loopOf(
       self: () => ({ identity: { podName: 'gateway-0', gatewayName: undefined }, labels: new Map() }),
       findRevision: () => '',
     },
-    sync: (...given) => sync(loop, ...given),
+    sync: async (intent, signal) => ({ ...(await sync(loop, intent, signal)), intent }),
     isAtHand: async ({ commit }) => commit === '1'.repeat(40),
     reload,
     verifier: await verifierOf(t),
@@ -83,4 +83,7 @@ export async function loopOf(
 }
 
 /** The outcome of a sync that changed no file. */
-export const synced: SyncOutcome = { kind: 'synced', plan: { changes: [], drift: [], isPartial: false } as never };
+export const synced: Omit<SyncOutcome<'synced' | 'planned'>, 'intent'> = {
+  kind: 'synced',
+  plan: { changes: [], drift: [], isPartial: false } as never,
+};

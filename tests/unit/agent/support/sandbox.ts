@@ -7,7 +7,7 @@ import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
 import { inspect, tidyAfterLook } from '../../../../agent/inspection/inspect.ts';
 import type { Applied } from '../../../../agent/plan/manifest.ts';
-import type { SyncOutcome } from '../../../../agent/report/news.ts';
+import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
@@ -51,7 +51,7 @@ export interface Sandbox {
   readonly root: DataRoot;
   /** How often it fetched. */
   readonly fetches: number;
-  sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome>;
+  sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome<'synced' | 'planned'>>;
   /** Looks at the files as somebody asks, by the spec of the target. */
   inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
   /** What the agent does after the sync of another commit. */

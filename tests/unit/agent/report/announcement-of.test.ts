@@ -3,7 +3,8 @@ import { suite, test } from 'node:test';
 import type { Verification } from '../../../../agent/gateway/verification.ts';
 import type { Drift } from '../../../../agent/plan/drift.ts';
 import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
-import { type Happening, type News, NOTHING_SAID, news } from '../../../../agent/report/news.ts';
+import { announcementOf, NOTHING_REPORTED } from '../../../../agent/report/announcement-of.ts';
+import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { TerminalError, TransientError, WaitingError } from '../../../../shared/errors.ts';
 import { intentOf } from '../../../support/intents.ts';
 
@@ -17,30 +18,31 @@ function planOf(changes: Change[] = [], drift: Drift[] = [], isPartial = false):
   return { changes, folders, unchanged: 2, corrected: [], disowned: [], drift, isPartial };
 }
 
-const done = (changes: Change[], more: Partial<Extract<Happening, { kind: 'done' }>> = {}): Happening => ({
-  kind: 'done',
+const synced = (changes: Change[], more: Partial<SyncOutcome<'synced' | 'planned'>> = {}): SyncOutcome => ({
+  kind: 'synced',
   intent,
-  outcome: { kind: 'synced', plan: planOf(changes) },
+  plan: planOf(changes),
   durationMs: 10,
-  problem: undefined,
   ...more,
 });
-const failed = (error: unknown, of = intent): Happening => ({ kind: 'failed', intent: of, error, durationMs: 10 });
-const problem = { message: 'it is down', isWaiting: true, error: new Error('down') };
+const failed = (error: unknown, of = intent): SyncOutcome => ({ kind: 'failed', intent: of, error, durationMs: 10 });
+const reloadError = new WaitingError('it is down', { code: 'x', reason: 'X', retryAfterMs: 1 });
 
-/** What is said of one happening after the other. */
-function tell(...happenings: Happening[]): News[] {
-  let said = NOTHING_SAID;
-  return happenings.map((happening) => {
-    const told = news(said, happening);
-    said = told.said;
-    return told;
+type Announcement = ReturnType<typeof announcementOf>;
+
+/** What is announced of one outcome after the other. */
+function announce(...outcomes: SyncOutcome[]): Announcement[] {
+  let memory = NOTHING_REPORTED;
+  return outcomes.map((outcome) => {
+    const announced = announcementOf(memory, outcome);
+    memory = announced.memory;
+    return announced;
   });
 }
 
-suite('news', () => {
+suite('announcementOf', () => {
   test('a check that found nothing to do is no news, and no sync to be counted', () => {
-    const [first, second] = tell(done([added]), done([]));
+    const [first, second] = announce(synced([added]), synced([]));
     assert.equal(first?.report?.state, 'Synced');
     assert.equal(first?.figures.sync?.result, 'success');
     assert.equal(second?.report, undefined);
@@ -50,13 +52,13 @@ suite('news', () => {
   });
 
   test('the same commit that had to be put right again is news', () => {
-    const [, , repaired] = tell(done([added]), done([]), done([added]));
+    const [, , repaired] = announce(synced([added]), synced([]), synced([added]));
     assert.equal(repaired?.report?.files?.added, 1);
     assert.equal(repaired?.log?.level, 'info');
   });
 
   test('a gateway that was not notified is an obstacle, and what changed is said when it was', () => {
-    const [first, , last] = tell(done([added], { problem }), done([], { problem }), done([]));
+    const [first, , last] = announce(synced([added], { reloadError }), synced([], { reloadError }), synced([]));
     assert.equal(first?.report?.state, 'Pending');
     assert.match(first?.report?.message ?? '', /are in place, and the gateway is still to be told: it is down/);
     assert.equal(last?.report?.state, 'Synced');
@@ -66,8 +68,8 @@ suite('news', () => {
   test('files whose content differs from a checkout are named, as long as they do, and the state stays Synced', () => {
     const names = ['a.bat', 'b.bat', 'c.bat', 'd.bat', 'e.bat', 'f.bat', 'g.bat'];
     const ignored = new Map(names.map((name) => [name, 'eol=crlf']));
-    const outcome = { kind: 'synced' as const, plan: planOf(), ignored, pointers: ['docs/p'] };
-    const [first, second, third] = tell(done([added], { outcome }), done([], { outcome }), done([]));
+    const outcome = { plan: planOf(), ignored, pointers: ['docs/p'] };
+    const [first, second, third] = announce(synced([], outcome), synced([], outcome), synced([]));
     assert.equal(first?.report?.state, 'Synced');
     assert.match(
       first?.report?.message ?? '',
@@ -76,14 +78,14 @@ suite('news', () => {
     assert.match(first?.report?.message ?? '', /like pointers of Git LFS: docs\/p$/);
     assert.equal(second?.report, undefined);
     assert.deepEqual([third?.report?.state, third?.report?.message], ['Synced', undefined]);
-    const [planned] = tell(done([], { outcome: { ...outcome, kind: 'planned' } }));
+    const [planned] = announce(synced([], { ...outcome, kind: 'planned' }));
     assert.equal(planned?.report?.state, 'DryRun');
     assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
   });
 
   test('a failure is counted each time and reported once', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
-    const [first, second] = tell(failed(error), failed(error));
+    const [first, second] = announce(failed(error), failed(error));
     assert.deepEqual(first?.report, { state: 'Error', message: 'no', generation: 1 });
     assert.equal(second?.report, undefined);
     assert.deepEqual([first?.figures.sync?.result, second?.figures.sync?.result], ['error', 'error']);
@@ -91,7 +93,7 @@ suite('news', () => {
   });
 
   test('waiting is no failure', () => {
-    const [only] = tell(failed(new WaitingError('later', { code: 'x', reason: 'X', retryAfterMs: 1 })));
+    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'X', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
     assert.deepEqual(only?.figures, { syncPeriod: 0 });
     assert.equal(only?.log?.level, 'info');
@@ -99,9 +101,13 @@ suite('news', () => {
 
   test('files that are left as somebody else made them are named, until a look finds them right', () => {
     const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
-    const withDrift = (found: Drift[], isPartial = false) =>
-      done([], { outcome: { kind: 'synced', plan: planOf([], found, isPartial) } });
-    const [first, again, partial, right] = tell(withDrift(drift), withDrift(drift), withDrift([], true), withDrift([]));
+    const withDrift = (found: Drift[], isPartial = false) => synced([], { plan: planOf([], found, isPartial) });
+    const [first, again, partial, right] = announce(
+      withDrift(drift),
+      withDrift(drift),
+      withDrift([], true),
+      withDrift([]),
+    );
     assert.equal(first?.report?.state, 'Synced');
     assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: repaired 3 times in a row/);
     assert.deepEqual(first?.report?.changes, ['differs config/a (Drifted)']);
@@ -117,11 +123,11 @@ suite('news', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
     const dry = { ...intent, profile: { ...intent.profile, dryRun: true } };
     const planned = { kind: 'planned' as const, plan: planOf([added]) };
-    const idle = (state: 'Paused' | 'Pending'): Happening => ({ kind: 'idle', finding: { state, message: '' } });
-    const periods = tell(
-      done([added]),
+    const idle = (state: 'Paused' | 'Pending'): SyncOutcome => ({ kind: 'idle', finding: { state, message: '' } });
+    const periods = announce(
+      synced([added]),
       failed(error),
-      done([], { intent: dry, outcome: planned }),
+      synced([], { intent: dry, ...planned }),
       { kind: 'failed', intent: dry, error, durationMs: 10 },
       idle('Paused'),
       idle('Pending'),
@@ -135,8 +141,8 @@ suite('news', () => {
       (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }),
     );
     const reporting = { ...intent, profile: { ...intent.profile, drift: 'report' as const } };
-    const outcome = { kind: 'synced' as const, plan: planOf([], drift) };
-    const [only] = tell(done([], { intent: reporting, outcome }));
+    const plan = planOf([], drift);
+    const [only] = announce(synced([], { intent: reporting, plan }));
     assert.equal(
       only?.report?.message,
       '500 files differ from what was delivered (drift: report): 0, 1, 2, 3, 4 and 495 more',
@@ -145,15 +151,15 @@ suite('news', () => {
   });
 
   test('how well the gateway is changes what the report says of it, and nothing else', () => {
-    const looked = (verification: Verification): Happening => ({ kind: 'looked', intent, verification });
+    const verified = (verification: Verification): SyncOutcome => ({ kind: 'verified', intent, verification });
     const words = 'it answered 503';
-    const [running, same, wrong, check, failed, still] = tell(
-      done([added], { verification: { state: 'Running' } }),
-      looked({ state: 'Running' }),
-      looked({ state: 'Running', words }),
-      done([], { verification: { state: 'Running', words } }),
-      done([], { verification: { state: 'Failed', words } }),
-      looked({ state: 'Failed', words }),
+    const [running, same, wrong, check, failed, still] = announce(
+      synced([added], { verification: { state: 'Running' } }),
+      verified({ state: 'Running' }),
+      verified({ state: 'Running', words }),
+      synced([], { verification: { state: 'Running', words } }),
+      synced([], { verification: { state: 'Failed', words } }),
+      verified({ state: 'Failed', words }),
     );
     assert.deepEqual([running?.report?.verification, running?.report?.message], ['Running', undefined]);
     assert.deepEqual([same?.report, check?.report, still?.report], [undefined, undefined, undefined]);
@@ -171,10 +177,10 @@ suite('news', () => {
 
   test('words of the gateway come after those of the files, and go with the verification', () => {
     const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
-    const outcome = { kind: 'synced' as const, plan: planOf([], drift) };
+    const plan = planOf([], drift);
     const failed = { state: 'Failed' as const, words: 'it answered 503' };
-    const idle: Happening = { kind: 'idle', finding: { state: 'Paused', message: 'paused' } };
-    const [both, paused, before] = tell(done([], { outcome, verification: failed }), idle, done([], { outcome }));
+    const idle: SyncOutcome = { kind: 'idle', finding: { state: 'Paused', message: 'paused' } };
+    const [both, paused, before] = announce(synced([], { plan, verification: failed }), idle, synced([], { plan }));
     assert.match(
       both?.report?.message ?? '',
       /^the gateway rewrites config\/a: .*; the gateway is not well with commit/,
@@ -196,19 +202,19 @@ suite('news', () => {
   for (const [name, rollout, error, hasFailed] of failures) {
     test(`a sync that failed ${name}: ${hasFailed ? 'is' : 'is not'} said to have`, () => {
       const of = { ...intent, ...(rollout !== undefined && { rollout }) };
-      const [only] = tell({ kind: 'failed', intent: of, error, durationMs: 10 });
+      const [only] = announce({ kind: 'failed', intent: of, error, durationMs: 10 });
       assert.deepEqual([only?.report?.hasFailed, only?.report?.rollout], [hasFailed, rollout]);
     });
   }
 
   test('the number of the rollout is said, and a new number is news', () => {
-    const of = (rollout: number) => done([], { intent: { ...intent, rollout } });
-    const [first, same, next] = tell(of(1), of(1), of(2));
+    const of = (rollout: number) => synced([], { intent: { ...intent, rollout } });
+    const [first, same, next] = announce(of(1), of(1), of(2));
     assert.deepEqual([first?.report?.rollout, same?.report, next?.report?.rollout], [1, undefined, 2]);
   });
 
   test('a dry run says what it would do', () => {
-    const [only] = tell(done([], { outcome: { kind: 'planned', plan: planOf([added]) } }));
+    const [only] = announce(synced([], { kind: 'planned', plan: planOf([added]) }));
     assert.equal(only?.report?.state, 'DryRun');
     assert.deepEqual(only?.report?.changes, ['add a (New)']);
     assert.equal(only?.figures.inLine, undefined);
@@ -227,10 +233,10 @@ suite('all that is said of', () => {
   const waiting = new WaitingError('later', { code: 'x.z', reason: 'X', retryAfterMs: 1 });
   const inRollout = { ...intent, rollout: 7 };
 
-  const cases: [what: string, happening: Happening, expected: Omit<News, 'said'>][] = [
+  const cases: [what: string, outcome: SyncOutcome, expected: Omit<Announcement, 'memory'>][] = [
     [
       'a sync',
-      done([added], { outcome: { kind: 'synced', plan: planOf([added]), author: 'ann' } }),
+      synced([added], { plan: planOf([added]), author: 'ann' }),
       {
         report: { state: 'Synced', files: counts, durationMs: 10, generation: 1 },
         log: {
@@ -245,7 +251,7 @@ suite('all that is said of', () => {
     ],
     [
       'a sync with drift',
-      done([], { outcome: { kind: 'synced', plan: planOf([added], drift) } }),
+      synced([], { plan: planOf([added], drift) }),
       {
         report: {
           ...{ state: 'Synced', files: counts, durationMs: 10, generation: 1, changes: ['differs c (Missing)'] },
@@ -264,7 +270,7 @@ suite('all that is said of', () => {
     ],
     [
       'a dry run',
-      done([], { outcome: { kind: 'planned', plan: planOf([added]) }, intent: inRollout }),
+      synced([], { kind: 'planned', plan: planOf([added]), intent: inRollout }),
       {
         report: {
           ...{ state: 'DryRun', files: counts, durationMs: 10, generation: 1, rollout: 7, changes: ['add a (New)'] },
@@ -312,19 +318,19 @@ suite('all that is said of', () => {
       { report: { state: 'Paused', message: 'paused' }, log: undefined, figures: { syncPeriod: 0 } },
     ],
   ];
-  for (const [name, happening, expected] of cases) {
+  for (const [name, outcome, expected] of cases) {
     test(`${name}, and nothing of it twice unless it is counted`, () => {
-      const [first, second] = tell(happening, happening) as [News, News];
-      const { said: _, ...told } = first;
+      const [first, second] = announce(outcome, outcome) as [Announcement, Announcement];
+      const { memory: _, ...told } = first;
       assert.deepEqual(told, expected);
-      const isDone = happening.kind === 'done' && happening.outcome.kind === 'synced';
+      const isDone = outcome.kind === 'synced';
       assert.deepEqual(second.report, isDone ? first.report : undefined);
     });
   }
 
   test('a gateway that has to be notified still, next to what differs', () => {
-    const outcome = { kind: 'synced' as const, plan: planOf([], drift.slice(1)) };
-    const [only] = tell(done([], { outcome, problem: { ...problem, isWaiting: false } }));
+    const plan = planOf([], drift.slice(1));
+    const [only] = announce(synced([], { plan, reloadError: new Error('it is down') }));
     assert.equal(only?.report?.state, 'Error');
     const [untold, differing, ...others] = only?.report?.message?.split('; ') ?? [];
     assert.equal(
@@ -338,8 +344,7 @@ suite('all that is said of', () => {
   test('what differs: five paths by their names, and the end of a path that is too long', () => {
     const differing = (count: number) =>
       Array.from({ length: count }, (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }));
-    const said = (found: Drift[]) =>
-      tell(done([], { outcome: { kind: 'synced', plan: planOf([], found) } }))[0]?.report;
+    const said = (found: Drift[]) => announce(synced([], { plan: planOf([], found) }))[0]?.report;
     assert.match(said(differing(5))?.message ?? '', /^the gateway rewrites 0, 1, 2, 3, 4: /);
     assert.match(said(differing(6))?.message ?? '', /^the gateway rewrites 0, 1, 2, 3, 4 and 1 more: /);
     const [long = ''] =

@@ -1,0 +1,125 @@
+import type { SyncResult } from '../metrics.ts';
+import type { Drift } from '../plan/drift.ts';
+import { countDrift, countFiles, type FileCounts } from '../plan/summarize-plan.ts';
+import type { Intent } from '../resource/judge-resource.ts';
+import { describeFailure, stateAfter } from './describe-failure.ts';
+import { describeSync, describeVerification } from './describe-sync.ts';
+import type { Finding } from './reports.ts';
+import type { SyncOutcome } from './sync-outcome.ts';
+
+/** What the last report showed. */
+interface Memory {
+  /** Tells one finding from another. */
+  key: string;
+  /** Health of the gateway, as text. */
+  verification?: string | undefined;
+  /** Without the health of the gateway. */
+  finding?: Finding | undefined;
+  /** What changed before the gateway was notified: the report still shows it afterwards. */
+  unnotified?: Pick<Finding, 'files' | 'durationMs'> | undefined;
+  /** Files that differ and are left unchanged, by the last check of all files. */
+  drift: readonly Drift[];
+}
+
+export const NOTHING_REPORTED: Memory = { key: '', drift: [] };
+
+interface Announcement {
+  memory: Memory;
+  /** Undefined if the last report shows the same. */
+  report: Finding | undefined;
+  /** Undefined if it isn't worth a line. */
+  log: { level: 'debug' | 'info' | 'warn'; message: string; fields: object } | undefined;
+  figures: {
+    sync?: { result: SyncResult; seconds: number };
+    inLine?: { files: FileCounts; repaired: number; drifted: number };
+    /** In seconds; 0 if the files are left unchanged. */
+    syncPeriod?: number;
+  };
+}
+
+/** Compares an outcome with what the last report showed, and returns what is new. */
+export function announcementOf(memory: Memory, outcome: SyncOutcome): Announcement {
+  if (outcome.kind === 'failed') return announceFailure(memory, outcome);
+  if (outcome.kind === 'verified') return { ...addVerification(memory, outcome), log: undefined, figures: {} };
+  if (outcome.kind !== 'idle') return announceSync(memory, outcome);
+  const { finding } = outcome;
+  const { isNews: _, ...announced } = compare(memory, finding);
+  return { ...announced, log: undefined, figures: finding.state === 'Paused' ? { syncPeriod: 0 } : {} };
+}
+
+/** A check that found nothing to do is no news, and no sync to be counted. */
+function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>): Announcement {
+  const { kind, intent, plan, durationMs = 0, reloadError, author } = outcome;
+  const files = countFiles(plan);
+  const isChange = kind === 'synced' && plan.changes.length > 0;
+  const shown = (!isChange && memory.unnotified) || { files, durationMs };
+  const drift = plan.isPartial ? memory.drift : plan.drift.filter(({ isRepaired }) => !isRepaired);
+  const before = { ...memory, key: isChange ? '' : memory.key, unnotified: reloadError ? shown : undefined, drift };
+  const { isNews, ...announced } = compare(before, { ...describeSync(outcome, drift), ...shown }, outcome);
+  const result = kind === 'planned' ? ('dry_run' as const) : ('success' as const);
+  return {
+    ...announced,
+    log: {
+      level: isNews ? 'info' : 'debug',
+      message: 'sync finished',
+      fields: { ...logFields(intent), author, files, durationMs, result: kind },
+    },
+    figures: {
+      ...(isNews && { sync: { result, seconds: durationMs / 1000 } }),
+      ...(kind === 'synced' && { inLine: { files, repaired: countDrift(plan), drifted: drift.length } }),
+      syncPeriod: checkPeriod(intent),
+    },
+  };
+}
+
+function announceFailure(memory: Memory, outcome: SyncOutcome<'failed'>): Announcement {
+  const { intent, error, durationMs = 0 } = outcome;
+  const failure = describeFailure(error);
+  const { message, code, isWaiting, isFinal } = failure;
+  const hasFailed = isFinal && intent.rollout !== undefined;
+  const finding: Finding = { state: stateAfter(failure), message, ...(hasFailed && { hasFailed }) };
+  const { isNews: _, ...announced } = compare(memory, finding, outcome);
+  const fields = { ...logFields(intent), durationMs, code, err: error, result: isWaiting ? 'waiting' : 'error' };
+  if (isWaiting) {
+    return { ...announced, log: { level: 'info', message: 'sync held back', fields }, figures: { syncPeriod: 0 } };
+  }
+  return {
+    ...announced,
+    log: { level: 'warn', message: 'sync failed', fields },
+    figures: { sync: { result: 'error', seconds: durationMs / 1000 }, syncPeriod: checkPeriod(intent) },
+  };
+}
+
+/** What a log line shows of an intent. */
+export const logFields = ({ ref, commit, profile }: Intent) => ({ ref, commit, profile: profile.name });
+
+/** A dry run reads the files, and leaves them unchanged. */
+const checkPeriod = ({ profile }: Intent): number => (profile.dryRun ? 0 : profile.syncPeriod);
+
+type About = Partial<Pick<SyncOutcome<'verified'>, 'intent' | 'verification'>>;
+
+/** Leaves out what was reported last; how long it took and how many files are right make no difference. */
+function compare(memory: Memory, finding: Finding, about: About = {}) {
+  const { intent } = about;
+  const { state, message, changes, generation = intent?.generation } = finding;
+  const key = JSON.stringify([state, message, changes, generation, intent]);
+  const isNews = key !== memory.key;
+  const rollout = intent?.rollout;
+  const numbers = { ...(generation !== undefined && { generation }), ...(rollout !== undefined && { rollout }) };
+  const latest = isNews ? { ...memory, key, finding: { ...finding, ...numbers } } : memory;
+  return { isNews, ...addVerification(latest, about, isNews) };
+}
+
+/** The last finding about the files, with what is known of the gateway by now. */
+function addVerification(
+  memory: Memory,
+  { intent, verification }: About,
+  isNews = false,
+): Pick<Announcement, 'memory' | 'report'> {
+  const { finding } = memory;
+  const latest = { ...memory, verification: JSON.stringify(verification) };
+  if (!isNews && latest.verification === memory.verification) return { memory: latest, report: undefined };
+  if (!finding || !intent || !verification) return { memory: latest, report: finding };
+  const message = [finding.message, describeVerification(intent, verification)].filter(Boolean).join('; ');
+  return { memory: latest, report: { ...finding, verification: verification.state, ...(message && { message }) } };
+}

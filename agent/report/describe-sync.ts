@@ -1,0 +1,71 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { Verification } from '../gateway/verification.ts';
+import { type Drift, MAX_REPAIRS } from '../plan/drift.ts';
+import { describeChanges } from '../plan/summarize-plan.ts';
+import type { Intent } from '../resource/judge-resource.ts';
+import { describeFailure, stateAfter } from './describe-failure.ts';
+import type { Finding } from './reports.ts';
+import type { SyncOutcome } from './sync-outcome.ts';
+
+/** What a report shows of a sync that ended. `drift` lists the files that differ and are left unchanged. */
+export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
+  return outcome.kind === 'planned' ? plannedFinding(outcome) : syncedFinding(outcome, drift);
+}
+
+function plannedFinding({ intent, plan, ignored }: SyncOutcome<'synced' | 'planned'>): Finding {
+  const { commit, ref } = intent;
+  const planned = `dry run: ${plan.changes.length} changes would bring commit ${commit} (${ref}) in place`;
+  const message = [planned, ignoredAttributes(ignored)].filter(Boolean).join('; ');
+  return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
+}
+
+function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
+  const { intent, reloadError, ignored, pointers, lockWeakness } = outcome;
+  const failure = reloadError ? describeFailure(reloadError) : undefined;
+  const messages = [
+    failure &&
+      `the files of commit ${intent.commit} (${intent.ref}) are in place, and the gateway is still to be told: ${failure.message}`,
+    describeDrift(drift, intent),
+    ignoredAttributes(ignored),
+    plainPointers(pointers),
+    lockWeakness && `the data volume has no lock (${lockWeakness}): make sure that no other pod syncs to it`,
+  ].filter(Boolean);
+  const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
+  return {
+    state: failure ? stateAfter(failure) : 'Synced',
+    ...(messages.length > 0 && { message: messages.join('; ') }),
+    ...(changes.length > 0 && { changes }),
+  };
+}
+
+function describeDrift(drift: readonly Drift[], { profile }: Intent): string | undefined {
+  if (drift.length === 0) return undefined;
+  const names = firstOf(drift.map(({ path }) => path));
+  return profile.drift === 'report'
+    ? `${drift.length} files differ from what was delivered (drift: report): ${names}`
+    : `the gateway rewrites ${names}: repaired ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
+}
+
+/** What a report shows of a gateway that isn't healthy. */
+export function describeVerification({ commit, ref }: Intent, { state, words }: Verification): string | undefined {
+  if (!words) return undefined;
+  if (state === 'Failed') return `the gateway is not well with commit ${commit} (${ref}): ${words}`;
+  return `the gateway is being verified with commit ${commit} (${ref}), and a look went wrong: ${words}`;
+}
+
+function ignoredAttributes(ignored: ReadonlyMap<string, string> = new Map()): string | undefined {
+  if (ignored.size === 0) return undefined;
+  const files = [...ignored].map(([file, attributes]) => `${file} (${attributes})`);
+  return `.gitattributes has no effect, so these files may differ from a checkout: ${firstOf(files)}`;
+}
+
+/** In a repository whose .gitattributes were lost, these are not what the gateway needs. */
+function plainPointers(pointers: string[] = []): string | undefined {
+  if (pointers.length === 0) return undefined;
+  return `delivered as they are, because no .gitattributes says filter=lfs, though they look like pointers of Git LFS: ${firstOf(pointers)}`;
+}
+
+function firstOf(names: string[]): string {
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return `${names.slice(0, 5).join(', ')}${more}`;
+}
