@@ -6,7 +6,7 @@ const rooms = {
   controller:
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-folders',
   agent:
-    'main → run-agent · wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
+    'main → wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',
 };
 

@@ -27,7 +27,6 @@ import { Announcer } from './report/announcer.ts';
 import { Reports } from './report/reports.ts';
 import { Revisions } from './resource/revisions.ts';
 import { type WatchedResource, watchResource } from './resource/watch-resource.ts';
-import { runAgent } from './run-agent.ts';
 import { tidyLfs } from './sync/provide-content.ts';
 import { isAtHand, lastGood, sync } from './sync/sync.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
@@ -36,6 +35,8 @@ import { wireSync } from './wire-sync.ts';
 
 /** A pod has 30 s to end by default: waiting for a git host or a gateway ends then, and the next agent begins again. */
 const WAITING_GRACE_MS = 20_000;
+/** Labels may change while the resource does not; the kubelet takes about a minute to write them. */
+const RECONSIDER_MS = 15_000;
 
 async function main(): Promise<void> {
   const config = readOrExit(() => readConfig(agentConfigSchema, process.env), process);
@@ -94,7 +95,12 @@ async function main(): Promise<void> {
   const reflector = watchResource({ client, identity, onResource, log: log.child({ component: 'watch' }) });
   await serve(config, { host: await anyAddress(log), metrics, loop, stopping });
   log.info({ version, crName: identity.crName, profile: identity.profile }, 'agent started');
-  await runAgent({ reports, reflector, loop }, stopping);
+  void reflector.firstSync.then(() => loop.onListed());
+  const watching = reflector.run(stopping);
+  const reconsidering = setInterval(() => loop.reconsider(), RECONSIDER_MS);
+  await loop.run(stopping);
+  clearInterval(reconsidering);
+  await Promise.all([reports.stop(), watching]);
   lock.release();
 }
 
