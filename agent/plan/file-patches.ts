@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
 import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
+import { messageOf } from '../../shared/errors.ts';
 import { firstInvalidByte } from './invalid-utf8.ts';
-import { BRACKETS, checkJson, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
+import { BRACKETS, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
 
 /** What is done to the content of one file. */
 export interface FilePatches {
@@ -40,8 +41,8 @@ export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<
   if (invalid !== undefined) return problem(`isn't UTF-8 at byte ${invalid}`);
   if (!isBoundedJson(given, BOUNDS)) return problem(`holds more than ${BOUNDS.parts} keys and values`);
   yield;
-  const check = checkJson(given, startOf(given));
-  if (check.kind === 'problem') return problem(`is no JSON (RFC 8259): see ${placeOf(given, check.at)}`);
+  const syntax = syntaxProblem(given.toString('utf8', startOf(given)));
+  if (syntax) return problem(`isn't JSON (RFC 8259): ${syntax}`);
   let content = given;
   for (const edits of steps) {
     yield;
@@ -57,15 +58,35 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const startOf = (content: Buffer): number =>
   content.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
 
-/** A place in a text, for people. */
-function placeOf(content: Buffer, at: number): string {
-  const before = content.subarray(startOf(content), at);
-  const line = before.reduce((count, byte) => (byte === NEWLINE ? count + 1 : count), 1);
-  const column = before.toString('utf8', before.lastIndexOf(NEWLINE) + 1).length + 1;
-  return `line ${line}, column ${column}`;
+/** Returns what is wrong with a JSON text. V8's messages quote the text, which may hold a secret: only the place is shown. */
+function syntaxProblem(text: string): string | undefined {
+  const message = parseErrorOf(text);
+  if (message === undefined) return undefined;
+  const given = / at position (\d+) \(line \d+ column \d+\)$/.exec(message)?.[1];
+  const end = message.startsWith('Unexpected end') ? text.length : Number(given ?? endOfParsed(text));
+  const lines = text.slice(0, end).split('\n');
+  return `see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-const NEWLINE = 0x0a;
+function parseErrorOf(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Finds an unexpected token, whose place V8 doesn't give, by halving: a text that ends before it has another error. */
+function endOfParsed(text: string): number {
+  let [parsed, refused] = [0, text.length];
+  while (refused - parsed > 1) {
+    const middle = Math.floor((parsed + refused) / 2);
+    if (parseErrorOf(text.slice(0, middle))?.startsWith('Unexpected token')) refused = middle;
+    else parsed = middle;
+  }
+  return parsed;
+}
 
 /** Told by the edits and caught at the top: the place of a patch does not exist, or is not one. */
 class PlaceError extends Error {}

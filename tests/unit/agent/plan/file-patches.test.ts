@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { applyPatches, patchesFor } from '../../../../agent/plan/file-patches.ts';
-import { checkJson } from '../../../../agent/plan/json-scanner.ts';
 import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edits.ts';
 
 const edits = (set: Record<string, string>): JsonEdit[] =>
@@ -58,8 +57,13 @@ suite('a patch of JSON', () => {
   }
 
   const refused: [name: string, before: string, set: Record<string, string>, problem: RegExp][] = [
-    ['what is no JSON', '{"a":1,}', { a: '2' }, /is no JSON/],
-    ['a comment', '{} // x', { a: '2' }, /is no JSON \(RFC 8259\): see line 1, column 4$/],
+    ['what is no JSON', '{"a":1,}', { a: '2' }, /isn't JSON/],
+    ['a comment', '{} // x', { a: '2' }, /isn't JSON \(RFC 8259\): see line 1, column 4$/],
+    ['a word', '{"a":\n [1, yes at position 1 (line 9 column 9)]}', { a: '2' }, /see line 2, column 6$/],
+    ['a comma at the end', '{"a":[1,\n2,\n]}', { a: '2' }, /see line 3, column 1$/],
+    ['an end within a number', '{"a":-', { a: '2' }, /see line 1, column 7$/],
+    ['an end within a word', '{"a":tru', { a: '2' }, /see line 1, column 9$/],
+    ['no text', '', { a: '2' }, /see line 1, column 1$/],
     ['a string that does not end', '\ufeff{\n "\u20ac": "x', { a: '2' }, /see line 2, column 9$/],
     ['a path through a number', '{"a":1}', { 'a.b': '2' }, /has no object at a/],
     ['a scalar at the top', '1', { a: '2' }, /has no object at its top/],
@@ -170,58 +174,6 @@ function put(value: unknown, [key, ...rest]: string[], inner: unknown): unknown 
   const object = value as Record<string, unknown>;
   return { ...object, [key]: put(object[key] ?? {}, rest, inner) };
 }
-
-suite('checkJson', () => {
-  const isJson = (text: string): boolean => {
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  const agrees = (text: string) =>
-    assert.equal(checkJson(Buffer.from(text), 0).kind === 'json', isJson(text), JSON.stringify(text));
-
-  const numbers = ['0', '-0', '01', '-', '1.', '.5', '1.5', '1e', '1e+', '1e5', '1E-05', '+1', '1.5.5', '--1', '0x1'];
-  const strings = ['"\\u00e9"', '"\\u00g9"', '"\\u00"', '"\\x"', '"\\/"', '"\t"', '"\\"', '"', '"\u007f"', "'a'"];
-  const others = [
-    '',
-    ' ',
-    'tru',
-    'nullx',
-    'True',
-    '[',
-    ']',
-    '{]',
-    '[1}',
-    '[1 2]',
-    '{"a"}',
-    '{"a":}',
-    '{a:1}',
-    '{,}',
-    '[,1]',
-  ];
-  for (const text of [...numbers, ...strings, ...others]) {
-    test(`says what JSON.parse says of ${JSON.stringify(text)}`, () => {
-      agrees(text);
-      agrees(`[${text}]`);
-      agrees(` {"a" :${text}\n} `);
-    });
-  }
-
-  test('says what JSON.parse says of any JSON, also where something is put in or cut out', () => {
-    const pieces = fc.constantFrom(...'{}[],:"\\ \n\u00a00-1.eEutfn'.split(''), '"a":', 'null');
-    fc.assert(
-      fc.property(fc.json(), fc.nat(), fc.nat({ max: 2 }), pieces, (text, place, length, piece) => {
-        const at = place % (text.length + 1);
-        agrees(text);
-        agrees((text.slice(0, at) + piece + text.slice(at + length)).toWellFormed());
-      }),
-      { numRuns: 3000 },
-    );
-  });
-});
 
 suite('a patch, for any JSON', () => {
   const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes('__proto__'));

@@ -355,7 +355,7 @@ suite('sync refuses, and changes nothing,', () => {
       name: 'a patch of what is no JSON',
       files: { a: '1', 'c.json': '{' },
       profile: { mappings: [mapping('a', 'a'), mapping('c.json', 'c', { patches: [{ file: '', set: { a: '1' } }] })] },
-      message: /^c\.json cannot be patched: it is no JSON/,
+      message: /^c\.json cannot be patched: it isn't JSON/,
     },
     { name: "the agent's own folder", files: { '.sync-agent/manifest.json': '{}' }, message: /agent's own files/ },
   ];
