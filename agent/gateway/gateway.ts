@@ -1,8 +1,7 @@
-import { closeSync, fchmodSync, fsyncSync, openSync } from 'node:fs';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { CallLimits, GatewayClient } from './gateway-client.ts';
-import { inFolder, type OwnFolder, removeOwn, statOf } from './own-folder.ts';
+import { OwnFile, type OwnFolder } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
 
@@ -87,49 +86,27 @@ export class Gateway {
   }
 }
 
-const MARK = 'reload-pending';
-
-/** A mark next to the manifest: files change or changed, and the gateway was not notified yet. It outlives the agent. */
+/**
+ * A mark next to the manifest: files change or changed, and the gateway was not notified yet. Containers that run as
+ * another user can see it.
+ */
 export class PendingReload {
-  readonly #openFolder: () => OwnFolder;
-  readonly #checkOwner: () => void;
+  readonly #file: OwnFile;
 
-  /** `checkOwner` throws where the volume is another agent's by now: the mark is that one's then. */
   constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
-    this.#openFolder = openFolder;
-    this.#checkOwner = checkOwner;
+    this.#file = new OwnFile('reload-pending', openFolder, checkOwner);
   }
 
   isPending(): boolean {
-    return inFolder(this.#openFolder, (folder) => statOf(folder, MARK) !== undefined);
+    return this.#file.exists();
   }
 
   /** To be called before the first file changes. */
   mark(): void {
-    if (this.isPending()) return;
-    this.#checkOwner();
-    inFolder(this.#openFolder, (folder) => {
-      // Made again, never opened: a link in its place leads nowhere.
-      const descriptor = openSync(folder.at(MARK), 'wx', 0o644);
-      try {
-        // The gateway may run as another user, whatever the mask of this process.
-        permitAll(descriptor);
-        fsyncSync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
-    });
+    if (!this.isPending()) this.#file.write('', 0o644);
   }
 
-  /** A folder in its place is put aside. */
   clear(): void {
-    this.#checkOwner();
-    inFolder(this.#openFolder, (folder) => removeOwn(folder, MARK));
+    this.#file.remove();
   }
-}
-
-function permitAll(descriptor: number): void {
-  try {
-    fchmodSync(descriptor, 0o644);
-  } catch {} // the volume forces its own modes
 }

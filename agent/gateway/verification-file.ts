@@ -1,10 +1,7 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
 import * as v from 'valibot';
-import { readText } from '../../shared/io/read-text.ts';
-import { inFolder, type OwnFolder, removeOwn } from './own-folder.ts';
+import { OwnFile, type OwnFolder } from './own-file.ts';
 import type { VerificationResult } from './verification.ts';
 
-const NAME = 'verification';
 const MAX_BYTES = 16 * 1024;
 const MAX_WORDS = 1024;
 
@@ -21,42 +18,27 @@ const resultSchema = v.object({
 });
 
 /**
- * How the last verification ended, in a file next to the manifest, so that it outlives the agent. What is damaged or cut
- * off says nothing: the gateway is then looked at again.
+ * How the last verification ended, in a file next to the manifest. What is damaged or cut off says nothing: the gateway
+ * is then looked at again.
  */
 export class VerificationFile {
-  readonly #openFolder: () => OwnFolder;
-  readonly #checkOwner: () => void;
+  readonly #file: OwnFile;
 
-  /** `checkOwner` throws where the volume is another agent's by now. */
   constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
-    this.#openFolder = openFolder;
-    this.#checkOwner = checkOwner;
+    this.#file = new OwnFile('verification', openFolder, checkOwner);
   }
 
   read(): VerificationResult | undefined {
-    const text = inFolder(this.#openFolder, (folder) => readText(folder.at(NAME), MAX_BYTES));
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), resultSchema), text, { abortEarly: true });
+    const schema = v.pipe(v.string(), v.parseJson(), resultSchema);
+    const parsed = v.safeParse(schema, this.#file.read(MAX_BYTES), { abortEarly: true });
     return parsed.success ? parsed.output : undefined;
   }
 
   write(result: VerificationResult): void {
-    this.#checkOwner();
-    const text = JSON.stringify({ ...result, words: result.words?.slice(0, MAX_WORDS) });
-    inFolder(this.#openFolder, (folder) => {
-      removeOwn(folder, NAME);
-      // Made again, never opened: a link in its place leads nowhere.
-      const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
-      try {
-        writeSync(descriptor, text);
-      } finally {
-        closeSync(descriptor);
-      }
-    });
+    this.#file.write(JSON.stringify({ ...result, words: result.words?.slice(0, MAX_WORDS) }), 0o600);
   }
 
   remove(): void {
-    this.#checkOwner();
-    inFolder(this.#openFolder, (folder) => removeOwn(folder, NAME));
+    this.#file.remove();
   }
 }
