@@ -10,7 +10,6 @@ import { BlobReader, type BlobSurvey, blobSizes, readPointers, surveyBlobs } fro
 import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
 import {
   type CommitSource,
-  type Fallback,
   type FetchOptions,
   fetchBlobs,
   fetchCommit,
@@ -58,12 +57,10 @@ export class Clone {
   readonly #options: CloneOptions;
   readonly #git: Git;
   readonly #limits: TransferLimits | undefined;
-  /** Whether the git server gives single files by their ids; until it refuses it is taken to. */
-  #servesBlobs = true;
+  /** Whether files can be left out: until the server refuses to send one by its id, or git refuses harmless objects. */
+  #canFilter = true;
   /** Whether small files are missing as well: differences from those would be of no use. */
   #lacksSmallFiles = false;
-  /** Whether files came that may have been in the clone already. */
-  #hasCopies = false;
 
   constructor(options: CloneOptions) {
     this.#options = options;
@@ -82,7 +79,7 @@ export class Clone {
     await this.repository.openFor(commit);
     const { log, path } = this.#options;
     const lookup = new Clone({ ...this.#options, path: join(path, LOOKUP) });
-    lookup.#servesBlobs = this.#servesBlobs;
+    lookup.#canFilter = this.#canFilter;
     try {
       await lookup.repository.borrow(this.repository);
       return await run(lookup);
@@ -134,7 +131,7 @@ export class Clone {
       await this.repository.openFor(source.commit);
       if (await this.adopt(source.commit)) return source.commit;
     }
-    const filter = isWhole || !this.#servesBlobs ? undefined : LIMIT_FILTER;
+    const filter = isWhole || !this.#canFilter ? undefined : LIMIT_FILTER;
     this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: true });
     const commit = await fetchRef(this.#git, source, { ...this.#optionsOf(way), filter });
     this.repository.onFetched(commit);
@@ -178,7 +175,7 @@ export class Clone {
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'git.refNotFound'))
         throw faultOfFetch(error, source.commit);
-      this.#servesBlobs = false;
+      this.#canFilter = false;
       await this.#refetch(source, { ...way, filter: undefined });
     }
     return [...small, ...(await look(missing)).small];
@@ -245,20 +242,16 @@ export class Clone {
   async tidy(signal?: AbortSignal): Promise<void> {
     const { contents, path } = this.repository;
     await this.repository.heal();
-    await tidyClone(this.#git, path, { isPartial: contents.isPartial, hasCopies: this.#hasCopies, signal });
-    this.#hasCopies = false;
+    await tidyClone(this.#git, path, { isPartial: contents.isPartial, signal });
   }
 
   async #fetchCommit(source: FetchRequest, way: Way): Promise<void> {
     const filter = this.#filterFor(source);
     this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== NO_FILES });
-    this.#lacksSmallFiles = filter === NO_FILES;
-    const onFallback = (cause: Fallback) => {
-      this.#lacksSmallFiles = cause === 'wantOfBases';
-      if (cause === 'harmless') this.#hasCopies = true;
-    };
     const { isRefetch = false } = source;
-    await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch, onFallback });
+    const used = await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch });
+    this.#lacksSmallFiles = used === NO_FILES;
+    if (filter && !used) this.#canFilter = false;
   }
 
   /**
@@ -266,7 +259,7 @@ export class Clone {
    * of a first commit and large files of later ones.
    */
   #filterFor({ isWhole }: FetchRequest): FetchOptions['filter'] {
-    if (isWhole || !this.#servesBlobs) return undefined;
+    if (isWhole || !this.#canFilter) return undefined;
     const isFirst = this.repository.contents.commit === undefined;
     return isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
   }

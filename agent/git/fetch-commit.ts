@@ -17,12 +17,6 @@ export interface CommitSource {
   fetchTimeoutMs?: number;
 }
 
-/**
- * Why a commit is asked for once more in another way: the host sends differences from files that it left out, or git
- * refuses what is harmless, and everything comes again.
- */
-export type Fallback = 'wantOfBases' | 'harmless';
-
 export interface FetchOptions {
   gitDir: string;
   access: GitAccess;
@@ -34,8 +28,6 @@ export interface FetchOptions {
   /** Whether the host does not learn what is there already, and sends everything. */
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
-  /** Told why a commit is fetched in another way. */
-  onFallback?: (cause: Fallback) => void;
 }
 
 /** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
@@ -62,17 +54,21 @@ export const TRANSFER_FLAGS = [
   '--no-auto-maintenance',
 ];
 
+/** The filter that was in use. */
+type Filter = FetchOptions['filter'];
+
 /**
- * Fetches one commit without its history. Where the host does not serve commits by their id, the ref is fetched, which
- * has to lead to that commit.
+ * Fetches one commit without its history, and returns the filter that it could be fetched with. Where the host does not
+ * serve commits by their id, the ref is fetched, which has to lead to that commit.
  */
-export async function fetchCommit(git: Git, source: CommitSource, options: FetchOptions): Promise<void> {
+export async function fetchCommit(git: Git, source: CommitSource, options: FetchOptions): Promise<Filter> {
   try {
     return await fetchOne(git, { ...source, name: source.commit, to: FETCHED_REF }, options);
   } catch (error) {
     if (!isRefused(error) || isCommitHash(source.ref) || !isValidRefName(source.ref)) throw error;
   }
-  if (await fetchFirst(git, { ...source, names: qualifiedNames(source.ref) }, options)) return;
+  const fetched = await fetchFirst(git, { ...source, names: qualifiedNames(source.ref) }, options);
+  if (fetched) return fetched.filter;
   throw new TransientError(
     `the git host does not serve commit ${source.commit} by its id, and ${source.ref} does not lead to it any more`,
     { code: 'git.commitNotServed', reason: 'CommitNotServed' },
@@ -88,27 +84,26 @@ export interface RefSource extends Omit<CommitSource, 'commit'> {
 export async function fetchRef(git: Git, source: RefSource, options: FetchOptions): Promise<string> {
   const { ref, commit } = source;
   const names = isCommitHash(ref) ? [ref] : [...(commit ? [commit] : []), ...qualifiedNames(ref)];
-  const found = await fetchFirst(git, { ...source, names }, options);
-  if (found) return found;
+  const fetched = await fetchFirst(git, { ...source, names }, options);
+  if (fetched) return fetched.id;
   const what = commit && commit !== ref ? `${ref} that leads to commit ${commit}` : ref;
   throw new TerminalError(`the repository has no ${what}`, { code: 'git.refNotFound', reason: 'RefNotFound' });
 }
 
-/** Fetches the first of the names that leads to the commit, or to any commit if it is unknown, and returns its id. */
+/** Fetches the first of the names that leads to the commit, or to any commit if it is unknown. */
 async function fetchFirst(
   git: Git,
   { names, commit, ...source }: RefSource & { names: string[] },
   options: FetchOptions,
-): Promise<string | undefined> {
+): Promise<{ id: string; filter: Filter } | undefined> {
   for (const name of names) {
     try {
-      await fetchOne(git, { ...source, name, to: FETCHED_REF }, options);
+      const filter = await fetchOne(git, { ...source, name, to: FETCHED_REF }, options);
+      const id = await fetchedCommit(git, options.gitDir);
+      if (id && (commit === undefined || id === commit)) return { id, filter };
     } catch (error) {
-      if (isRefused(error)) continue;
-      throw error;
+      if (!isRefused(error)) throw error;
     }
-    const found = await fetchedCommit(git, options.gitDir);
-    if (found && (commit === undefined || found === commit)) return found;
   }
   return undefined;
 }
@@ -152,15 +147,16 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   to: string;
 }
 
-/** Fetches, and where that cannot work the way that was asked for, once more in another way: for each reason once. */
-async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<void> {
+/** Fetches, and once more in each other way if it can't work as requested. Returns the filter of the way that worked. */
+async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<Filter> {
   try {
-    return await fetchOnce(git, wanted, options);
+    await fetchOnce(git, wanted, options);
+    return options.filter;
   } catch (error) {
     const fallback = fallbackOf(error, options);
     if (!fallback) throw error;
     await healClone(options.gitDir);
-    await fetchOne(git, wanted, { ...options, ...fallback });
+    return await fetchOne(git, wanted, { ...options, ...fallback });
   }
 }
 
@@ -170,13 +166,9 @@ async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promis
  * everything is asked for then, as if nothing were there.
  */
 function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions> | undefined {
-  const { isPartial, filter, isRefetch, onFallback } = options;
-  if (filter && isHarmless(error)) {
-    onFallback?.('harmless');
-    return { filter: undefined, isRefetch: true };
-  }
+  const { isPartial, filter, isRefetch } = options;
+  if (filter && isHarmless(error)) return { filter: undefined, isRefetch: true };
   if (!isPartial || isRefetch || filter === NO_FILES || !isForWantOfBases(error)) return undefined;
-  onFallback?.('wantOfBases');
   return filter ? { filter: NO_FILES } : { isRefetch: true };
 }
 

@@ -36,12 +36,8 @@ export interface Contents {
 export type Fault = 'clone' | 'commit' | 'noCommit' | 'missing';
 
 const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
-/** From one look at all objects to the next: so long at least, and so many times what it took. */
+/** Minimum time between two checks of all objects: this, and this many times what the last one took. */
 const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
-
-/** What git says of a repository in which something is missing, for example because a killed git still wrote to it. */
-const damage =
-  /did not send all necessary objects|Failed to traverse|bad object|not a valid object|object .* corrupt|packfile .* (corrupt|cannot)|shallow file has changed/i;
 
 /** The folder with git's objects: opened, healed, made again. */
 export class Repository {
@@ -55,9 +51,7 @@ export class Repository {
   #idLength = 0;
   /** The last commit that it was recreated for to make room. */
   #roomFor: string | undefined;
-  /** `working` since it was found sound, or a fetch succeeded, until one fails. */
-  #record: 'working' | 'unknown' = 'unknown';
-  /** When all objects may be looked at again. */
+  /** When all objects may be checked again. */
   #checkAt = Number.NEGATIVE_INFINITY;
 
   constructor({ git, path, log }: RepositoryOptions) {
@@ -149,8 +143,6 @@ export class Repository {
     await emptyFolder(this.path);
     await this.#init(commit.length);
     this.#contents = NOTHING;
-    this.#record = 'working';
-    this.#checkAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -187,21 +179,16 @@ export class Repository {
   /** A fetch succeeded. */
   onFetched(commit: string): void {
     this.#contents = { ...this.contents, commit };
-    this.#record = 'working';
     if (commit !== this.#roomFor) this.#roomFor = undefined;
   }
 
   /**
-   * Whether a fetch failed because of what is on disk: git says so, or it failed for a reason that nobody knows, for
-   * the second time in a row, and something turns out to be missing. A host can say so as well: only the look counts,
-   * and comes so seldom that a host cannot keep the agent busy with it.
+   * Checks whether a fetch that failed for an unknown reason failed because of what is on disk. Checks are so rare that
+   * a git server can't keep the agent busy with them.
    */
   async isToBlame(error: unknown, signal?: AbortSignal): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
-    const isSuspect = this.#record === 'unknown' || damage.test(String(error.cause));
-    if (isSuspect && (await this.#finds(() => this.#isSound(signal)))) return true;
-    this.#record = this.#record === 'working' ? 'unknown' : 'working';
-    return false;
+    return await this.#finds(() => this.#isSound(signal));
   }
 
   /** Why a commit cannot be read that was fetched. */

@@ -43,21 +43,15 @@ const SMALL = ['core.bigFileThreshold=1m', 'pack.threads=1', 'pack.windowMemory=
 
 interface TidyOptions {
   isPartial: boolean;
-  /** Whether objects may be there twice. */
-  hasCopies: boolean;
   /** Ends the git command under way; what it leaves is removed before the next fetch. */
   signal: AbortSignal | undefined;
 }
 
-/** Merges the packs of many fetches and drops unneeded objects; copies of objects are dropped at once. */
-export async function tidyClone(
-  git: Git,
-  gitDir: string,
-  { isPartial, hasCopies, signal }: TidyOptions,
-): Promise<void> {
+/** Merges the packs of many fetches and drops unneeded objects. */
+export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }: TidyOptions): Promise<void> {
   const folder = join(gitDir, 'objects/pack');
   const names = await readdir(folder);
-  if (!hasCopies && names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
+  if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
   const run = (args: string[], input?: Buffer) =>
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
       timeoutMs: TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Clone } from '../../../../agent/git/clone.ts';
-import { type Fallback, fetchCommit } from '../../../../agent/git/fetch-commit.ts';
+import { fetchCommit } from '../../../../agent/git/fetch-commit.ts';
 import { LIMIT_FILTER } from '../../../../agent/git/promisor.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
@@ -19,7 +20,7 @@ import { type GitServerOptions, startGitServer } from '../../../../scripts/testb
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
-import { Git, type GitLimits } from '../../../../shared/io/git/git.ts';
+import { Git, type GitLimits, type GitOptions } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { silentAddress } from '../../../support/dead-address.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
@@ -380,16 +381,24 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
 });
 
 suite('git names what makes a fetch start again', () => {
-  async function causesOf(t: TestContext, repo: string, commit: string) {
+  /** Fetches a commit, and gives what is special about each of git's fetches. */
+  async function waysOf(t: TestContext, repo: string, commit: string) {
     const gitDir = await makeFolder(t);
-    const git = new Git(process.env);
+    const ways: string[] = [];
+    const isSpecial = (arg: string) =>
+      ['--refetch', '--no-filter'].includes(arg) || arg.includes('clonefilter=blob:none');
+    class WatchedGit extends Git {
+      override spawn(args: string[], options: GitOptions): ChildProcess {
+        if (args.includes('fetch')) ways.push(args.filter(isSpecial).join(' '));
+        return super.spawn(args, options);
+      }
+    }
+    const git = new WatchedGit(process.env);
     await git.run(['init', '--quiet', '--bare', gitDir]);
-    const causes: Fallback[] = [];
-    const onFallback = (cause: Fallback) => causes.push(cause);
     const access = { origin: /^https?:\/\/[^/]*/.exec(repo)?.[0] };
-    const options = { gitDir, access, signal: undefined, isPartial: true, filter: LIMIT_FILTER, onFallback };
+    const options = { gitDir, access, signal: undefined, isPartial: true, filter: LIMIT_FILTER };
     await fetchCommit(git, { repo, ref: 'main', commit }, options).catch(() => {});
-    return causes;
+    return ways;
   }
 
   test('differences from files that were left out', async (t) => {
@@ -397,14 +406,17 @@ suite('git names what makes a fetch start again', () => {
       t,
       answerFetches(() => fetchAnswer([withoutBase()])),
     );
-    assert.deepEqual(await causesOf(t, repo, COMMIT), ['wantOfBases']);
+    assert.deepEqual(await waysOf(t, repo, COMMIT), ['', 'remote.sync.partialclonefilter=blob:none']);
   });
 
   test('harmless mistakes in old repositories', async (t) => {
     const { url, write, commitTree } = await startDaemon(t);
     const folder = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
     const { commit } = await commitTree(treeEntry('040000', 'folder', folder));
-    assert.deepEqual(await causesOf(t, url, commit), ['harmless']);
+    assert.deepEqual((await waysOf(t, url, commit)).slice(0, 2), [
+      '',
+      'remote.sync.partialclonefilter=blob:none --refetch --no-filter',
+    ]);
   });
 
   test('a clone that lost a pack', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { tidyClone } from '../../../../agent/git/tidy-clone.ts';
@@ -276,8 +276,16 @@ suite('a partial clone works', () => {
     const inClone = ['-c', 'remote.sync.promisor=true', `--git-dir=${sandbox.repo}`];
     const list = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
     const input = await sandbox.git.run([...inClone, ...list]);
-    await sandbox.git.run([...inClone, 'pack-objects', '-q', path.join(sandbox.repo, 'objects/pack/pack')], { input });
-    await tidyClone(sandbox.git, sandbox.repo, { isPartial: true, hasCopies: true, signal: undefined });
+    const folder = path.join(sandbox.repo, 'objects/pack');
+    const id =
+      `${await sandbox.git.run([...inClone, 'pack-objects', '-q', path.join(folder, 'pack')], { input })}`.trim();
+    for (let n = 0; n < 30; n += 1) {
+      for (const ending of ['pack', 'idx']) {
+        await copyFile(path.join(folder, `pack-${id}.${ending}`), path.join(folder, `pack-copy${n}.${ending}`));
+      }
+    }
+    await tidyClone(sandbox.git, sandbox.repo, { isPartial: true, signal: undefined });
+    assert.equal((await readdir(folder)).filter((name) => name.endsWith('.pack')).length, 1);
     await sandbox.restart();
     const second = await commit({ files: { 'config/a': '2' } });
     await sandbox.sync({ repo, commit: second, earlier: [first], profile: mapped('config') });
