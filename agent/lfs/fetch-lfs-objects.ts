@@ -1,8 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { bytesOf } from '../../shared/io/http/bytes-of.ts';
@@ -58,17 +59,11 @@ async function dropOthers(folder: string, pointers: LfsPointer[]): Promise<void>
   for (const name of names) if (!wanted.has(name)) await rm(join(incompleteFolder(folder), name), { force: true });
 }
 
-/** What is there is read before the host is asked: an offer expires, and a connection on which nothing moves is closed. */
 async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
-  const begun = new Map<string, Begun>();
-  for (const pointer of pointers) {
-    const found = await findBegun(pointer, downloading);
-    if (found) begun.set(pointer.oid, found);
-  }
   const offers = await offersOf(pointers, downloading);
   const queue = pointers.values();
   const work = async () => {
-    for (const pointer of queue) await download(pointer, { offers, begun }, downloading);
+    for (const pointer of queue) await download(pointer, offers.get(pointer.oid), downloading);
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
 }
@@ -79,40 +74,15 @@ interface Downloading extends LfsTools {
   signal: AbortSignal;
 }
 
-/** The beginning of an object that arrived earlier: its length, and a hash of it. */
-interface Begun {
-  length: number;
-  hash: Hash;
-}
-
-async function findBegun({ oid, size }: LfsPointer, { folder, signal }: Downloading): Promise<Begun | undefined> {
-  const file = join(incompleteFolder(folder), oid);
-  const found = await stat(file).catch(() => undefined);
-  if (!found || found.size === 0 || found.size >= size) return undefined;
-  const hash = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(file, { end: found.size - 1, signal })) hash.update(chunk as Buffer);
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  }
-  return { length: found.size, hash };
-}
-
-interface Known {
-  offers: ReadonlyMap<string, LfsDownload>;
-  begun: ReadonlyMap<string, Begun>;
-}
-
 async function download(
   { oid, size }: LfsPointer,
-  { offers, begun }: Known,
+  offer: LfsDownload | undefined,
   { http, folder, server, ca, signal }: Downloading,
 ): Promise<void> {
-  const offer = offers.get(oid);
   if (!offer) throw lfsError('objectNotFound');
   const file = join(incompleteFolder(folder), oid);
-  const there = begun.get(oid);
-  const start = there?.length ?? 0;
+  const begun = await sizeOf(file);
+  const start = begun < size ? begun : 0;
   const range: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
   const { response } = await http.follow(offer.url, (url) => {
     if (server.isSecure && url.protocol !== 'https:') throw lfsError('insecure');
@@ -120,20 +90,18 @@ async function download(
     const headers = url.origin === offer.url.origin ? offer.headers : {};
     return { headers: { ...headers, ...range }, ca, signal };
   });
-  const rest = there && isRestFrom(response, start) ? there : undefined;
-  if (response.statusCode !== 200 && !rest) {
+  const isRest = start > 0 && isRestFrom(response, start);
+  if (response.statusCode !== 200 && !isRest) {
     response.destroy();
     if (start > 0) await rm(file, { force: true });
     throw errorOfStatus(response, 'object');
   }
-  const hash = rest?.hash ?? createHash('sha256');
-  const bytes = size - (rest?.length ?? 0);
-  await save(bytesOf(response, { bytes }), { file, hash, isRest: rest !== undefined }).catch((error) => {
+  const chunks = bytesOf(response, { bytes: isRest ? size - start : size });
+  await writeFile(file, chunks, { flag: isRest ? 'a' : 'w', signal }).catch((error) => {
     throw signal.aborted ? signal.reason : explain(error);
   });
-  const isWhole = (await stat(file)).size === size;
-  if (!isWhole) throw lfsError('cutOff');
-  if (hash.digest('hex') !== oid) {
+  if ((await sizeOf(file)) !== size) throw lfsError('cutOff');
+  if ((await sumOf(file, signal)) !== oid) {
     await rm(file, { force: true });
     throw lfsError('damaged');
   }
@@ -141,26 +109,22 @@ async function download(
   await rename(file, objectPath(folder, oid));
 }
 
+/** Returns 0 if there is no such file. */
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0;
+}
+
+/** Of all of it: the beginning may have arrived earlier. */
+async function sumOf(file: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash, { signal }).catch((error) => {
+    throw signal.aborted ? signal.reason : error;
+  });
+  return hash.digest('hex');
+}
+
 function isRestFrom({ statusCode, headers }: IncomingMessage, start: number): boolean {
   return statusCode === 206 && (headers['content-range'] ?? '').startsWith(`bytes ${start}-`);
-}
-
-interface Saving {
-  file: string;
-  hash: Hash;
-  isRest: boolean;
-}
-
-async function save(chunks: AsyncIterable<Buffer>, { file, hash, isRest }: Saving): Promise<void> {
-  const handle = await open(file, isRest ? 'a' : 'w');
-  try {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      await handle.appendFile(chunk);
-    }
-  } finally {
-    await handle.close();
-  }
 }
 
 function explain(error: unknown): unknown {
