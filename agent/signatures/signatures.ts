@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
@@ -159,23 +159,14 @@ const problem = (message: string): TrustedKeysResult => ({ kind: 'problem', mess
 
 /** Fills a folder with a keyring of gpg(1); needs neither a user name nor gpg's own daemon. */
 async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> {
-  const args = ['--homedir', folder, '--batch', '--quiet', '--no-autostart', '--import'];
-  const child = spawn('gpg', args, { stdio: ['pipe', 'ignore', 'pipe'], timeout: 30_000 });
-  let complaint = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    if (complaint.length < 2_000) complaint += chunk.toString('utf8');
-  });
-  child.stdin.on('error', () => {}); // gpg ended early: its exit status tells
-  child.stdin.end(keys.join('\n'));
-  const code = await once(child, 'close').then(
-    ([status]) => status as number | null,
-    (error: Error) => error,
-  );
-  if (code === 0) return;
-  const cause = code instanceof Error ? code : new Error(complaint);
-  throw new TransientError('the OpenPGP keys of spec.git.verify cannot be read by gpg: is it in the image?', {
-    code: 'git.signatureTool',
-    reason: 'SignatureInvalid',
-    cause,
+  const file = join(folder, 'keys.asc');
+  await writeFile(file, keys.join('\n'));
+  const args = ['--homedir', folder, '--batch', '--quiet', '--no-autostart', '--import', file];
+  await promisify(execFile)('gpg', args, { timeout: 30_000 }).catch((cause) => {
+    throw new TransientError('the OpenPGP keys of spec.git.verify cannot be read by gpg: is it in the image?', {
+      code: 'git.signatureTool',
+      reason: 'SignatureInvalid',
+      cause,
+    });
   });
 }
