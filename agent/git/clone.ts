@@ -13,9 +13,10 @@ import {
   type FetchOptions,
   fetchBlobs,
   fetchCommit,
+  fetchOne,
   fetchRef,
-  fetchTag,
   type RefSource,
+  tagNameOf,
 } from './fetch-commit.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { ModuleStore } from './module-store.ts';
@@ -196,7 +197,8 @@ export class Clone {
     await this.repository.heal();
     this.pins.forget();
     const options = { ...this.#optionsOf({ access, signal }), filter: undefined };
-    await fetchTag(this.#git, { ...source, to: tagRef(source.commit) }, options);
+    const name = `refs/tags/${tagNameOf(source.ref)}`;
+    await fetchOne(this.#git, { ...source, name, to: tagRef(source.commit) }, options);
   }
 
   /** The tag that was last fetched for a commit: its object, the name that it says of itself and what it leads to. */

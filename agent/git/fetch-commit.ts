@@ -38,7 +38,7 @@ export const FETCHED_REF = 'refs/sync/current';
  * further thread would take; has git check all objects that arrive; and offers a server no refs of a repository whose
  * objects are borrowed (`true` lists none).
  */
-export const TRANSFER_SETTINGS = [
+const TRANSFER_SETTINGS = [
   'core.alternateRefsCommand=true',
   'core.bigFileThreshold=4m',
   'pack.threads=1',
@@ -46,7 +46,7 @@ export const TRANSFER_SETTINGS = [
   'fetch.fsckObjects=true',
   ...HARMLESS_FAULTS.map((fault) => `fetch.fsck.${fault}=ignore`),
 ].flatMap((setting) => ['-c', setting]);
-export const TRANSFER_FLAGS = [
+const TRANSFER_FLAGS = [
   '--quiet',
   '--no-tags',
   '--no-write-fetch-head',
@@ -129,26 +129,18 @@ async function idOf(git: Git, gitDir: string, revision: string): Promise<string 
   );
 }
 
-/** Fetches the object of a tag, which may be annotated, with the commit that it leads to; `to` is the ref that is to hold it. */
-export async function fetchTag(
-  git: Git,
-  { to, ...source }: CommitSource & { to: string },
-  options: FetchOptions,
-): Promise<void> {
-  await fetchOne(git, { ...source, name: `refs/tags/${tagNameOf(source.ref)}`, to }, options);
-}
-
 /** The short name of a tag. */
 export const tagNameOf = (ref: string): string => ref.replace(/^refs\/tags\//, '');
 
 interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
+  /** A ref or an id. */
   name: string;
   /** The ref that is to hold it. */
   to: string;
 }
 
 /** Fetches, and once more in each other way if it can't work as requested. Returns the filter of the way that worked. */
-async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<Filter> {
+export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<Filter> {
   try {
     await fetchOnce(git, wanted, options);
     return options.filter;

@@ -1,11 +1,9 @@
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git } from '../../shared/io/git/git.ts';
-import { type FetchOptions, fetchedCommit, TRANSFER_FLAGS, TRANSFER_SETTINGS } from './fetch-commit.ts';
+import { type FetchOptions, fetchedCommit, fetchOne } from './fetch-commit.ts';
 import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
-import { PROMISOR, promisorSettings } from './promisor.ts';
 import { healClone } from './tidy-clone.ts';
-import { transfer } from './transfer.ts';
 
 /** A commit of a submodule, where it comes from, and the commit that it is for. */
 export interface ModuleSource {
@@ -38,21 +36,20 @@ export class ModuleStore {
 
   /** Fetches one commit, with its files and without history. Throws {@link TerminalError} where it is none. */
   async fetch(
-    { repo, commit, parent, fetchTimeoutMs: timeoutMs }: ModuleSource,
+    { commit, parent, ...source }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
     // Another repository than the one that everything else is from, so nothing that is there can be of use.
-    const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', '--refetch', '--no-filter', '--end-of-options', PROMISOR];
-    const args = [...TRANSFER_SETTINGS, ...promisorSettings(repo), 'fetch', ...flags];
-    const options = { gitDir: this.#gitDir, access, signal, timeoutMs };
+    const whole = { isPartial: true, filter: undefined, isRefetch: true };
     this.#pins.forget();
-    const ref = moduleRef(parent, commit);
-    await transfer(this.#git, [...args, `+${commit}:${ref}`], options).catch((error) => {
+    const to = moduleRef(parent, commit);
+    const options = { gitDir: this.#gitDir, access, signal, ...whole };
+    await fetchOne(this.#git, { ...source, name: commit, to }, options).catch((error) => {
       throw faultOfFetch(error, commit);
     });
-    if ((await fetchedCommit(this.#git, this.#gitDir, ref)) === commit) return;
-    await this.#run(['update-ref', '-d', ref]);
+    if ((await fetchedCommit(this.#git, this.#gitDir, to)) === commit) return;
+    await this.#run(['update-ref', '-d', to]);
     throw noCommit(commit);
   }
 
