@@ -1,18 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, constants, fstatSync, fsync, lstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, fsync, lstatSync, openSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { checkedText, checkOf, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
-import type { Move, Seen } from './move.ts';
-import { readLines } from './read-lines.ts';
+import type { Move } from './move.ts';
 
 const NAME = 'journal.jsonl';
-/** Characters of text that are written at once, more or less. */
-const CHUNK = 64 * 1024;
+/** Bytes that are read at once. */
+const PIECE = 64 * 1024;
 
 const flush = promisify(fsync);
 
@@ -21,31 +21,19 @@ const ownPath = v.pipe(
   v.check((path) => isFilePath(path) && !isAgentPath(path)),
 );
 const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
-/** Size, time, inode, and hash of the content. */
-const seenFile = v.pipe(
-  v.tuple([v.number(), v.number(), v.number(), v.string()]),
-  v.transform(([size, mtimeMs, ino, sha256]) => ({ size, mtimeMs, ino, sha256 })),
-);
-const moveLine = v.union([
-  v.pipe(
-    v.object({
-      path: ownPath,
-      number: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-      leaves: v.exactOptional(v.union([seenFile, v.literal('other')])),
-      comes: v.exactOptional(seenFile),
-      displacedTo: v.exactOptional(keptName),
-      comesFrom: v.exactOptional(keptName),
-    }),
-    v.transform((line): Move => ({ kind: 'file', ...line })),
-  ),
-  v.pipe(
-    v.object({ makeFolder: ownPath }),
-    v.transform((line): Move => ({ kind: 'makeFolder', path: line.makeFolder })),
-  ),
-  v.pipe(
-    v.object({ removeFolder: ownPath, mode: v.number() }),
-    v.transform((line): Move => ({ kind: 'removeFolder', path: line.removeFolder, mode: line.mode })),
-  ),
+const seenFile = v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() });
+const moveLine = v.variant('kind', [
+  v.object({
+    kind: v.literal('file'),
+    path: ownPath,
+    number: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+    leaves: v.exactOptional(v.union([seenFile, v.literal('other')])),
+    comes: v.exactOptional(seenFile),
+    displacedTo: v.exactOptional(keptName),
+    comesFrom: v.exactOptional(keptName),
+  }),
+  v.object({ kind: v.literal('makeFolder'), path: ownPath }),
+  v.object({ kind: v.literal('removeFolder'), path: ownPath, mode: v.number() }),
 ]);
 const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });
@@ -64,9 +52,8 @@ export async function writeJournal(moves: readonly Move[], root: DataRoot): Prom
   try {
     const id = randomUUID();
     const pacer = new Pacer();
-    for (const text of textOf(moves, { id, ino: fstatSync(descriptor).ino })) {
-      const bytes = Buffer.from(text);
-      for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from);
+    for (const text of checkedText(linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }))) {
+      writeText(descriptor, text);
       if (pacer.isDue) await pacer.rest();
     }
     await flush(descriptor);
@@ -88,30 +75,10 @@ export function removeJournal(root: DataRoot): void {
   }
 }
 
-function* textOf(moves: readonly Move[], { id, ino }: { id: string; ino: number }): Generator<string> {
-  const hash = createHash('sha256');
-  let text = `${JSON.stringify({ journal: id, ino })}\n`;
-  for (let index = moves.length - 1; index >= 0; index -= 1) {
-    const move = moves[index];
-    if (move) text += `${JSON.stringify(lineOf(move))}\n`;
-    if (text.length < CHUNK) continue;
-    hash.update(text);
-    yield text;
-    text = '';
-  }
-  hash.update(text);
-  yield `${text}${JSON.stringify({ check: hash.digest('hex') })}\n`;
+function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLine>): Generator<object> {
+  yield header;
+  for (let index = moves.length - 1; index >= 0; index -= 1) yield moves[index] as Move;
 }
-
-function lineOf(move: Move): object {
-  if (move.kind === 'makeFolder') return { makeFolder: move.path };
-  if (move.kind === 'removeFolder') return { removeFolder: move.path, mode: move.mode };
-  const { path, number, leaves, comes, displacedTo, comesFrom } = move;
-  return { path, number, leaves: seenOf(leaves), comes: seenOf(comes), displacedTo, comesFrom };
-}
-
-const seenOf = (seen: Seen | undefined) =>
-  typeof seen === 'object' ? [seen.size, seen.mtimeMs, seen.ino, seen.sha256] : seen;
 
 /** The journal of a sync that was cut off, read as a stream: it may be larger than memory. */
 export class Journal {
@@ -151,8 +118,8 @@ export class Journal {
   /** Reads the moves, the last one first. */
   async *moves(): AsyncGenerator<Move> {
     for await (const line of readLines(streamOf(this.#handle))) {
-      const parsed = v.safeParse(moveLine, parseJson(line), { abortEarly: true });
-      if (parsed.success) yield parsed.output;
+      const move = parseLine(moveLine, line);
+      if (move) yield move;
     }
   }
 
@@ -171,24 +138,11 @@ async function readWhole(handle: FileHandle): Promise<v.InferOutput<typeof heade
   let before: Buffer | undefined;
   for await (const line of readLines(streamOf(handle))) {
     if (before) hash.update(before);
-    else header = parse(headerLine, line);
+    else header = parseLine(headerLine, line);
     if (!header) return undefined;
     before = line;
   }
-  return before && parse(endLine, before)?.check === hash.digest('hex') ? header : undefined;
+  return before && parseLine(endLine, before)?.check === checkOf(hash) ? header : undefined;
 }
 
-const streamOf = (handle: FileHandle) => handle.createReadStream({ autoClose: false, start: 0, highWaterMark: CHUNK });
-
-function parse<T>(schema: v.GenericSchema<unknown, T>, line: Buffer): T | undefined {
-  const parsed = v.safeParse(schema, parseJson(line), { abortEarly: true });
-  return parsed.success ? parsed.output : undefined;
-}
-
-function parseJson(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
+const streamOf = (handle: FileHandle) => handle.createReadStream({ autoClose: false, start: 0, highWaterMark: PIECE });

@@ -8,7 +8,6 @@ import {
   openSync,
   renameSync,
   rmSync,
-  writeSync,
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -25,6 +24,7 @@ import {
   updateManifest,
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
+import { writeText } from './checked-lines.ts';
 import { type DataRoot, noAgentFolder } from './data-root.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
@@ -171,14 +171,10 @@ export class ManifestFile {
 
 const neededLines = ({ files, folders }: Manifest): number => files.size + folders.size;
 
-/** Writes one piece after the other, and gives the number of bytes. */
+/** Writes all pieces, and returns the number of bytes. */
 function write(descriptor: number, pieces: Iterable<string>): number {
   let length = 0;
-  for (const piece of pieces) {
-    const bytes = Buffer.from(piece);
-    for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from);
-    length += bytes.length;
-  }
+  for (const piece of pieces) length += writeText(descriptor, piece);
   return length;
 }
 

@@ -1,7 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import {
@@ -11,8 +10,8 @@ import {
   type OwnedFile,
   updateManifest,
 } from '../plan/manifest.ts';
-import { checkOf, countLines, VERSION } from './manifest-text.ts';
-import { readLines } from './read-lines.ts';
+import { checkOf, parseJson, readLines } from './checked-lines.ts';
+import { countLines, VERSION } from './manifest-text.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;
@@ -73,9 +72,6 @@ const otherLine = v.union([
 
 /** Bytes of V8's heap that a record, and a key of a template, take without their text. */
 const HEAP = { record: 250, key: 40 };
-/** What a line of more than so many bytes may hold: what is parsed takes many times the room of its text. */
-const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
-
 export type ParsedManifest =
   | {
       kind: 'manifest';
@@ -215,13 +211,4 @@ function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
 /** An update that changes nothing. */
 function noUpdate(): ManifestUpdate {
   return { files: [], folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
-}
-
-function parseJson(line: Buffer): unknown {
-  if (line.length > BOUNDS.bytes && !isBoundedJson(line, BOUNDS)) return undefined;
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

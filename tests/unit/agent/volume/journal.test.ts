@@ -54,7 +54,7 @@ async function read(root: DataRoot): Promise<Move[] | undefined> {
 /** The text of a journal with these lines, as anybody can write it who can write to the volume. */
 function textWith(lines: object[]): string {
   const text = [{ journal: 'forged', ino: 1 }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
-  return `${text}${JSON.stringify({ check: sha256(text) })}\n`;
+  return `${text}${JSON.stringify({ check: sha256(text).slice(0, 16) })}\n`;
 }
 
 suite('a journal', () => {
@@ -128,7 +128,7 @@ suite('a journal', () => {
     ['with a header only', (lines) => lines.slice(0, 1).join('')],
     ['with another byte in it', (lines) => lines.join('').replace('"gone"', '"gonf"')],
     ['with another id', (lines) => lines.join('').replace(/"journal":"./, '"journal":"x')],
-    ['with more after its end', (lines) => `${lines.join('')}{"makeFolder":"x"}\n`],
+    ['with more after its end', (lines) => `${lines.join('')}{"kind":"makeFolder","path":"x"}\n`],
     ['with garbage after its end', (lines) => `${lines.join('')}\0\0\0\n`],
     ['that is garbage', () => '\0\xff\n\n[]\n'],
     ['that is JSON of another kind', () => 'null\n1\n'],
@@ -186,28 +186,33 @@ suite('a journal', () => {
   ]) {
     test(`that names ${JSON.stringify(name)} as a path leads nowhere else`, async (t) => {
       const { root, file } = await prepare(t);
-      const own = { path: 'own', number: 1 };
+      const own = { kind: 'file', path: 'own', number: 1 };
       await writeFile(
         file,
-        textWith([{ ...own, path: name }, { makeFolder: name }, { removeFolder: name, mode: 0 }, own]),
+        textWith([
+          { ...own, path: name },
+          { kind: 'makeFolder', path: name },
+          { kind: 'removeFolder', path: name, mode: 0 },
+          own,
+        ]),
       );
-      assert.deepEqual(await read(root), [{ kind: 'file', ...own }]);
+      assert.deepEqual(await read(root), [own]);
     });
   }
 
   for (const name of ['../x', 'a/b', '', '.', '..', '.hidden', 'x'.repeat(201)]) {
     test(`that names ${JSON.stringify(name.slice(0, 9))} in taken-over leads nowhere else`, async (t) => {
       const { root, file } = await prepare(t);
-      const own = { path: 'own', number: 1 };
+      const own = { kind: 'file', path: 'own', number: 1 };
       await writeFile(file, textWith([{ ...own, displacedTo: name }, { ...own, comesFrom: name }, own]));
-      assert.deepEqual(await read(root), [{ kind: 'file', ...own }]);
+      assert.deepEqual(await read(root), [own]);
     });
   }
 
   for (const number of [-1, 0.5, '../x', 1e300, null]) {
     test(`that numbers a file ${number} leads nowhere else`, async (t) => {
       const { root, file } = await prepare(t);
-      await writeFile(file, textWith([{ path: 'own', number }]));
+      await writeFile(file, textWith([{ kind: 'file', path: 'own', number }]));
       assert.deepEqual(await read(root), []);
     });
   }

@@ -1,0 +1,68 @@
+import { createHash, type Hash } from 'node:crypto';
+import { writeSync } from 'node:fs';
+import * as v from 'valibot';
+import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+
+/** Characters of text that are handed over at once, more or less. */
+const CHUNK = 64 * 1024;
+/** Bytes of the longest line. A hole in a file has no lines, costs nothing, and may be larger than all memory. */
+const MAX_LINE = 1024 ** 2;
+/** Limits of a line of more than `bytes`: parsed, it takes many times the memory of its text. */
+const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
+const NEWLINE = 10;
+
+/** Detects damaged text; it is no signature. */
+export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
+
+/** Lines of JSON in chunks. The last line holds their checksum, which makes them count, next to what `end` holds. */
+export function* checkedText(lines: Iterable<object>, end: object = {}): Generator<string> {
+  const hash = createHash('sha256');
+  let text = '';
+  for (const line of lines) {
+    text += `${JSON.stringify(line)}\n`;
+    if (text.length < CHUNK) continue;
+    hash.update(text);
+    yield text;
+    text = '';
+  }
+  hash.update(text);
+  yield `${text}${JSON.stringify({ check: checkOf(hash), ...end })}\n`;
+}
+
+/** Writes a piece of text, and returns the number of bytes. */
+export function writeText(descriptor: number, text: string): number {
+  const bytes = Buffer.from(text);
+  for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from);
+  return bytes.length;
+}
+
+/** Splits what is read into lines, each with its newline. A line that is cut off or too long ends it. */
+export async function* readLines(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    let from = 0;
+    for (let end = bytes.indexOf(NEWLINE) + 1; end > 0; end = bytes.indexOf(NEWLINE, from) + 1) {
+      yield bytes.subarray(from, end);
+      from = end;
+    }
+    rest = bytes.subarray(from);
+    if (rest.length > MAX_LINE) return;
+  }
+}
+
+/** Parses a line; undefined if it doesn't fit the schema. The gateway can write anything there. */
+export function parseLine<T>(schema: v.GenericSchema<unknown, T>, line: Buffer): T | undefined {
+  const parsed = v.safeParse(schema, parseJson(line), { abortEarly: true });
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** Parses a line of JSON; undefined if it isn't one, or if it would take too much memory. */
+export function parseJson(line: Buffer): unknown {
+  if (line.length > BOUNDS.bytes && !isBoundedJson(line, BOUNDS)) return undefined;
+  try {
+    return JSON.parse(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
