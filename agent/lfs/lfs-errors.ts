@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 
-const terminal = {
+const TERMINAL = {
   /** The host of the repository is there, and the content is not. */
   objectNotFound: {
     reason: 'LfsObjectNotFound',
@@ -32,7 +32,7 @@ const terminal = {
   },
 };
 
-const transient = {
+const TRANSIENT = {
   unusable: { reason: 'LfsUnavailable', message: 'the answer of the Git LFS server cannot be read: it is tried again' },
   unreachable: {
     reason: 'LfsUnavailable',
@@ -46,15 +46,15 @@ const transient = {
   damaged: { reason: 'LfsUnavailable', message: 'an object of Git LFS is damaged: it is fetched again' },
 };
 
+const ERRORS = { ...TERMINAL, ...TRANSIENT };
+
 /** An error by its code, `lfs.<kind>`. */
-export function lfsError(kind: keyof typeof terminal | keyof typeof transient, cause?: unknown) {
-  const code = `lfs.${kind}`;
-  if (kind in terminal) {
-    const { message, reason } = terminal[kind as keyof typeof terminal];
-    return new TerminalError(message, { code, reason, cause });
-  }
-  const { message, reason } = transient[kind as keyof typeof transient];
-  return new TransientError(message, { code, reason, cause });
+export function lfsError(kind: keyof typeof ERRORS, cause?: unknown, retryAfterMs?: number) {
+  const { message, reason } = ERRORS[kind];
+  const details = { code: `lfs.${kind}`, reason, cause };
+  return kind in TERMINAL
+    ? new TerminalError(message, details)
+    : new TransientError(message, { ...details, retryAfterMs });
 }
 
 /** What an answer means that is no success. */
@@ -63,11 +63,5 @@ export function errorOfStatus({ statusCode = 0, headers }: IncomingMessage, what
   if (statusCode === 401 || statusCode === 403) return lfsError('authentication', cause);
   if (statusCode === 404 || statusCode === 410)
     return lfsError(what === 'server' ? 'noServer' : 'objectNotFound', cause);
-  const { message, reason } = transient.unreachable;
-  return new TransientError(message, {
-    code: 'lfs.unreachable',
-    reason,
-    cause,
-    retryAfterMs: retryAfterMs(headers['retry-after'], Date.now()),
-  });
+  return lfsError('unreachable', cause, retryAfterMs(headers['retry-after'], Date.now()));
 }
