@@ -133,7 +133,7 @@ export class Clone {
       if (await this.adopt(source.commit)) return source.commit;
     }
     const filter = isWhole || !this.#canFilter ? undefined : LIMIT_FILTER;
-    this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: true });
+    this.repository.onFetch({ isPartial: filter !== undefined });
     const commit = await fetchRef(this.#git, source, { ...this.#optionsOf(way), filter });
     this.repository.onFetched(commit);
     return commit;
@@ -146,14 +146,12 @@ export class Clone {
 
   /** Which of these blobs were left out, and which of the others may be pointers of Git LFS. */
   async survey(blobs: string[], signal?: AbortSignal): Promise<BlobSurvey> {
-    const { contents, path } = this.repository;
-    const isPartial = contents.isPartial;
-    // For each that is missing git looks through its folders once more: one tells whether the host left them all out.
-    const isSample = isPartial && blobs.length > MANY_BLOBS && !contents.hasFiles;
-    const look = (some: string[]) => surveyBlobs(this.#git, path, some, signal);
-    const isNoneThere = isSample && (await look(blobs.slice(0, 1))).missing.length > 0;
+    const { isPartial } = this.repository.contents;
+    // For each that is missing git looks through its folders once more: the first one stands for all of them.
+    const isSample = this.#lacksSmallFiles && blobs.length > MANY_BLOBS;
+    const isNoneThere = isSample && (await this.#look(blobs.slice(0, 1), signal)).missing.length > 0;
     if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
-    const { missing, small } = await look(blobs);
+    const { missing, small } = await this.#look(blobs, signal);
     return { missing: isPartial ? missing : [], small };
   }
 
@@ -163,14 +161,12 @@ export class Clone {
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<string[]> {
     await this.repository.heal();
-    this.repository.onFetchFiles();
     const comesWhole = this.#lacksSmallFiles && (await this.#isBetterWhole(blobs.length, source.commit, way.signal));
     if (comesWhole) {
       await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
       this.#lacksSmallFiles = false;
     }
-    const look = (some: string[]) => surveyBlobs(this.#git, this.repository.path, some, way.signal);
-    const { missing, small } = comesWhole ? await look(blobs) : { missing: blobs, small: [] };
+    const { missing, small } = comesWhole ? await this.#look(blobs, way.signal) : { missing: blobs, small: [] };
     try {
       await this.fetchBlobsById(source, missing, way);
     } catch (error) {
@@ -179,7 +175,7 @@ export class Clone {
       this.#canFilter = false;
       await this.#refetch(source, { ...way, filter: undefined });
     }
-    return [...small, ...(await look(missing)).small];
+    return [...small, ...(await this.#look(missing, way.signal)).small];
   }
 
   /** Fetches blobs by their ids, and nothing in their place if the git server doesn't serve them by id. */
@@ -228,7 +224,7 @@ export class Clone {
 
   /** The pointers of Git LFS among blobs; those that are not there are passed over. */
   async pointers(blobs: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
-    return await this.pointersAmong((await this.survey(blobs, signal)).small, signal);
+    return await this.pointersAmong((await this.#look(blobs, signal)).small, signal);
   }
 
   /** The same for blobs that may be pointers. */
@@ -249,7 +245,7 @@ export class Clone {
 
   async #fetchCommit(source: FetchRequest, way: Way): Promise<void> {
     const filter = this.#filterFor(source);
-    this.repository.onFetch({ isPartial: filter !== undefined, hasFiles: filter !== NO_FILES });
+    this.repository.onFetch({ isPartial: filter !== undefined });
     const { isRefetch = false } = source;
     const used = await fetchCommit(this.#git, source, { ...this.#optionsOf(way), filter, isRefetch });
     this.#lacksSmallFiles = used === NO_FILES;
@@ -270,6 +266,10 @@ export class Clone {
   async #refetch(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
     const refetch = { ...this.#optionsOf(options), filter: options.filter, isRefetch: true };
     await fetchCommit(this.#git, source, refetch);
+  }
+
+  async #look(blobs: string[], signal: AbortSignal | undefined): Promise<BlobSurvey> {
+    return await surveyBlobs(this.#git, this.repository.path, blobs, signal);
   }
 
   #optionsOf({ access, signal }: Way) {

@@ -118,7 +118,7 @@ class Run {
   /** Sees to it that the commit of a submodule is there. */
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
     const {
-      clone: { modules },
+      clone: { modules, pins },
       accessFiles,
     } = this.#tools;
     const { intent, signal, isRefetch } = this.#expansion;
@@ -131,7 +131,7 @@ class Run {
     const { url, isTrusted } = resolved;
     const module = { repo: url, commit: link.blob, path: link.path, depth: holder.depth + 1 };
     const wanted = { commit: link.blob, parent: intent.commit };
-    if (!isRefetch && (await modules.pin(wanted))) return module;
+    if (!isRefetch && (await pins.pinModule(link.blob, intent))) return module;
     if (!isTrusted) await beforeAbort(signal, refuseLocal(url, intent.repo));
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;

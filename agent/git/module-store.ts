@@ -29,11 +29,6 @@ export class ModuleStore {
     this.#pins = pins;
   }
 
-  /** Pins the commit together with its parent if it is completely there, and returns whether it is. */
-  async pin({ commit, parent }: Pick<ModuleSource, 'commit' | 'parent'>): Promise<boolean> {
-    return await this.#pins.pinModule(commit, { commit: parent });
-  }
-
   /** Fetches one commit, with its files and without history. Throws {@link TerminalError} where it is none. */
   async fetch(
     { commit, parent, ...source }: ModuleSource,

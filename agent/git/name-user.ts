@@ -1,4 +1,5 @@
-import { access, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -17,22 +18,10 @@ export interface User {
  * any number. Empty where there is a name, or where the image has no nss_wrapper.
  */
 export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
-  const library = hasName ? undefined : await findLibrary();
+  const library = hasName ? undefined : FOLDERS.map((folder) => join(folder, 'libnss_wrapper.so')).find(existsSync);
   if (!library) return {};
   const [passwd, group] = [join(tmpdir(), 'sync-agent-passwd'), join(tmpdir(), 'sync-agent-group')];
   await writeFile(passwd, `sync-agent:x:${uid}:${gid}::${tmpdir()}:/bin/false\n`);
   await writeFile(group, `sync-agent:x:${gid}:\n`);
   return { LD_PRELOAD: library, NSS_WRAPPER_PASSWD: passwd, NSS_WRAPPER_GROUP: group };
-}
-
-async function findLibrary(): Promise<string | undefined> {
-  for (const folder of FOLDERS) {
-    const file = join(folder, 'libnss_wrapper.so');
-    const exists = await access(file).then(
-      () => true,
-      () => false,
-    );
-    if (exists) return file;
-  }
-  return undefined;
 }

@@ -25,8 +25,6 @@ export interface Contents {
   readonly commit: string | undefined;
   /** Whether files may have been left out. */
   readonly isPartial: boolean;
-  /** Whether files were asked for: a host that cannot leave any out sends them all the same. */
-  readonly hasFiles: boolean;
 }
 
 /**
@@ -35,7 +33,7 @@ export interface Contents {
  */
 export type Fault = 'clone' | 'commit' | 'noCommit' | 'missing';
 
-const NOTHING: Contents = { commit: undefined, isPartial: false, hasFiles: false };
+const NOTHING: Contents = { commit: undefined, isPartial: false };
 /** Minimum time between two checks of all objects: this, and this many times what the last one took. */
 const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
 
@@ -89,7 +87,6 @@ export class Repository {
     this.#contents = {
       commit: await fetchedCommit(this.#git, this.path),
       isPartial: packs.some((name) => name.endsWith('.promisor')),
-      hasFiles: true,
     };
     return this.#contents;
   }
@@ -157,18 +154,8 @@ export class Repository {
   }
 
   /** A fetch begins: until it is complete nothing is certain. */
-  onFetch({ isPartial, hasFiles }: Pick<Contents, 'isPartial' | 'hasFiles'>): void {
-    const before = this.contents;
-    this.#contents = {
-      commit: undefined,
-      isPartial: isPartial || before.isPartial,
-      hasFiles: hasFiles || before.hasFiles,
-    };
-  }
-
-  /** Files are asked for that were left out. */
-  onFetchFiles(): void {
-    this.#contents = { ...this.contents, hasFiles: true };
+  onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
+    this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
   }
 
   /** A fetch failed, or was for another ref: the commit that was there is there still, since its ref moves only when all of the next one is. */
