@@ -52,15 +52,14 @@ export class Signatures {
   /** Gives the hash of the keys. Throws {@link TerminalError} unless one of them signed the object. Runs git once for the same keys. */
   async check(object: SignedObject): Promise<string> {
     const values = await readKeys(this.#options.keysFolder);
-    const result = trustedKeys(values);
-    if (result.kind === 'problem') throw keysError(result.message);
+    const trusted = trustedKeys(values);
     const keys = hashOf([...values]);
     const key = hashOf([object, keys]);
     if (key === this.#verified) return keys;
     await onVolume(TEMPORARY_VOLUME, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
       try {
-        await this.#verify(object, result.keys, folder);
+        await this.#verify(object, trusted, folder);
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -125,16 +124,15 @@ export interface TrustedKeys {
   openPgp: string[];
 }
 
-type TrustedKeysResult = { kind: 'keys'; keys: TrustedKeys } | { kind: 'problem'; message: string };
-
 const ARMOR = '-----BEGIN PGP PUBLIC KEY BLOCK-----';
 const SSH_KEY = /(?:^|\s)(?:sk-)?(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-[a-z0-9-]+)(?:@openssh\.com)? [A-Za-z0-9+/=]+/;
 
 /**
  * Reads keys from the values of a Secret, by the Secret's keys: armored OpenPGP, or SSH keys one a line, each as in a
  * `.pub` file (good for everybody) or as in an allowed signers file (with the principals and options that it says).
+ * Throws {@link TerminalError} if there is none, or something else.
  */
-function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeysResult {
+function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeys {
   const keys: TrustedKeys = { allowedSigners: [], openPgp: [] };
   for (const [name, text] of values) {
     if (text.includes(ARMOR)) {
@@ -143,19 +141,17 @@ function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeysResult {
     }
     for (const line of linesOf(text)) {
       const match = SSH_KEY.exec(line);
-      if (!match) return problem(`${name} in the Secret of spec.git.verify holds a line that is no public key`);
+      if (!match) throw keysError(`${name} in the Secret of spec.git.verify holds a line that is no public key`);
       keys.allowedSigners.push(match.index === 0 ? `* namespaces="git" ${line}` : line);
     }
   }
-  if (keys.allowedSigners.length + keys.openPgp.length > 0) return { kind: 'keys', keys };
-  return problem('the Secret of spec.git.verify holds no key');
+  if (keys.allowedSigners.length + keys.openPgp.length > 0) return keys;
+  throw keysError('the Secret of spec.git.verify holds no key');
 }
 
 function linesOf(text: string): string[] {
   return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' || line.startsWith('#') ? [] : [line.trim()]));
 }
-
-const problem = (message: string): TrustedKeysResult => ({ kind: 'problem', message });
 
 /** Fills a folder with a keyring of gpg(1); needs neither a user name nor gpg's own daemon. */
 async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> {
