@@ -132,24 +132,13 @@ interface Call {
 
 function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }: Call): Error {
   if (cause.name === 'TimeoutError' || cause.name === 'AbortError') {
-    return new WaitingError(`the gateway did not answer ${method} ${path} within ${formatDuration(timeoutMs)}`, {
-      code: 'gateway.silent',
-      reason: 'GatewayAway',
-      retryAfterMs: 1_000,
-      cause,
-    });
+    const message = `the gateway did not answer ${method} ${path} within ${formatDuration(timeoutMs)}`;
+    return gatewayAway(message, { code: 'gateway.silent', cause });
   }
   const code = codeOf(cause) ?? cause.message;
   if (away.has(code)) {
-    return new WaitingError(
-      `the gateway does not answer on port ${port}, its spec.gateway.port when the pod was created (${code})`,
-      {
-        code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent',
-        reason: 'GatewayAway',
-        retryAfterMs: 1_000,
-        cause,
-      },
-    );
+    const message = `the gateway does not answer on port ${port}, its spec.gateway.port when the pod was created (${code})`;
+    return gatewayAway(message, { code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent', cause });
   }
   return new TransientError(`the gateway cannot be called on port ${port}: ${code}`, {
     code: 'gateway.call',
@@ -157,6 +146,10 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
     cause,
   });
 }
+
+/** The gateway is expected to answer before long. */
+export const gatewayAway = (message: string, details: { code: string; cause: unknown }): WaitingError =>
+  new WaitingError(message, { ...details, reason: 'GatewayAway', retryAfterMs: 1_000 });
 
 /** The code of an error. If no address took the connection, that of the one on which something refused it. */
 function codeOf(error: NodeJS.ErrnoException): string | undefined {

@@ -1,6 +1,6 @@
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent } from '../resource/judge-resource.ts';
-import type { CallLimits, GatewayClient } from './gateway-client.ts';
+import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import { OwnFile, type OwnFolder } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
@@ -60,10 +60,8 @@ export class Gateway {
   async #checkReady(path: string, call: CallLimits): Promise<void> {
     await this.#options.client.send({ method: 'GET', path, ...call }).catch((cause) => {
       if (cause instanceof WaitingError) throw cause;
-      throw new WaitingError(`the gateway is not ready yet: ${(cause as Error).message}`, {
+      throw gatewayAway(`the gateway is not ready yet: ${(cause as Error).message}`, {
         code: 'gateway.notReady',
-        reason: 'GatewayAway',
-        retryAfterMs: 1_000,
         cause,
       });
     });
