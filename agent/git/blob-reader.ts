@@ -148,34 +148,32 @@ export async function surveyBlobs(
   blobs: string[],
   signal?: AbortSignal,
 ): Promise<BlobSurvey> {
-  const output = await listSizes(git, gitDir, blobs, signal);
   const survey: BlobSurvey = { missing: [], small: [] };
-  for (let start = 0, end = output.indexOf('\n'); end !== -1; start = end + 1, end = output.indexOf('\n', start)) {
-    const space = output.indexOf(' ', start);
-    const size = Number(output.slice(space + 1, end));
-    if (Number.isNaN(size)) survey.missing.push(output.slice(start, space));
-    else if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) survey.small.push(output.slice(start, space));
+  for (const [blob, size] of await listSizes(git, gitDir, blobs, signal)) {
+    if (size === undefined) survey.missing.push(blob);
+    else if (size >= MIN_POINTER_BYTES && size < MAX_POINTER_BYTES) survey.small.push(blob);
   }
   return survey;
 }
 
-/** Sizes of blobs in bytes; those that are not in the repository are passed over. */
-export async function blobSizes(git: Git, gitDir: string, blobs: string[]): Promise<ReadonlyMap<string, number>> {
-  const lines = (await listSizes(git, gitDir, blobs)).split('\n').slice(0, -1);
-  return new Map(
-    lines.flatMap((line): [blob: string, size: number][] => {
-      const [blob = '', size] = line.split(' ');
-      return size === 'missing' ? [] : [[blob, Number(size)]];
-    }),
-  );
-}
-
-/** A line `<blob> <size>` for each, or `<blob> missing`. */
-async function listSizes(git: Git, gitDir: string, blobs: string[], signal?: AbortSignal): Promise<string> {
-  if (blobs.length === 0) return '';
-  const input = [...new Set(blobs)].join('\n');
+/** Sizes of blobs in bytes, undefined for those that are not in the repository. */
+export async function listSizes(
+  git: Git,
+  gitDir: string,
+  blobs: string[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, number | undefined>> {
+  if (blobs.length === 0) return new Map();
+  const distinct = [...new Set(blobs)];
+  const input = distinct.join('\n');
   const args = [`--git-dir=${gitDir}`, 'cat-file', '--buffer', '--batch-check=%(objectname) %(objectsize)'];
-  return (await git.run(args, { input, maxOutputBytes: 1024 + 2 * input.length, signal })).toString('latin1');
+  const output = await git.run(args, { input, maxOutputBytes: 1024 + 2 * input.length, signal });
+  // A line `<blob> <size>` for each, or `<blob> missing`.
+  const sizes = output
+    .toString('latin1')
+    .split('\n')
+    .map((line) => Number(line.slice(line.indexOf(' '))));
+  return new Map(distinct.map((blob, index) => [blob, Number.isNaN(sizes[index]) ? undefined : sizes[index]]));
 }
 
 /** The pointers of Git LFS among small blobs, which are all there. */

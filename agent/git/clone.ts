@@ -6,7 +6,7 @@ import type { GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { LfsPointer } from '../lfs/lfs-pointer.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
 import type { TreeChange, TreeEntry } from '../plan/plan-input.ts';
-import { BlobReader, type BlobSurvey, blobSizes, readPointers, surveyBlobs } from './blob-reader.ts';
+import { BlobReader, type BlobSurvey, listSizes, readPointers, surveyBlobs } from './blob-reader.ts';
 import { type AttributesQuery, checkAttributes } from './check-attributes.ts';
 import {
   type CommitSource,
@@ -183,9 +183,9 @@ export class Clone {
     await fetchBlobs(this.#git, { ...source, blobs }, this.#optionsOf(way));
   }
 
-  /** The sizes in bytes of the blobs that are on disk. */
-  async sizes(blobs: string[]): Promise<ReadonlyMap<string, number>> {
-    return await blobSizes(this.#git, this.repository.path, blobs);
+  /** The sizes of blobs in bytes; see {@link listSizes}. */
+  async sizes(blobs: string[]): Promise<ReadonlyMap<string, number | undefined>> {
+    return await listSizes(this.#git, this.repository.path, blobs);
   }
 
   /** Fetches the object of the tag that the source's ref names. */

@@ -55,7 +55,7 @@ const bytesOf = ({ before, after }: InspectedChange): number =>
 
 interface Sources {
   root: SyncDependencies['root'];
-  sizes: ReadonlyMap<string, number>;
+  sizes: ReadonlyMap<string, number | undefined>;
   reader: BlobReader;
 }
 

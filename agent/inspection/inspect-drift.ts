@@ -73,7 +73,7 @@ async function fetchMissing(
   );
   const blobs = small.slice(0, INSPECTION.files).map(({ record }) => record.blob);
   const sizes = await clone.sizes(blobs);
-  const missing = [...new Set(blobs.filter((blob) => !sizes.has(blob)))];
+  const missing = [...new Set(blobs.filter((blob) => sizes.get(blob) === undefined))];
   if (missing.length === 0) return;
   const { repo, auth } = resource.spec.git;
   const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
