@@ -3,14 +3,13 @@ import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
 /** Everything in the data volume that is not the agent's to remove, where it must write. */
 export function findConflicts(input: PlanInput): string[] {
   const { desired, live } = input;
-  const claims = new Claims(input);
   const conflicts = new Set<string>();
   for (const folder of desired.folders) {
-    const problem = folderProblem(folder, live.get(folder), claims);
+    const problem = folderProblem(folder, live.get(folder), input);
     if (problem) conflicts.add(problem);
   }
   for (const path of desired.files.keys()) {
-    const problem = fileProblem(path, live.get(path), claims);
+    const problem = fileProblem(path, live.get(path), input);
     if (problem) conflicts.add(problem);
   }
   return [...conflicts];
@@ -28,44 +27,30 @@ function isOwned(path: string, { manifest }: Pick<PlanInput, 'manifest'>): boole
   return record !== undefined && !record.found;
 }
 
-/** What the agent may remove. */
-class Claims {
-  readonly #input: PlanInput;
-
-  constructor(input: PlanInput) {
-    this.#input = input;
-  }
-
-  /** Whether the agent wrote a file there, whatever is there now. */
-  owns(path: string): boolean {
-    return isOwned(path, this.#input);
-  }
-
-  /** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
-  canRemove(path: string): boolean {
-    const { desired, manifest, live } = this.#input;
-    const entry = live.get(path);
-    if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
-    if (entry?.kind !== 'file' || desired.retained.has(path) || manifest.files.get(path)?.displaced) return false;
-    return isRemovable(path, entry, this.#input);
-  }
+/** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
+function canRemove(path: string, input: PlanInput): boolean {
+  const { desired, manifest, live } = input;
+  const entry = live.get(path);
+  if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
+  if (entry?.kind !== 'file' || desired.retained.has(path) || manifest.files.get(path)?.displaced) return false;
+  return isRemovable(path, entry, input);
 }
 
 /** A folder is needed at that path. */
-function folderProblem(path: string, entry: LiveEntry | undefined, claims: Claims): string | undefined {
+function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'folder') return undefined;
   if (entry.kind === 'link') return `${path} is a symbolic link in the data volume: nothing is written through it`;
-  if (entry.kind === 'file' && claims.canRemove(path)) return undefined;
+  if (entry.kind === 'file' && canRemove(path, input)) return undefined;
   return `${path} is a file in the data volume that the agent did not write, where a folder is needed: remove it`;
 }
 
 /** A file is needed at that path. */
-function fileProblem(path: string, entry: LiveEntry | undefined, claims: Claims): string | undefined {
+function fileProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'file') return undefined;
   if (entry.kind !== 'folder') {
-    if (claims.owns(path)) return undefined;
+    if (isOwned(path, input)) return undefined;
     return `${path} is ${entry.kind === 'link' ? 'a symbolic link' : 'no regular file'} in the data volume that the agent did not write: remove it`;
   }
-  if (claims.canRemove(path) && entry.content?.every((below) => claims.canRemove(below))) return undefined;
+  if (canRemove(path, input) && entry.content?.every((below) => canRemove(below, input))) return undefined;
   return `${path} is a folder in the data volume that holds more than the agent wrote, where a file is needed: remove it, or end the destination with / to put the file into it`;
 }
