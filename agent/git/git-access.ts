@@ -95,18 +95,14 @@ export const isAboutAccess = (error: unknown): boolean =>
   isTyped(error) && (MOUNTED.has(error.reason) || ['CredentialsMissing', 'UnexpectedRedirect'].includes(error.reason));
 
 /** What differs once one of the files is another one, or has come or gone: the kubelet replaces them as a whole. */
-export async function stampOf({
-  tokenFile,
-  sshKeyFile,
-  knownHostsFile,
-  caFile,
-  extraCaFile,
-}: AccessFiles): Promise<string> {
-  const files = [tokenFile, sshKeyFile, knownHostsFile, caFile, extraCaFile].flatMap((file) => file ?? []);
-  const stamps = files.map(async (file) => {
-    const found = await stat(file).catch(() => undefined); // who reads it says what is wrong with it
-    return found && `${found.dev} ${found.ino} ${found.mtimeMs} ${found.size}`;
-  });
+export async function stampOf(files: AccessFiles): Promise<string> {
+  const given = [files.tokenFile, files.sshKeyFile, files.knownHostsFile, files.caFile, files.extraCaFile];
+  const stamps = given
+    .flatMap((file) => file ?? [])
+    .map(async (file) => {
+      const found = await stat(file).catch(() => undefined); // who reads it says what is wrong with it
+      return found && `${found.dev} ${found.ino} ${found.mtimeMs} ${found.size}`;
+    });
   return (await Promise.all(stamps)).join();
 }
 
