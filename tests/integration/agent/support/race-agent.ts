@@ -8,8 +8,10 @@ import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { hasJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
+import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allFolders } from '../../../../shared/domain/relative-path.ts';
 import { treeOf } from './race-tree.ts';
@@ -68,11 +70,19 @@ async function sync(commit: string): Promise<void> {
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
 }
 
+/** As before each sync of the agent: what an earlier one left half done is undone first. */
+async function takeVolume(): Promise<void> {
+  const isNew = await lock.hold();
+  if (!isNew && !hasJournal(root)) return;
+  manifestFile.forget();
+  await settleVolume({ root, manifestFile, log });
+}
+
 /** Takes the volume if it can, brings its own commit in place, and in between lets others have it. */
 async function turn(): Promise<void> {
   const settling = round;
   try {
-    if (await lock.hold()) manifestFile.forget();
+    await takeVolume();
     commits += 1;
     const commit = `${name}-${commits}`;
     await sync(commit);
