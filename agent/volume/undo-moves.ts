@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
@@ -6,7 +7,7 @@ import { HeldFolder } from './held-folder.ts';
 import type { Journal } from './journal.ts';
 import { type FileMove, type Move, type Seen, split } from './move.ts';
 import { type Stores, tryAt, withStores } from './move-files.ts';
-import { putNew } from './put-new.ts';
+import { putNew, tryLink } from './put-new.ts';
 import { isSameFile, isSeen } from './seen-file.ts';
 
 /**
@@ -73,7 +74,7 @@ class Undo {
       return undefined;
     }
     const hasSpare = statOf(spare) !== undefined;
-    if (found && (comes || hasSpare) && this.#isPlaceholder(found)) folder.unlink(name);
+    if (found && this.#isPlaceholder(found, hasSpare ? spare : this.#newFileOf(move))) folder.unlink(name);
     if (!hasSpare || (await this.#isWithdrawn(move))) return undefined;
     if (statOf(target)) return comes && comesFrom === undefined ? undefined : 'taken';
     putBack(spare, target);
@@ -105,9 +106,25 @@ class Undo {
     return !isOther && (await isSeen(path, seen));
   }
 
-  /** Checks for the empty file that holds a place if the file system has no hard links. */
-  #isPlaceholder(stats: Stats): boolean {
-    return stats.isFile() && stats.size === 0 && (!this.#keepsModes || (stats.mode & 0o777) === 0o600);
+  /** What was to come where nothing was. Undefined if something was: that is still there then, or in `saved`. */
+  #newFileOf({ number, leaves, comes, comesFrom }: FileMove): string | undefined {
+    if (leaves || !comes) return undefined;
+    const { staging, takenOver } = this.#stores;
+    return comesFrom === undefined ? staging.at(`${number}`) : takenOver.at(comesFrom);
+  }
+
+  /** Checks for the empty file that holds a place for the source, which is still there then, and can't be linked. */
+  #isPlaceholder(stats: Stats, source: string | undefined): boolean {
+    if (!stats.isFile() || stats.size > 0 || (this.#keepsModes && (stats.mode & 0o777) !== 0o600)) return false;
+    return source !== undefined && statOf(source) !== undefined && !this.#canLink(source);
+  }
+
+  #canLink(source: string): boolean {
+    const { staging } = this.#stores;
+    const name = randomUUID();
+    const isLinked = tryLink(source, staging.at(name));
+    if (isLinked) staging.unlink(name);
+    return isLinked;
   }
 }
 

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import type { ContentReader } from '../../../../agent/content/content-reader.ts';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree, PlanSettings } from '../../../../agent/plan/plan-input.ts';
+import type { VolumeTraits } from '../../../../agent/plan/volume-traits.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { hasJournal } from '../../../../agent/volume/journal.ts';
@@ -129,6 +130,12 @@ export class KilledVolume {
     const openContents = () => readerOf(files);
     const target = { root, lock, manifestFile, openContents, values: new Map(), log, groupWrite: false };
     await applyChanges(result.plan, target, { ref: 'main', commit: 'c', time: 'now' });
+  }
+
+  /** Undoes what a killed sync left half done, as the next agent does before it plans. */
+  async settle(traits: VolumeTraits): Promise<void> {
+    this.#root.traits = traits;
+    await settleVolume({ root: this.#root, manifestFile: this.#manifestFile, log });
   }
 
   /** Whether the agent counts a path as its own. */

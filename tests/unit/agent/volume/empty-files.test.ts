@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { lstatSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
+import { KilledVolume } from '../support/killed-volume.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+const STEPS = { atLeast: 10, atMost: 80 };
+
+suite('an empty file with the permissions of one that holds a place', () => {
+  for (const hasLinks of [true, false]) {
+    test(`of the gateway comes back after a kill at any step of taking it over; ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
+      const { url: repo, commit } = await server.createRepository(`empty-${hasLinks}`);
+      const first = { repo, commit: await commit({ files: { a: '1' } }) };
+      const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
+      const last = { repo, commit: await commit({ files: { f: null } }) };
+      const memory = new GitMemory();
+      await everyKill(t, STEPS, async (kill) => {
+        const sandbox = await createSandbox(t, { memory });
+        await sandbox.sync(first);
+        writeFileSync(path.join(sandbox.data, 'f'), '', { mode: 0o600 });
+        const played = killAt(sandbox.data, kill, { hasLinks });
+        await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
+        played.end();
+        await startNext(sandbox);
+        await sandbox.sync(last);
+        assert.deepEqual(await sandbox.files(), { a: '1', f: '' }, describeKill(kill, played));
+        assert.equal(lstatSync(path.join(sandbox.data, 'f')).mode & 0o777, 0o600);
+        return played;
+      });
+    });
+  }
+
+  test('of the gateway stays where a new one was about to come; with hard links', async (t) => {
+    const { url: repo, commit } = await server.createRepository('empty-new');
+    const first = { repo, commit: await commit({ files: { a: '1' } }) };
+    const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
+    const last = { repo, commit: await commit({ files: { f: null } }) };
+    const memory = new GitMemory();
+    let written = 0;
+    await everyKill(t, STEPS, async (kill) => {
+      const sandbox = await createSandbox(t, { memory });
+      await sandbox.sync(first);
+      const played = killAt(sandbox.data, kill);
+      await sandbox.sync(killed).catch((error) => assert.match(error.message, /EIO: killed/));
+      played.end();
+      const isMissing = !('f' in (await sandbox.files()));
+      if (isMissing) writeFileSync(path.join(sandbox.data, 'f'), '', { mode: 0o600 });
+      if (isMissing) written += 1;
+      await startNext(sandbox);
+      await sandbox.sync(last);
+      const wanted = isMissing ? { a: '1', f: '' } : { a: '1' };
+      assert.deepEqual(await sandbox.files(), wanted, describeKill(kill, played));
+      return played;
+    });
+    assert.ok(written >= 5, `only ${written} times`);
+  });
+});
+
+test('an empty file of the agent is there again after a kill at any step, where all files have the same permissions', async (t) => {
+  const volume = await KilledVolume.create(t);
+  for (let killAt = 1; ; killAt += 1) {
+    await volume.empty({ hasLinks: false, keepsInodes: false });
+    await volume.sync({ a: '', b: '1' });
+    const { kills } = volume;
+    await volume.sync({ a: '2', b: '2' }, {}, killAt);
+    if (volume.kills === kills) return assert.ok(killAt > 12, `only ${killAt - 1} kills`);
+    await volume.settle({ case: false, unicode: false, keepsModes: false });
+    const all = volume.contents();
+    assert.ok(all.a === '' ? all.b === '1' : all.a === '2' && all.b === '2', `${killAt}: ${JSON.stringify(all)}`);
+  }
+});
