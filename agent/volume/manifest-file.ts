@@ -99,9 +99,17 @@ export class ManifestFile {
     }
   }
 
-  /** Writes it as it was read, so that what was read is on the disk. */
-  async rewrite(): Promise<void> {
-    this.#rewrite(await this.#read());
+  /** Flushes what was read: the agent that wrote it may have ended before it did so. */
+  flush(): void {
+    const folder = this.#root.openAgentFolder('');
+    const descriptor = openSync(folder.at(NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      fsyncSync(descriptor);
+      folder.flush();
+    } finally {
+      closeSync(descriptor);
+      folder.close();
+    }
   }
 
   async #read(): Promise<Content> {

@@ -39,7 +39,7 @@ async function settleJournal(journal: Journal, { root, manifestFile, log }: Volu
   manifestFile.forget();
   const { journal: last } = await manifestFile.read();
   const hasEnded = last === journal.id;
-  if (hasEnded) await manifestFile.rewrite();
+  if (hasEnded) manifestFile.flush();
   else await disown(await undoMoves(journal, root), manifestFile);
   await clearSaved(journal.moves(), root, { hasEnded });
   manifestFile.forget();

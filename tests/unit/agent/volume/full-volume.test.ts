@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { describeKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
+import { GitMemory } from '../support/remembering-clone.ts';
+import { createSandbox } from '../support/sandbox.ts';
+import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
+
+let server: GitDaemon;
+before(async () => {
+  server = await startGitDaemon();
+});
+after(() => server.stop());
+
+const STEPS = { atLeast: 20, atMost: 120 };
+const NEW_CONTENT = /\/\.sync-agent\/(staging|journal)/;
+const IN_STORES = /\/\.sync-agent\/(staging|saved)\//;
+
+/** Lets new content have no room on the volume until something in the agent's stores was removed. */
+function fill(volume: string): { isMade: boolean; end: () => void } {
+  const room = { isMade: false, end: () => {} };
+  room.end = watchVolume(volume, ({ name, paths: [path = ''], isWrite }: VolumeCall) => {
+    if (name === 'unlink' && IN_STORES.test(path)) room.isMade = true;
+    if (!room.isMade && isWrite && NEW_CONTENT.test(path))
+      throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+  });
+  return room;
+}
+
+suite('after a kill on a volume that is full since then', () => {
+  test('the next agent makes room by removing what the killed one left, or needs none', async (t) => {
+    const { url: repo, commit } = await server.createRepository('full-volume');
+    const first = { repo, commit: await commit({ files: { a: '1', gone: '1', f: '1' } }) };
+    const second = { repo, commit: await commit({ files: { a: '2', gone: null, n: '2' } }) };
+    const memory = new GitMemory();
+    await everyStep(t, STEPS, async (step) => {
+      const sandbox = await createSandbox(t, { memory });
+      await sandbox.sync(first);
+      const played = killAt(sandbox.data, { step });
+      await sandbox.sync(second).catch((error) => assert.match(error.message, /EIO: killed/));
+      played.end();
+      await startNext(sandbox);
+      const room = fill(sandbox.data);
+      const error = await sandbox.sync(second).catch((error: Error) => error);
+      room.end();
+      assert.ok(!(error instanceof Error) || room.isMade, `${describeKill({ step }, played)}: ${error}`);
+      await sandbox.sync(second);
+      assert.deepEqual(await sandbox.files(), { a: '2', f: '1', n: '2' });
+      return played;
+    });
+  });
+});
