@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -130,8 +130,10 @@ export class VolumeLock {
   /** Throws if another owner may be alive although its lock is free. */
   #checkOwner(descriptor: number, folder: Folder): void {
     const seen = readOwner(folder);
-    // Its time is the volume's clock, and it holds the byte that is read to check the lock.
-    ftruncateSync(descriptor, writeSync(descriptor, '\n', 0));
+    // Its time is the volume's clock, and it holds the byte that is read to check the lock. A byte that is there stays.
+    const byte = Buffer.from('\n');
+    readSync(descriptor, byte, 0, 1, 0);
+    writeSync(descriptor, byte, 0, 1, 0);
     if (!seen || seen.owner.podUid === this.#identity.podUid) return;
     // The same file on the same kernel: the lock of a live owner would have been in the way.
     if (!this.#weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { pbkdf2 } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -376,5 +376,23 @@ suite('the place of the lock', () => {
     assert.equal(await lock.hold(), true);
     assert.equal(owner(), 'ns/a');
     assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
+  });
+
+  test('may be a second name of a file, which keeps its content', async (t) => {
+    const { agentOf, at, data } = await createVolume(t);
+    await writeFile(path.join(data, 'theirs'), 'theirs');
+    await link(path.join(data, 'theirs'), at('agent.lock'));
+    assert.equal(await (await agentOf('a')).hold(), true);
+    assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
+  });
+
+  test('may be on a file system that cuts off no file', async (t) => {
+    const { agentOf } = await createVolume(t);
+    t.after(
+      mockCalls(t, ['ftruncateSync'], () => {
+        throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+      }),
+    );
+    assert.equal(await (await agentOf('a')).hold(), true);
   });
 });
