@@ -33,7 +33,11 @@ const moveLine = v.variant('kind', [
     comesFrom: v.exactOptional(keptName),
   }),
   v.object({ kind: v.literal('makeFolder'), path: ownPath }),
-  v.object({ kind: v.literal('removeFolder'), path: ownPath, mode: v.number() }),
+  v.object({
+    kind: v.literal('removeFolder'),
+    path: ownPath,
+    mode: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(0o7777)),
+  }),
 ]);
 const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });

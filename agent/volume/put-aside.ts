@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs';
 import { KEPT_ENDING } from '../plan/next-manifest.ts';
 import type { Stores } from './move-files.ts';
@@ -5,15 +6,12 @@ import { isSameFile } from './seen-file.ts';
 
 /**
  * Moves an entry of `saved` that isn't the agent's to `taken-over`: under the name that the manifest has for it, if it
- * has one. A name that is taken gets a number.
+ * has one. A name that is taken gets a prefix.
  */
 export function putAside(source: Buffer | string, wanted: string, { takenOver }: Pick<Stores, 'takenOver'>): void {
-  let target = takenOver.at(wanted);
-  for (let number = 2; statOf(target) && !isSameFile(source, target); number += 1) {
-    target = takenOver.at(`${number}.${wanted}`);
-  }
-  if (statOf(target)) unlinkSync(source);
-  else renameSync(source, target);
+  const target = takenOver.at(wanted);
+  if (isSameFile(source, target)) unlinkSync(source);
+  else renameSync(source, statOf(target) ? takenOver.at(`${randomUUID()}.${wanted}`) : target);
 }
 
 /** A name in `taken-over` for an entry that the manifest doesn't name. */

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { DataRoot } from './data-root.ts';
@@ -8,7 +8,6 @@ import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { type Stores, tryAt, withStores } from './move-files.ts';
 import { nameAside, putAside } from './put-aside.ts';
-import { removeTree } from './remove-tree.ts';
 import { isSameFile, isSeen } from './seen-file.ts';
 import { undoMoves } from './undo-moves.ts';
 
@@ -112,6 +111,12 @@ export async function clearStores(root: DataRoot): Promise<void> {
       putAside(stores.saved.rawPath(name), nameAside(name), stores);
       if (pacer.isDue) await pacer.rest();
     }
-    for (const name of stores.staging.list()) await removeTree(stores.staging, name, pacer);
+    for (const name of stores.staging.rawNames()) {
+      const path = stores.staging.rawPath(name);
+      // The agent makes no directories there.
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) putAside(path, nameAside(name), stores);
+      else unlinkSync(path);
+      if (pacer.isDue) await pacer.rest();
+    }
   });
 }

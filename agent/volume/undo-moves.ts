@@ -83,7 +83,8 @@ class Undo {
   }
 
   /** Takes what came out of its place again, for what left if there is any. */
-  #withdraw({ number, leaves, comesFrom }: FileMove, target: string): void {
+  #withdraw(move: FileMove, target: string): void {
+    const { number, comesFrom } = move;
     const { saved, takenOver } = this.#stores;
     const spare = saved.at(`${number}`);
     const hasSpare = statOf(spare) !== undefined;
@@ -92,17 +93,22 @@ class Undo {
       if (hasSpare) putBack(spare, target);
     } else if (hasSpare) renameSync(spare, target);
     // What takes its place this very moment is recognized there, and kept.
-    else if (!leaves) renameSync(target, spare);
+    else if (changesContent(move)) renameSync(target, spare);
   }
 
   /** Checks whether the saved file is the one that came, withdrawn by an earlier attempt to undo. */
-  async #isWithdrawn({ number, leaves, comes }: FileMove): Promise<boolean> {
-    return !leaves && comes !== undefined && (await isSeen(this.#stores.saved.at(`${number}`), comes));
+  async #isWithdrawn(move: FileMove): Promise<boolean> {
+    const { number, comes } = move;
+    return comes !== undefined && changesContent(move) && (await isSeen(this.#stores.saved.at(`${number}`), comes));
   }
 
-  /** Checks whether an entry is the very one that was seen. Equal content isn't enough if inodes tell files apart. */
+  /**
+   * Checks whether an entry is the very one that was seen. If inodes tell files apart, equal content isn't enough: the
+   * time has to be the same as well, because FUSE may number the journal as before by chance.
+   */
   async #isVery(path: string, seen: Seen): Promise<boolean> {
-    const isOther = this.#hasSameInodes && seen !== 'other' && lstatSync(path).ino !== seen.ino;
+    const { ino, mtimeMs } = lstatSync(path);
+    const isOther = seen !== 'other' && this.#hasSameInodes && ino !== seen.ino && mtimeMs !== seen.mtimeMs;
     return !isOther && (await isSeen(path, seen));
   }
 
@@ -127,6 +133,10 @@ class Undo {
     return isLinked;
   }
 }
+
+/** Checks whether the content tells the file that comes from the one that leaves. */
+const changesContent = ({ leaves, comes }: FileMove): boolean =>
+  typeof leaves !== 'object' || leaves.sha256 !== comes?.sha256;
 
 function remake(folder: Folder, name: string, mode: number): void {
   if (!folder.make(name)) return;
