@@ -5,7 +5,7 @@ import { everyStep, type Play } from '../../unit/agent/support/kill-at.ts';
 import { COMMITS, type Commit, KillScenario, PATHS, VOLUMES } from '../../unit/agent/support/kill-scenario.ts';
 
 /** Each step is followed by a second kill at every n-th step of the next sync, each time others; EVERY_KILL_STRIDE=1 is all pairs. */
-const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '20');
+const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '80');
 const STEPS = { atLeast: 40, atMost: 300 };
 
 let server: GitDaemon;
