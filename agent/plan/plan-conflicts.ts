@@ -21,7 +21,7 @@ export function isRemovable(path: string, live: LiveFile, input: PlanInput): boo
   return input.manifest.files.get(path)?.sha256 === live.sha256 || input.settings.drift === 'repair';
 }
 
-/** Whether a path is the agent's, whatever is there now: what somebody changes there is drift. */
+/** Checks whether a path is the agent's, whatever is there now: a change by others is drift. */
 function isOwned(path: string, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
   const record = manifest.files.get(path);
   return record !== undefined && !record.found;

@@ -150,7 +150,7 @@ export async function isAtHand(intent: Intent, dependencies: SyncDependencies): 
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }
 
-/** A dry run leaves the volume alone, whoever's it is, unless a sync of it was cut off. */
+/** A dry run leaves the volume unchanged, except to undo a sync that was cut off. */
 async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   root.checkPlace();

@@ -148,7 +148,7 @@ function isThere(target: string, path: string): boolean {
   return stats !== undefined;
 }
 
-/** Opens a directory; undefined if it isn't there any more, or is a link. */
+/** Opens a directory; undefined if it is gone, or is a link. */
 export function tryAt(held: HeldFolder, path: string): Folder | undefined {
   try {
     return held.at(path);

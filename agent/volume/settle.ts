@@ -103,7 +103,7 @@ function dropCopy(name: string, path: string, { held, stores }: { held: HeldFold
   if (folder && isSameFile(stores.takenOver.at(name), folder.at(file))) stores.takenOver.unlink(name);
 }
 
-/** Empties the directories that files pass. In `saved` is nothing any more that the agent needs: others put it there. */
+/** Empties the directories that files pass through. The agent needs nothing more in `saved`: what is there belongs to others. */
 export async function clearStores(root: DataRoot): Promise<void> {
   const pacer = new Pacer();
   await withStores(root, async (stores) => {
