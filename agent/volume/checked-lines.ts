@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 
 /** Characters of text that are handed over at once, more or less. */
 const CHUNK = 64 * 1024;
@@ -10,6 +11,15 @@ const MAX_LINE = 1024 ** 2;
 /** Limits of a line of more than `bytes`: parsed, it takes many times the memory of its text. */
 const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
 const NEWLINE = 10;
+
+/** The path of a file or directory that may be the agent's. */
+export const ownPath = v.pipe(
+  v.string(),
+  v.check((path) => isFilePath(path) && !isAgentPath(path)),
+);
+
+/** A name in `taken-over`: it leads nowhere else. */
+export const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
 
 /** Detects damaged text; it is no signature. */
 export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);

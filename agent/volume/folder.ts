@@ -145,6 +145,16 @@ export class Folder {
     setMode(this.#descriptor, (mode & 0o7000) | permissions);
   }
 
+  /** Sets the permissions of a directory in this one, as {@link permit} does. */
+  permitBelow(name: string, permissions: number): void {
+    const folder = this.open(name);
+    try {
+      folder.permit(permissions);
+    } finally {
+      folder.close();
+    }
+  }
+
   /** Whether it is what the path leads to. */
   isAt(path: string): boolean {
     const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });

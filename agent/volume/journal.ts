@@ -4,9 +4,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
-import { checkedText, checkOf, parseLine, readLines, writeText } from './checked-lines.ts';
+import { checkedText, checkOf, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import type { Move } from './move.ts';
 
@@ -16,11 +15,6 @@ const PIECE = 64 * 1024;
 
 const flush = promisify(fsync);
 
-const ownPath = v.pipe(
-  v.string(),
-  v.check((path) => isFilePath(path) && !isAgentPath(path)),
-);
-const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
 const seenFile = v.object({ size: v.number(), mtimeMs: v.number(), ino: v.number(), sha256: v.string() });
 const moveLine = v.variant('kind', [
   v.object({

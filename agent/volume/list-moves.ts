@@ -7,7 +7,7 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import type { FileMove, Move } from './move.ts';
 import { fingerprintOf, sha256Of } from './scan-tree.ts';
-import { seenEntry, seenFile } from './seen-file.ts';
+import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
 /**
  * Lists what has to move for a plan, in order: first what is in the way, then what comes, then what nothing asks for any
@@ -92,7 +92,7 @@ class MoveList {
   /** If the file from before is gone, the agent's own one is just removed. */
   async restore({ path, was, displaced }: Restore): Promise<Move[]> {
     const copy = this.#takenOver.at(displaced.name);
-    const stats = lstatSync(copy, { throwIfNoEntry: false });
+    const stats = statOf(copy);
     const sha256 = stats?.isFile() ? await sha256Of(copy) : undefined;
     if (!stats || sha256 === undefined) return was ? [this.remove({ path, was })] : [];
     const comes = seenFile({ fingerprint: fingerprintOf(stats), sha256 });
@@ -106,7 +106,7 @@ class MoveList {
   #freeName(path: string): string {
     for (let number = 1; ; number += 1) {
       const name = displacedName(path, number);
-      if (!lstatSync(this.#takenOver.at(name), { throwIfNoEntry: false })) return name;
+      if (!statOf(this.#takenOver.at(name))) return name;
     }
   }
 }

@@ -1,38 +1,13 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
-import { HeldFolder } from './held-folder.ts';
+import type { HeldFolder } from './held-folder.ts';
 import { changed, meanwhile } from './meanwhile.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
-import { isSeen, isUnchanged } from './seen-file.ts';
-
-/** The agent's own directories that files pass on their way, held open. */
-export interface Stores {
-  /** New content. */
-  staging: Folder;
-  /** Files that have left their places, until the sync ends. */
-  saved: Folder;
-  /** Files of others that made room. */
-  takenOver: Folder;
-}
-
-/** Opens the stores for as long as the work takes. */
-export async function withStores<T>(root: DataRoot, work: (stores: Stores) => Promise<T>): Promise<T> {
-  const opened: Folder[] = [];
-  const open = (name: string) => {
-    const folder = root.openAgentFolder(name);
-    opened.push(folder);
-    return folder;
-  };
-  try {
-    return await work({ staging: open('staging'), saved: open('saved'), takenOver: open('taken-over') });
-  } finally {
-    for (const folder of opened) folder.close();
-  }
-}
+import { isSeen, isUnchanged, statOf } from './seen-file.ts';
+import { type Stores, tryAt, withStores } from './stores.ts';
 
 interface MoveOptions {
   root: DataRoot;
@@ -46,33 +21,21 @@ interface MoveOptions {
  */
 export async function moveFiles(moves: readonly Move[], { root, permissions }: MoveOptions): Promise<void> {
   const pacer = new Pacer();
-  const held = new HeldFolder((path) => root.openFolder(path));
-  try {
-    await withStores(root, async (stores) => {
-      const mover = new FileMover(held, stores);
-      for (const move of moves) {
-        if (move.kind === 'file') await mover.move(move);
-        else if (move.kind === 'makeFolder') makeFolder(move.path, held, permissions);
-        else removeFolder(move.path, held);
-        if (pacer.isDue) await pacer.rest();
-      }
-    });
-  } finally {
-    held.close();
-  }
+  await withStores(root, async (stores, held) => {
+    const mover = new FileMover(held, stores);
+    for (const move of moves) {
+      if (move.kind === 'file') await mover.move(move);
+      else if (move.kind === 'makeFolder') makeFolder(move.path, held, permissions);
+      else removeFolder(move.path, held);
+      if (pacer.isDue) await pacer.rest();
+    }
+  });
 }
 
 function makeFolder(path: string, held: HeldFolder, permissions: number | undefined): void {
   const [parent, name] = split(path);
   const above = meanwhile(path, () => held.at(parent));
-  if (!above.make(name)) return;
-  if (permissions === undefined) return;
-  const folder = above.open(name);
-  try {
-    folder.permit(permissions);
-  } finally {
-    folder.close();
-  }
+  if (above.make(name) && permissions !== undefined) above.permitBelow(name, permissions);
 }
 
 /** Removes a directory if it is empty: files of others stay, and the directory with them. */
@@ -143,18 +106,7 @@ class FileMover {
 
 /** Checks whether anything is at the path. Throws if it is a directory, which must have appeared since. */
 function isThere(target: string, path: string): boolean {
-  const stats = lstatSync(target, { throwIfNoEntry: false });
+  const stats = statOf(target);
   if (stats?.isDirectory()) throw changed(path);
   return stats !== undefined;
-}
-
-/** Opens a directory; undefined if it is gone, or is a link. */
-export function tryAt(held: HeldFolder, path: string): Folder | undefined {
-  try {
-    return held.at(path);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ENOTDIR', 'data.symbolicLink'].includes(code)) return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
-import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import {
   emptyManifest,
@@ -10,21 +9,13 @@ import {
   type OwnedFile,
   updateManifest,
 } from '../plan/manifest.ts';
-import { checkOf, parseJson, readLines } from './checked-lines.ts';
+import { checkOf, keptName, ownPath, parseJson, readLines } from './checked-lines.ts';
 import { countLines, VERSION } from './manifest-text.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;
 
 const headerLine = v.object({ version: v.number() });
-
-const ownPath = v.pipe(
-  v.string(),
-  v.check((path) => isFilePath(path) && !isAgentPath(path)),
-);
-
-/** Of a file in a folder of the agent's own: it leads nowhere else. */
-const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
 
 /** What equals the path, is false or is empty is left out. */
 const fileLine = v.object({

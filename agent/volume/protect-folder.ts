@@ -23,17 +23,8 @@ const FILES = {
  */
 export function protectFolder(folder: Folder): void {
   folder.permit(PASSABLE);
-  for (const name of DIRECTORIES) tryPermit(() => protectDirectory(folder, name));
+  for (const name of DIRECTORIES) tryPermit(() => folder.permitBelow(name, PRIVATE));
   for (const [name, mode] of Object.entries(FILES)) tryPermit(() => protectFile(folder.at(name), mode));
-}
-
-function protectDirectory(parent: Folder, name: string): void {
-  const folder = parent.open(name);
-  try {
-    folder.permit(PRIVATE);
-  } finally {
-    folder.close();
-  }
 }
 
 function protectFile(path: string, mode: number): void {

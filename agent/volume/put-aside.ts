@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, renameSync, type Stats, unlinkSync } from 'node:fs';
+import { renameSync, unlinkSync } from 'node:fs';
 import { KEPT_ENDING } from '../plan/next-manifest.ts';
-import type { Stores } from './move-files.ts';
-import { isSameFile } from './seen-file.ts';
+import { isSameFile, statOf } from './seen-file.ts';
+import type { Stores } from './stores.ts';
 
 /**
  * Moves an entry of `saved` that isn't the agent's to `taken-over`: under the name that the manifest has for it, if it
@@ -16,5 +16,3 @@ export function putAside(source: Buffer | string, wanted: string, { takenOver }:
 
 /** A name in `taken-over` for an entry that the manifest doesn't name. */
 export const nameAside = (name: string): string => `saved.${name.replace(/[^\w.-]/g, '_').slice(0, 180)}${KEPT_ENDING}`;
-
-const statOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-import { lstatSync, type PathLike } from 'node:fs';
+import { lstatSync, type PathLike, type Stats } from 'node:fs';
 import { type Fingerprint, isSameFingerprint } from '../plan/manifest.ts';
 import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { Seen, SeenFile } from './move.ts';
@@ -23,9 +23,12 @@ export async function isSeen(path: string, seen: Seen): Promise<boolean> {
   return stats.size === seen.size && (await sha256Of(path)) === seen.sha256;
 }
 
+/** Looks at an entry without following a link; undefined if nothing is there. */
+export const statOf = (path: PathLike): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+
 /** Checks whether the very file is there, unmodified. */
 export function isUnchanged(file: string, seen: Fingerprint): boolean {
-  const stats = lstatSync(file, { throwIfNoEntry: false });
+  const stats = statOf(file);
   return stats !== undefined && isSameFingerprint(seen, stats);
 }
 

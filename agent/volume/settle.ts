@@ -1,14 +1,14 @@
-import { lstatSync, unlinkSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { DataRoot } from './data-root.ts';
-import { HeldFolder } from './held-folder.ts';
+import type { HeldFolder } from './held-folder.ts';
 import { hasJournal, Journal, removeJournal } from './journal.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
-import { type Stores, tryAt, withStores } from './move-files.ts';
 import { nameAside, putAside } from './put-aside.ts';
-import { isSameFile, isSeen } from './seen-file.ts';
+import { isSameFile, isSeen, statOf } from './seen-file.ts';
+import { type Stores, tryAt, withStores } from './stores.ts';
 import { undoMoves } from './undo-moves.ts';
 
 interface Volume {
@@ -69,26 +69,20 @@ async function clearSaved(
   { hasEnded }: { hasEnded: boolean },
 ): Promise<void> {
   const pacer = new Pacer();
-  const held = new HeldFolder((path) => root.openFolder(path));
-  try {
-    await withStores(root, async (stores) => {
-      for await (const move of moves) {
-        if (move.kind !== 'file') continue;
-        await clearOne(move, stores);
-        if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });
-        if (pacer.isDue) await pacer.rest();
-      }
-    });
-  } finally {
-    held.close();
-  }
+  await withStores(root, async (stores, held) => {
+    for await (const move of moves) {
+      if (move.kind !== 'file') continue;
+      await clearOne(move, stores);
+      if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });
+      if (pacer.isDue) await pacer.rest();
+    }
+  });
 }
 
 async function clearOne({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
   const { saved } = stores;
   const path = saved.at(`${number}`);
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (!stats) return;
+  if (!statOf(path)) return;
   // Only an undone move puts what came there.
   const expected = leaves ?? comes;
   const isAgents = displacedTo === undefined && expected !== undefined && (await isSeen(path, expected));
@@ -114,7 +108,7 @@ export async function clearStores(root: DataRoot): Promise<void> {
     for (const name of stores.staging.rawNames()) {
       const path = stores.staging.rawPath(name);
       // The agent makes no directories there.
-      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) putAside(path, nameAside(name), stores);
+      if (statOf(path)?.isDirectory()) putAside(path, nameAside(name), stores);
       else unlinkSync(path);
       if (pacer.isDue) await pacer.rest();
     }

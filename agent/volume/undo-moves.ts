@@ -3,12 +3,11 @@ import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
-import { HeldFolder } from './held-folder.ts';
 import type { Journal } from './journal.ts';
 import { type FileMove, type Move, type Seen, split } from './move.ts';
-import { type Stores, tryAt, withStores } from './move-files.ts';
 import { putNew, tryLink } from './put-new.ts';
-import { isSameFile, isSeen } from './seen-file.ts';
+import { isSameFile, isSeen, statOf } from './seen-file.ts';
+import { type Stores, tryAt, withStores } from './stores.ts';
 
 /**
  * Undoes the moves of a sync that failed or was cut off, whether or not each was made: what is there tells. What is
@@ -17,26 +16,21 @@ import { isSameFile, isSeen } from './seen-file.ts';
  */
 export async function undoMoves(journal: Journal, root: DataRoot): Promise<string[]> {
   const pacer = new Pacer();
-  const held = new HeldFolder((path) => root.openFolder(path));
   const errors: unknown[] = [];
   const taken: string[] = [];
-  try {
-    await withStores(root, async (stores) => {
-      const undo = new Undo(stores, journal.hasSameInodes, root.traits?.keepsModes ?? true);
-      for await (const move of journal.moves()) {
-        try {
-          const [parent, name] = split(move.path);
-          const folder = tryAt(held, parent);
-          if (folder && (await undo.move(move, folder, name)) === 'taken') taken.push(move.path);
-        } catch (error) {
-          errors.push(error);
-        }
-        if (pacer.isDue) await pacer.rest();
+  await withStores(root, async (stores, held) => {
+    const undo = new Undo(stores, journal.hasSameInodes, root.traits?.keepsModes ?? true);
+    for await (const move of journal.moves()) {
+      try {
+        const [parent, name] = split(move.path);
+        const folder = tryAt(held, parent);
+        if (folder && (await undo.move(move, folder, name)) === 'taken') taken.push(move.path);
+      } catch (error) {
+        errors.push(error);
       }
-    });
-  } finally {
-    held.close();
-  }
+      if (pacer.isDue) await pacer.rest();
+    }
+  });
   if (errors.length > 0) throw errors[0];
   return taken;
 }
@@ -58,7 +52,7 @@ class Undo {
   async move(move: Move, folder: Folder, name: string): Promise<Undone> {
     if (move.kind === 'file') return await this.#file(move, folder, name);
     if (move.kind === 'makeFolder') folder.removeFolder(name);
-    else remake(folder, name, move.mode);
+    else if (folder.make(name)) folder.permitBelow(name, move.mode);
     return undefined;
   }
 
@@ -138,17 +132,7 @@ class Undo {
 const changesContent = ({ leaves, comes }: FileMove): boolean =>
   typeof leaves !== 'object' || leaves.sha256 !== comes?.sha256;
 
-function remake(folder: Folder, name: string, mode: number): void {
-  if (!folder.make(name)) return;
-  const made = folder.open(name);
-  try {
-    made.permit(mode);
-  } finally {
-    made.close();
-  }
-}
-
-/** Where nothing is. Without hard links and without an inode for a file that holds the place, a look right before has to do. */
+/** Puts an entry where nothing is. Without hard links and a free inode to hold the place, a check right before has to do. */
 function putBack(source: string, target: string): void {
   if (lstatSync(source).isDirectory()) {
     renameSync(source, target);
@@ -162,5 +146,3 @@ function putBack(source: string, target: string): void {
     renameSync(source, target);
   }
 }
-
-const statOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });

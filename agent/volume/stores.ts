@@ -1,0 +1,44 @@
+import type { DataRoot } from './data-root.ts';
+import type { Folder } from './folder.ts';
+import { HeldFolder } from './held-folder.ts';
+
+/** The agent's own directories that files pass on their way, held open. */
+export interface Stores {
+  /** New content. */
+  staging: Folder;
+  /** Files that have left their places, until the sync ends. */
+  saved: Folder;
+  /** Files of others that made room. */
+  takenOver: Folder;
+}
+
+/** Opens the stores, and a directory of the data volume at a time, for as long as the work takes. */
+export async function withStores<T>(
+  root: DataRoot,
+  work: (stores: Stores, held: HeldFolder) => Promise<T>,
+): Promise<T> {
+  const opened: Folder[] = [];
+  const open = (name: string) => {
+    const folder = root.openAgentFolder(name);
+    opened.push(folder);
+    return folder;
+  };
+  const held = new HeldFolder((path) => root.openFolder(path));
+  try {
+    return await work({ staging: open('staging'), saved: open('saved'), takenOver: open('taken-over') }, held);
+  } finally {
+    held.close();
+    for (const folder of opened) folder.close();
+  }
+}
+
+/** Opens a directory; undefined if it is gone, or is a link. */
+export function tryAt(held: HeldFolder, path: string): Folder | undefined {
+  try {
+    return held.at(path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'data.symbolicLink'].includes(code)) return undefined;
+    throw error;
+  }
+}
