@@ -67,13 +67,13 @@ const work: Record<WorkKind, Work> = {
   resume: ({ plane }, { path }) => plane.merge(path, { spec: { paused: false } }),
   'approve or retry': (world, resource) => letRolloutGoOn(world, resource),
   'rotate the webhook secret': ({ senders }) => senders.rotate(),
-  'rotate the git token': async ({ plane, hosts, gateways }) => {
-    hosts.rotateToken();
-    await plane.merge(corePath('secrets', GIT_SECRET.namespace, GIT_SECRET.name), {
-      stringData: { token: hosts.token },
-    });
-    for (const gateway of gateways) await gateway.updateToken?.();
-  },
+  'rotate the git token': ({ plane, hosts, gateways }) =>
+    hosts.rotateToken(async () => {
+      await plane.merge(corePath('secrets', GIT_SECRET.namespace, GIT_SECRET.name), {
+        stringData: { token: hosts.token },
+      });
+      for (const gateway of gateways) await gateway.updateToken?.();
+    }),
 };
 
 /** What breaks gateways never gets to all of them: people ask for something else. */

@@ -12,6 +12,7 @@ export class GitHosts {
   readonly pumps: KnownRepository;
   /** All tokens that there ever were, for the search in logs. */
   readonly tokens: string[];
+  #rotation = Promise.resolve();
 
   private constructor(servers: GitServer[], [lines, fleet, pumps]: KnownRepository[], tokens: string[]) {
     this.servers = servers;
@@ -42,10 +43,17 @@ export class GitHosts {
     return this.servers[1]?.caFile as string;
   }
 
-  /** From now on the private host takes a new token only. */
-  rotateToken(): void {
-    this.tokens.push(newToken());
-    (this.servers[1] as GitServer).credentials = { password: this.token };
+  /**
+   * Makes the private server accept only a new token, and then has it stored. Rotations run one after the other: if two
+   * of them overlapped, the older token could be stored last.
+   */
+  rotateToken(store: () => Promise<void>): Promise<void> {
+    this.#rotation = this.#rotation.then(() => {
+      this.tokens.push(newToken());
+      (this.servers[1] as GitServer).credentials = { password: this.token };
+      return store();
+    });
+    return this.#rotation;
   }
 
   async stop(): Promise<void> {
