@@ -11,9 +11,6 @@ const root = path.join(import.meta.dirname, '../..');
 /** A controller of 10,000 resources lists them first. */
 const READY_WITHIN_MS = 120_000;
 
-/** What is not ready by then mostly has a reason, which its log says: nobody waits for two minutes to read it. */
-const EXPLAIN_AFTER_MS = 5_000;
-
 /** A program of the product that runs on this machine. */
 export interface RunningProgram extends GuardedProcess {
   /** File with its log. */
@@ -38,24 +35,8 @@ export async function startProgram(
     env: { PATH, HOME, MALLOC_ARENA_MAX: '1', ...environment, HEALTH_PORT: String(health) },
     output: { log },
   });
-  const explanation = setTimeout(() => void explain(name, log), EXPLAIN_AFTER_MS);
-  await untilHealthy(name, { port: health, hasExited: started.hasExited, log }).finally(() =>
-    clearTimeout(explanation),
-  );
+  await untilHealthy(name, { port: health, hasExited: started.hasExited, log });
   return { ...started, log };
-}
-
-async function explain(name: Program, log: string): Promise<void> {
-  const problem = lastProblem(await readFile(log, 'utf8').catch(() => ''));
-  process.stderr.write(`The ${name} is not ready yet${problem ? `: ${problem}` : ''}\n`);
-}
-
-/** What the last warning or error of a program's log says. */
-export function lastProblem(log: string): string | undefined {
-  const line = log.split('\n').findLast((each) => /^\{"level":"(warn|error|fatal)"/.test(each) && each.endsWith('}'));
-  if (!line) return undefined;
-  const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
-  return err?.message ? `${msg}: ${err.message}` : msg;
 }
 
 async function untilHealthy(

@@ -7,8 +7,8 @@ import { type GatewaySyncFollower, isReady } from './follow-gateway-sync.ts';
 /** A commit on its way to the gateway's disk. */
 export interface Delivery {
   commit: string;
-  /** The file that it changes, and what it must hold then; without one (no agent) only the resource is watched. */
-  file?: { path: string; content: string };
+  /** The file that it changes, and its content afterwards. */
+  file: { path: string; content: string };
 }
 
 /** Follows a commit from now on: until it is resolved, on disk, and the resource is ready. */
@@ -19,11 +19,11 @@ export async function watchDelivery(
 ): Promise<Moment[]> {
   const resolved = follower.until('resolved', ({ status }) => status?.lastSyncCommit === commit);
   const ready = follower.until('Ready', (resource) => resource.status?.lastSyncCommit === commit && isReady(resource));
-  const onDisk = file ? untilFile(file.path, file.content) : undefined;
+  const onDisk = untilFile(file.path, file.content);
   const [resolvedAt, diskAt, readyAt] = await Promise.all([resolved, onDisk, ready]);
   return [
     { what: 'the controller resolved the commit', atMs: resolvedAt - startedAt },
-    ...(diskAt === undefined ? [] : [{ what: "the file is on the gateway's disk", atMs: diskAt - startedAt }]),
+    { what: "the file is on the gateway's disk", atMs: diskAt - startedAt },
     { what: 'the GatewaySync is Ready', atMs: readyAt - startedAt },
   ];
 }

@@ -14,7 +14,6 @@ export const LONGEST = [
   'tests/integration/controller/github-app.test.ts',
   'tests/integration/controller/leadership.test.ts',
   'tests/limits/controller/memory.test.ts',
-  'tests/integration/demo/context.test.ts',
   'tests/unit/controller/polling/large-answer.test.ts',
   'tests/unit/controller/polling/lying-host.test.ts',
 ];

@@ -36,10 +36,4 @@ suite('the demo of a rollout', { timeout: 600_000 }, () => {
     );
     assert.ok(!output.includes('\u001b'), 'there are escape sequences');
   });
-
-  test('says that it brings its own cluster', async () => {
-    const { status, output } = await demo('--rollout', '--context', 'mine');
-    assert.equal(status, 1);
-    assert.match(output, /--rollout needs the embedded cluster/);
-  });
 });
