@@ -1,4 +1,5 @@
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -27,7 +28,7 @@ interface Failure extends Access {
   retryAt: number;
 }
 
-const BACKOFF_MS = { base: 500, max: 300_000 };
+const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 /** Passing trouble is no news before it has come so often in a row. */
 const TELL_AFTER = 3;
 
@@ -52,7 +53,7 @@ export class AgentBinder {
       return {};
     }
     const failures = (last?.failures ?? 0) + 1;
-    const retryAfterMs = backoff(failures);
+    const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
     const isNews = !outcome.isPassing || failures >= TELL_AFTER;
     const failure = {
       failures,
@@ -98,8 +99,4 @@ const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
 export function wordsOf(error: unknown): string {
   if (!isApiError(error)) return 'the API server did not answer';
   return isRetryable(error) ? `the API server answered ${error.status}` : error.message;
-}
-
-function backoff(failures: number): number {
-  return Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1)) * (0.75 + Math.random() * 0.25);
 }

@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -49,7 +50,7 @@ const TIMEOUT_MS = 5_000;
 /** How long it is worth to wait for the first look, in milliseconds: a status that said nothing would be believed. */
 const PATIENCE_MS = 1_000;
 /** When a Secret that is missing is looked for again, in milliseconds. */
-const MISSING_MS = { base: 5_000, max: 60_000 };
+const MISSING = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
 /** How old a look may be where everything was there, in milliseconds: while pods start, less and less often, and otherwise. */
 const FRESH_MS = { starting: 10_000, running: 9 * 60_000 };
 
@@ -183,9 +184,9 @@ const REASON = 'SecretNotFound';
 const versionOf = ({ uid, generation }: ObservedGatewaySync): string => `${uid} ${generation}`;
 
 function lifetimeOf({ failures, starts }: Look, isStarting: boolean): number {
-  if (failures > 0) return Math.min(MISSING_MS.max, MISSING_MS.base * 2 ** (failures - 1));
+  if (failures > 0) return backoffMs(failures, MISSING, 0);
   if (!isStarting) return FRESH_MS.running;
-  return Math.min(FRESH_MS.running, FRESH_MS.starting * 2 ** Math.max(0, starts - 1));
+  return backoffMs(starts, { baseMs: FRESH_MS.starting, maxMs: FRESH_MS.running, jitter: 0 }, 0);
 }
 
 /** What the status says, maybe by an earlier leader, while nothing newer is known. */

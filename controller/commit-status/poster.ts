@@ -1,4 +1,5 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { timerMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -57,8 +58,8 @@ interface Trouble {
 
 /** GitHub asks for one request a second at most that creates something. */
 const LIMITS: QuestionLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
-/** When an attempt is repeated, in milliseconds: what passes, and what a person has to change. It doubles each time. */
-const RETRY_MS = { transient: { base: 5_000 }, terminal: { base: 60_000 }, max: 3_600_000 };
+/** First delays before a retry (ms), which double, and the longest one. Final: until a user changes something. */
+const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
 /** The same where the host may have stored the status, by how often it may have: few attempts have to outlast a failure. */
 const UNCLEAR_MS = [5_000, 30_000, 300_000];
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
@@ -228,10 +229,15 @@ function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api 
   return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
 }
 
-/** How long to wait after the n-th failure, the first being 1; `chance` is from 0 to 1 and shortens it by a quarter at most. */
+/** Milliseconds before the retry after the n-th failure, the first being 1. `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {
-  const { base } = RETRY_MS[failure instanceof TerminalError ? 'terminal' : 'transient'];
   const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
-  const usual = failure instanceof UnclearError ? (UNCLEAR_MS[n - 1] ?? RETRY_MS.max) : base * 2 ** (n - 1);
-  return Math.max(retryAfterMs, Math.min(RETRY_MS.max, usual) * (0.75 + chance * 0.25));
+  const isUnclear = failure instanceof UnclearError;
+  const baseMs = failure instanceof TerminalError ? RETRY_MS.final : RETRY_MS.transient;
+  const backoff = {
+    baseMs: isUnclear ? (UNCLEAR_MS[n - 1] ?? RETRY_MS.max) : baseMs,
+    maxMs: RETRY_MS.max,
+    jitter: 0.25,
+  };
+  return Math.max(retryAfterMs, backoffMs(isUnclear ? 1 : n, backoff, chance));
 }

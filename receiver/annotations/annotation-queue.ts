@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import { atMost, type Logger } from '../../shared/log.ts';
@@ -70,8 +71,7 @@ interface Attempt {
   offsetMs: number;
 }
 
-const FIRST_BACKOFF_MS = 100;
-const LONGEST_BACKOFF_MS = 2000;
+const BACKOFF = { baseMs: 100, maxMs: 2_000, jitter: 0.5 };
 const RETRY_AFTER_MS = 5000;
 /** Lines a second about what cannot be stored: an unavailable API server must not become a flood of them. */
 const WARNINGS_PER_SECOND = 1;
@@ -150,8 +150,9 @@ export class AnnotationQueue {
         continue;
       }
       this.#options.onRetried();
-      const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures++, LONGEST_BACKOFF_MS) * (0.5 + Math.random() / 2);
-      await sleep(Math.min(next.afterMs + backoffMs, this.#options.deadlineMs));
+      failures += 1;
+      const waitMs = next.afterMs + backoffMs(failures, BACKOFF, Math.random());
+      await sleep(Math.min(waitMs, this.#options.deadlineMs));
     }
     // In the same turn in which nobody was found waiting: nobody can have joined a lane that is no longer served.
     this.#lanes.delete(key);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectMeta } from '../../api/object-meta.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
@@ -45,7 +46,7 @@ const DEFAULT_PAGE = 250;
 /** Bookmarks come about once a minute; that and half of it without a byte is a dead connection. */
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
-const BACKOFF_MS = { base: 250, max: 30_000 };
+const BACKOFF = { baseMs: 250, maxMs: 30_000, jitter: 1 };
 /** Client errors after which a version is as good as before: they are about the caller's credentials, permissions, or pace. */
 const ABOUT_THE_CALLER = [401, 403, 429];
 /** After this many watches in a row that led to an internal error or to garbage, everything is listed again. */
@@ -100,7 +101,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     while (!signal.aborted) {
       const started = performance.now();
       this.#progressAt = started;
-      let pauseMs = backoff(0);
+      let pauseMs = backoffMs(1, BACKOFF, Math.random());
       try {
         if (this.#isInterrupted) await this.#checkHistory(signal);
         if (this.#version === '') await this.#list(signal);
@@ -240,10 +241,5 @@ function isGarbage(error: unknown): boolean {
 
 /** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
 export function pauseAfter(error: unknown, failures: number): number {
-  return askedPauseMs(error) + backoff(failures);
-}
-
-/** Full jitter; https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. */
-function backoff(failures: number): number {
-  return Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** failures);
+  return askedPauseMs(error) + backoffMs(failures + 1, BACKOFF, Math.random());
 }
