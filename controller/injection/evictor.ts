@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { AGENT_CONTAINER, AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta, OwnerReference } from '../../shared/api/object-meta.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -50,7 +51,8 @@ export class Evictor {
   readonly #options: EvictorOptions;
   readonly #now: () => number;
   readonly #limits = { owner: new RateLimit(LIMITS.owner), all: new RateLimit(LIMITS.all) };
-  readonly #trials = new Map<string, Trial>();
+  /** By the UID of the owner. */
+  readonly #trials = new LruMap<string, Trial>(MAX_OWNERS);
 
   constructor({ now = () => performance.now(), ...options }: EvictorOptions) {
     this.#options = options;
@@ -127,7 +129,7 @@ export class Evictor {
       if ([429, 404, 409].some((status) => isApiError(error, status))) return;
       throw error;
     }
-    this.#remember(owner.uid, { known: given.known });
+    this.#trials.set(owner.uid, { known: given.known });
     log.info({ key, pod: pod.name }, 'pod evicted: it had no sidecar');
     onEvicted(key, pod, owner);
   }
@@ -151,13 +153,6 @@ export class Evictor {
     return [...initContainers, ...containers].some((container) => container.name === AGENT_CONTAINER)
       ? undefined
       : found;
-  }
-
-  #remember(owner: string, trial: Trial): void {
-    this.#trials.delete(owner);
-    this.#trials.set(owner, trial);
-    const [oldest] = this.#trials.keys();
-    if (oldest !== undefined && this.#trials.size > MAX_OWNERS) this.#trials.delete(oldest);
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -35,8 +36,8 @@ interface Remembered {
 export class ScrapeAuthorizer {
   readonly #client: KubernetesClient;
   readonly #rememberMs: number;
-  /** By the hash of a token, the one that was allowed last at the end. */
-  readonly #remembered = new Map<string, Remembered>();
+  /** By the hash of a token. */
+  readonly #remembered = new LruMap<string, Remembered>(REMEMBERED);
   readonly #unknown = new ReviewQueue(AT_ONCE.unknown);
   readonly #renewals = new Slots(AT_ONCE.remembered);
 
@@ -63,11 +64,9 @@ export class ScrapeAuthorizer {
 
   async #review(key: string, token: string): Promise<Access> {
     const access = await this.#ask(token);
-    this.#remembered.delete(key);
-    if (access !== 'allowed') return access;
-    const [oldest] = this.#remembered.keys();
-    if (oldest !== undefined && this.#remembered.size >= REMEMBERED) this.#remembered.delete(oldest);
-    this.#remembered.set(key, { until: performance.now() + this.#rememberMs, renewal: undefined });
+    if (access === 'allowed')
+      this.#remembered.set(key, { until: performance.now() + this.#rememberMs, renewal: undefined });
+    else this.#remembered.delete(key);
     return access;
   }
 

@@ -1,12 +1,14 @@
+import { LruMap } from '../../shared/domain/lru-map.ts';
+
 /** Pauses that are kept; one has a few hundred bytes. */
 const MAX_PAUSES = 1_000;
 
 /**
  * Until when credentials are not to be used at a host; times of a monotonic clock, in milliseconds. Hosts and names of
- * Secrets are for tenants to choose, so the number is bounded: the one that was noted first goes first.
+ * Secrets are for tenants to choose, so the number is bounded: the one that was used least recently goes first.
  */
 export class Pauses {
-  readonly #ends = new Map<string, number>();
+  readonly #ends = new LruMap<string, number>(MAX_PAUSES);
 
   get size(): number {
     return this.#ends.size;
@@ -21,9 +23,6 @@ export class Pauses {
   }
 
   set(credentials: string, until: number): void {
-    this.#ends.delete(credentials);
     this.#ends.set(credentials, until);
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size > MAX_PAUSES && oldest !== undefined) this.#ends.delete(oldest);
   }
 }

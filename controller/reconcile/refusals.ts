@@ -1,3 +1,4 @@
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -29,7 +30,7 @@ const MAX_MESSAGE = 1_000;
 /** Remembers the pods that admission on this replica denied, and records an event on their GatewaySyncs. */
 export class Refusals {
   readonly #options: RefusalsOptions;
-  readonly #latest = new Map<ObjectKey, { message: string; at: number }>();
+  readonly #latest = new LruMap<ObjectKey, { message: string; at: number }>(MAX_RESOURCES);
   /** By resource and message. */
   readonly #recorded = new RateLimit({ perMinute: 1, burst: 1, maxKeys: MAX_RESOURCES });
   readonly #events = new EventLimiter();
@@ -44,7 +45,7 @@ export class Refusals {
     const message = unbounded.slice(0, MAX_MESSAGE).toWellFormed();
     for (const name of resources) {
       const key = `${namespace}/${name}`;
-      this.#remember(key, message);
+      this.#latest.set(key, { message, at: this.#now() });
       this.#record(key, message);
       this.#options.enqueue(key);
     }
@@ -60,13 +61,6 @@ export class Refusals {
   /** Drops what is kept of a resource that was deleted. */
   forget(key: ObjectKey): void {
     this.#latest.delete(key);
-  }
-
-  #remember(key: ObjectKey, message: string): void {
-    this.#latest.delete(key);
-    this.#latest.set(key, { message, at: this.#now() });
-    const [oldest] = this.#latest.keys();
-    if (oldest !== undefined && this.#latest.size > MAX_RESOURCES) this.#latest.delete(oldest);
   }
 
   #record(key: ObjectKey, message: string): void {

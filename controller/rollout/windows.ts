@@ -1,5 +1,6 @@
 import type { RolloutWindow } from '../../shared/api/rollout.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { readSchedule } from './schedule.ts';
 
 /** Times are in milliseconds since the epoch. */
@@ -88,21 +89,13 @@ interface Recalled {
   span?: Span;
 }
 
-/** By what a window says, those that were used last at the end: most resources of a cluster have the same few. */
-const recalledByWindow = new Map<string, Recalled>();
-const MOST_RECALLED = 4_096;
+/** By what a window says: most resources of a cluster have the same few. */
+const recalledByWindow = new LruMap<string, Recalled>(4_096);
 
 function recall(window: RolloutWindow): Recalled {
   const key = JSON.stringify([window.schedule, window.duration, window.timeZone]);
   const recalled = recalledByWindow.get(key) ?? { problem: problemOf(window) };
-  recalledByWindow.delete(key);
   recalledByWindow.set(key, recalled);
-  if (recalledByWindow.size > MOST_RECALLED) {
-    for (const oldest of recalledByWindow.keys()) {
-      recalledByWindow.delete(oldest);
-      break;
-    }
-  }
   return recalled;
 }
 

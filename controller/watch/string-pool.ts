@@ -1,5 +1,7 @@
-/** Strings that are looked up in one generation stay for the next; the others are let go. */
-const GENERATION = 4_096;
+import { LruMap } from '../../shared/domain/lru-map.ts';
+
+/** Maximum number of strings kept. */
+const MAX_STRINGS = 8_192;
 /** Longer ones, in characters, are not those that come again, and a tenant could fill the pool with them. */
 const MAX_LENGTH = 512;
 
@@ -8,8 +10,7 @@ const MAX_LENGTH = 512;
  * sentences, and each parse of JSON makes them again. Bounded.
  */
 export class StringPool {
-  #current = new Map<string, string>();
-  #previous = new Map<string, string>();
+  readonly #strings = new LruMap<string, string>(MAX_STRINGS);
 
   /** Replaces all strings inside a value, which must be the caller's own, by the copies that are kept; gives the value. */
   intern<T>(value: T): T {
@@ -25,14 +26,8 @@ export class StringPool {
 
   #keep(text: string): string {
     if (text.length > MAX_LENGTH) return text;
-    const known = this.#current.get(text);
-    if (known !== undefined) return known;
-    const kept = this.#previous.get(text) ?? text;
-    if (this.#current.size >= GENERATION) {
-      this.#previous = this.#current;
-      this.#current = new Map();
-    }
-    this.#current.set(kept, kept);
-    return kept;
+    const known = this.#strings.get(text);
+    if (known === undefined) this.#strings.set(text, text);
+    return known ?? text;
   }
 }

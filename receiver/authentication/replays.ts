@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import type { Signed } from './verify-standard-webhook.ts';
 
 /** How long a delivery could be sent again by somebody else, in milliseconds: the time may be wrong by 5 minutes both ways. */
@@ -12,7 +13,7 @@ const MAX_TARGETS = 1000;
  */
 export class Replays {
   /** When each was taken, oldest first, by resource. */
-  readonly #taken = new Map<string, Map<string, number>>();
+  readonly #taken = new LruMap<string, Map<string, number>>(MAX_TARGETS);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -26,7 +27,6 @@ export class Replays {
 
   remember(target: string, key: string): void {
     const ofTarget = this.#taken.get(target) ?? new Map<string, number>();
-    this.#taken.delete(target);
     this.#taken.set(target, ofTarget);
     ofTarget.delete(key);
     ofTarget.set(key, this.#now());
@@ -34,8 +34,6 @@ export class Replays {
       if (ofTarget.size <= MAX_FOR_ONE && this.#now() - takenAt < WINDOW_MS) break;
       ofTarget.delete(oldest);
     }
-    const [idlest] = this.#taken.keys();
-    if (this.#taken.size > MAX_TARGETS && idlest !== undefined) this.#taken.delete(idlest);
   }
 }
 

@@ -74,11 +74,10 @@ test('what is too old is forgotten with the next delivery, and what is younger i
   );
 });
 
-test('of too many resources the one is forgotten that was quiet for longest', () => {
+test('with too many resources, the one that was used least recently is forgotten', () => {
   const replays = new Replays(() => 0);
   for (let i = 0; i < 1000; i++) replays.remember(`team/${i}`, 'x');
   replays.remember('team/0', 'y');
-  assert.equal(replays.has('team/1', 'x'), true);
   replays.remember('team/1000', 'x');
   assert.equal(replays.has('team/1', 'x'), false);
   assert.deepEqual([replays.has('team/0', 'x'), replays.has('team/2', 'x')], [true, true]);

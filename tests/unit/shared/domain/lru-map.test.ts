@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { LruMap } from '../../../../shared/domain/lru-map.ts';
+
+it('keeps at most its maximum of entries, those that were set or read last', () => {
+  const map = new LruMap<string, number>(2);
+  map.set('a', 1);
+  map.set('b', 2);
+  map.get('a');
+  map.set('c', 3);
+  assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [1, undefined, 3, 2]);
+});
+
+it('replaces the value of a key without dropping another one', () => {
+  const map = new LruMap<string, number>(2);
+  map.set('a', 1);
+  map.set('b', 2);
+  map.set('a', 3);
+  assert.deepEqual([map.get('a'), map.get('b'), map.size], [3, 2, 2]);
+});
+
+it('deletes an entry', () => {
+  const map = new LruMap<string, number>(2);
+  map.set('a', 1);
+  assert.deepEqual([map.delete('a'), map.delete('a'), map.size], [true, false, 0]);
+});
+
+it('takes constant time for each entry that it drops', () => {
+  const map = new LruMap<number, number>(1_000);
+  const started = performance.now();
+  for (let number = 0; number < 200_000; number += 1) map.set(number, number);
+  assert.ok(performance.now() - started < 5_000, 'the time must not grow with the square of the number');
+  assert.equal(map.size, 1_000);
+});
