@@ -157,15 +157,3 @@ export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log:
     program.exit(1);
   });
 }
-
-/** Makes a function that says yes so many times a second, for lines that strangers or outages bring about. */
-export function atMost(perSecond: number, now: () => number = () => performance.now()): () => boolean {
-  let second = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  return () => {
-    const current = Math.floor(now() / 1000);
-    if (current !== second) [second, count] = [current, 0];
-    count += 1;
-    return count <= perSecond;
-  };
-}

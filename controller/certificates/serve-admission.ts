@@ -93,12 +93,10 @@ async function keepCertificate(
 
 /** With `Ignore` pods start without a sidecar then, and the API server's own log may be out of reach. */
 function tellOfDistrust({ server }: Listening, log: Logger): void {
-  const told = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
+  const warnings = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
   server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException) => {
-    const now = performance.now();
-    if (!DISTRUST.test(code) || told.waitMs('', now) > 0) return;
-    told.count('', now);
-    log.warn({ code }, 'a client does not trust the certificate of the admission endpoint');
+    if (DISTRUST.test(code) && warnings.take('', performance.now()))
+      log.warn({ code }, 'a client does not trust the certificate of the admission endpoint');
   });
 }
 

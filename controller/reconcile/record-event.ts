@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -57,65 +58,32 @@ function nextSuffix(now: number): string {
   return `${lastTime.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
 }
 
-/** So many at once, and one more after each pause (milliseconds). */
-interface Limits {
-  burst: number;
-  refillMs: number;
-}
-
-const RESOURCE: Limits = { burst: 12, refillMs: 20_000 };
-const NAMESPACE: Limits = { burst: 60, refillMs: 5_000 };
-/** A start with thousands of resources must not cost as many events as status writes: status and log say the same. */
-const ALL: Limits = { burst: 200, refillMs: 200 };
-/** Resources and namespaces that are remembered at most, each: who has spent nothing for long does not have to be. */
-const REMEMBERED = 1_000;
+/** Events of a resource, of all resources of a namespace, and of all. */
+const LIMITS = {
+  resource: { perMinute: 3, burst: 12, maxKeys: 1_000 },
+  namespace: { perMinute: 12, burst: 60, maxKeys: 1_000 },
+  /** A start with thousands of resources must not cost as many events as status writes: status and log say the same. */
+  all: { perMinute: 300, burst: 200, maxKeys: 1 },
+};
 
 /**
  * Keeps resources that flap, and many that change at once, from flooding the API server. A namespace spends its own
  * events, and none of the others': half of all are for namespaces that have not spent any for a while.
  */
 export class EventLimiter {
-  readonly #resources = new Buckets(RESOURCE);
-  readonly #namespaces = new Buckets(NAMESPACE);
-  readonly #all = new Buckets(ALL);
+  readonly #resources = new RateLimit(LIMITS.resource);
+  readonly #namespaces = new RateLimit(LIMITS.namespace);
+  readonly #all = new RateLimit(LIMITS.all);
 
   /** Whether an event of the resource may be written now, in milliseconds of a monotonic clock. */
   take(key: ObjectKey, now: number): boolean {
     const [namespace = ''] = key.split('/');
-    const [own, shared, all] = [
-      this.#resources.left(key, now),
-      this.#namespaces.left(namespace, now),
-      this.#all.left('', now),
-    ];
-    const isFirst = NAMESPACE.burst - shared < 1;
-    if (own < 1 || shared < 1 || all < (isFirst ? 1 : ALL.burst / 2)) return false;
-    this.#resources.set(key, own - 1, now);
-    this.#namespaces.set(namespace, shared - 1, now);
-    this.#all.set('', all - 1, now);
+    const isFirst = LIMITS.namespace.burst - this.#namespaces.left(namespace, now) < 1;
+    if (this.#resources.left(key, now) < 1 || this.#namespaces.left(namespace, now) < 1) return false;
+    if (this.#all.left('', now) < (isFirst ? 1 : LIMITS.all.burst / 2)) return false;
+    this.#resources.count(key, now);
+    this.#namespaces.count(namespace, now);
+    this.#all.count('', now);
     return true;
-  }
-}
-
-/** Token buckets by key. */
-class Buckets {
-  readonly #limits: Limits;
-  readonly #buckets = new Map<string, { tokens: number; at: number }>();
-
-  constructor(limits: Limits) {
-    this.#limits = limits;
-  }
-
-  left(key: string, now: number): number {
-    const { burst, refillMs } = this.#limits;
-    const bucket = this.#buckets.get(key);
-    return bucket ? Math.min(burst, bucket.tokens + (now - bucket.at) / refillMs) : burst;
-  }
-
-  /** Remembers a bucket, and forgets the one that was longest left alone where there are too many. */
-  set(key: string, tokens: number, at: number): void {
-    this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens, at });
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined && this.#buckets.size > REMEMBERED) this.#buckets.delete(oldest);
   }
 }

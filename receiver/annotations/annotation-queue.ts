@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../shared/domain/backoff.ts';
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
-import { atMost, type Logger } from '../../shared/log.ts';
+import type { Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
 import {
   type Annotations,
@@ -73,8 +74,8 @@ interface Attempt {
 
 const BACKOFF = { baseMs: 100, maxMs: 2_000, jitter: 0.5 };
 const RETRY_AFTER_MS = 5000;
-/** Lines a second about what cannot be stored: an unavailable API server must not become a flood of them. */
-const WARNINGS_PER_SECOND = 1;
+/** Log lines about failed patches: an unavailable API server must not become a flood of them. */
+const WARNINGS = { perMinute: 60, burst: 1, maxKeys: 1 };
 
 const ignore = () => {};
 const failed = (reason: Failed['reason'], retryAfterMs?: number): Failed =>
@@ -88,7 +89,7 @@ export class AnnotationQueue {
   readonly #lanes = new Map<string, Lane>();
   readonly #options: Required<QueueOptions>;
   readonly #slots: Slots;
-  readonly #mayWarn = atMost(WARNINGS_PER_SECOND);
+  readonly #warnings = new RateLimit(WARNINGS);
   #waiting = 0;
 
   constructor(options: QueueOptions) {
@@ -243,7 +244,7 @@ export class AnnotationQueue {
   }
 
   #warn(target: Target, err: unknown, message: string): void {
-    if (this.#mayWarn()) this.#options.log.warn({ ...target, err }, message);
+    if (this.#warnings.take('', performance.now())) this.#options.log.warn({ ...target, err }, message);
   }
 }
 

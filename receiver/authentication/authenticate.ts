@@ -79,9 +79,6 @@ const nameOf = ({ namespace, name }: Target) => `${namespace}/${name}`;
 
 /** A small body of a known length is read all the same, at a bounded rate. */
 function getsSecondLook(request: IncomingMessage, secondLooks: RateLimit, client: string): boolean {
-  const now = performance.now();
   const length = Number(request.headers['content-length'] ?? Number.NaN);
-  if (!(length <= SECOND_LOOK_BYTES) || secondLooks.waitMs(client, now) > 0) return false;
-  secondLooks.count(client, now);
-  return true;
+  return length <= SECOND_LOOK_BYTES && secondLooks.take(client, performance.now());
 }

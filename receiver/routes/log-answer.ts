@@ -1,4 +1,5 @@
-import { atMost, type Logger } from '../../shared/log.ts';
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
+import type { Logger } from '../../shared/log.ts';
 import { isPossibleTarget, type Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 import type { AnswerRecord } from './answer.ts';
@@ -24,17 +25,17 @@ const LOGGED_HEADERS = [
 ] as const;
 
 const MAX_HEADER_LENGTH = 100;
-/** Lines a second for requests that are nobody's: a flood of them must not become a flood of lines. */
-const STRANGERS_PER_SECOND = 10;
+/** Log lines for unauthenticated requests: a flood of them must not become a flood of lines. */
+const STRANGERS = { perMinute: 600, burst: 10, maxKeys: 1 };
 
 const nowhere: Partial<Target> = {};
 
 /** Makes the function that writes one line for each request; nothing of its body but the ref, also one that is refused, and the sender's reason. */
 export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
-  const mayLog = atMost(STRANGERS_PER_SECOND);
+  const strangers = new RateLimit(STRANGERS);
 
   return ({ requestId, target, headers, outcome, seconds }) => {
-    if (requestId === undefined && !mayLog()) return;
+    if (requestId === undefined && !strangers.take('', performance.now())) return;
     // A path that names no possible object holds whatever somebody wrote there.
     const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
     const fields = {

@@ -1,24 +1,27 @@
+import { LruMap } from './lru-map.ts';
+
 export interface RateLimitOptions {
-  /** How many a minute, in the long run; 0: no limit. */
+  /** Events per minute in the long run; 0: no limit. */
   perMinute: number;
-  /** How many at once. */
+  /** Maximum number of events at once. */
   burst: number;
-  /** Keys that are remembered at most; the one that was idle longest is forgotten. */
+  /** Maximum number of keys that are remembered. */
   maxKeys: number;
 }
 
 /**
- * Counts events by key and tells which keys had too many of them, by the generic cell rate algorithm: one number for
- * each key, the time at which all of its events are paid off. Times are milliseconds of a clock that never goes back.
+ * A token bucket for each key, as one number: the time at which all of its events are paid off (the generic cell rate
+ * algorithm). Times are milliseconds of a monotonic clock.
  */
 export class RateLimit {
-  readonly #paidOffAt = new Map<string, number>();
-  readonly #options: RateLimitOptions;
+  readonly #paidOffAt: LruMap<string, number>;
+  readonly #burst: number;
   readonly #intervalMs: number;
 
-  constructor(options: RateLimitOptions) {
-    this.#options = options;
-    this.#intervalMs = options.perMinute > 0 ? 60_000 / options.perMinute : 0;
+  constructor({ perMinute, burst, maxKeys }: RateLimitOptions) {
+    this.#paidOffAt = new LruMap(maxKeys);
+    this.#burst = burst;
+    this.#intervalMs = perMinute > 0 ? 60_000 / perMinute : 0;
   }
 
   /** Number of keys that are remembered. */
@@ -26,27 +29,34 @@ export class RateLimit {
     return this.#paidOffAt.size;
   }
 
-  /** Time until the key may have another event, in milliseconds; 0 where it may have one now. */
-  waitMs(key: string, now: number): number {
-    const paidOffAt = this.#paidOffAt.get(key);
-    if (paidOffAt === undefined) return 0;
-    return Math.max(0, paidOffAt - now - (this.#options.burst - 1) * this.#intervalMs);
+  /** Events that the key may have now, in whole and in part. */
+  left(key: string, now: number): number {
+    return this.#intervalMs === 0 ? this.#burst : this.#burst - this.#debtMs(key, now) / this.#intervalMs;
   }
 
-  /** Counts an event of the key. */
-  count(key: string, now: number): void {
-    if (this.#intervalMs === 0) return;
-    const paidOffAt = Math.max(this.#paidOffAt.get(key) ?? 0, now) + this.#intervalMs;
-    // Deleted first, so that the keys stay in the order of their last event.
+  /** Milliseconds until the key may have another event; 0 if it may have one now. */
+  waitMs(key: string, now: number, events = 1): number {
+    return Math.max(0, this.#debtMs(key, now) - (this.#burst - events) * this.#intervalMs);
+  }
+
+  /** Counts events of the key, even if it may not have them. */
+  count(key: string, now: number, events = 1): void {
+    if (this.#intervalMs > 0) this.#paidOffAt.set(key, now + this.#debtMs(key, now) + events * this.#intervalMs);
+  }
+
+  /** Counts an event if the key may have one now, and returns whether it may. */
+  take(key: string, now: number): boolean {
+    const isFree = this.waitMs(key, now) === 0;
+    if (isFree) this.count(key, now);
+    return isFree;
+  }
+
+  /** Forgets the events of a key. */
+  forget(key: string): void {
     this.#paidOffAt.delete(key);
-    this.#paidOffAt.set(key, paidOffAt);
-    if (this.#paidOffAt.size > this.#options.maxKeys) this.#forgetOldest();
   }
 
-  #forgetOldest(): void {
-    for (const key of this.#paidOffAt.keys()) {
-      this.#paidOffAt.delete(key);
-      return;
-    }
+  #debtMs(key: string, now: number): number {
+    return Math.max(0, (this.#paidOffAt.get(key) ?? now) - now);
   }
 }

@@ -56,3 +56,23 @@ test('a rate of zero limits nothing and remembers nothing', () => {
   assert.equal(limit.waitMs('a', 0), 0);
   assert.equal(limit.size, 0);
 });
+
+test('an event is taken only if the key may have one', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 2, maxKeys: 10 });
+  assert.deepEqual([limit.take('a', 0), limit.take('a', 0), limit.take('a', 0)], [true, true, false]);
+  assert.deepEqual([limit.take('a', 999), limit.take('a', 1000), limit.take('a', 1000)], [false, true, false]);
+});
+
+test('several events at once are paid off one after the other, and what is left shows them in part', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 3, maxKeys: 10 });
+  limit.count('a', 0, 5);
+  assert.deepEqual([limit.left('a', 0), limit.left('a', 500), limit.left('a', 60_000)], [-2, -1.5, 3]);
+  assert.deepEqual([limit.waitMs('a', 0), limit.waitMs('a', 0, 0), limit.waitMs('a', 0, 3)], [3000, 2000, 5000]);
+});
+
+test('a key that is forgotten has the whole burst again', () => {
+  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 10 });
+  limit.count('a', 0);
+  limit.forget('a');
+  assert.equal(limit.left('a', 0), 1);
+});
