@@ -1,5 +1,3 @@
-import { isIPv4 } from 'node:net';
-
 // The part of DER (ITU-T X.690) that certificates need.
 
 const YEAR_2050 = Date.UTC(2050, 0);
@@ -50,16 +48,6 @@ function base128(number: number): number[] {
 export function time(at: number): Buffer {
   const digits = `${new Date(at).toISOString().replace(/[-T:]|\..*$/g, '')}Z`;
   return at < YEAR_2050 ? encode(0x17, Buffer.from(digits.slice(2))) : encode(0x18, Buffer.from(digits));
-}
-
-/** The bytes of an IP address. */
-export function addressBytes(address: string): Buffer {
-  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // URL gives IPv6 addresses one form: no leading zeros, no IPv4 address at the end.
-  const halves = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const [before = [], after = []] = halves.map((half) => half.split(':').filter(Boolean));
-  const zeros = Array<string>(8 - before.length - after.length).fill('0');
-  return Buffer.from([...before, ...zeros, ...after].map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
 /** A decoded value: `bytes` includes tag and length, `content` does not. */

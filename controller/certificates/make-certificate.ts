@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
+import { addressBytes } from '../../shared/domain/ip-address.ts';
 import * as der from './der.ts';
 
 /** A certificate and its private key, PEM. */
@@ -79,9 +79,10 @@ interface Serving {
 function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
   const { privateKey, publicKey } = makeKey();
   const subject = nameOf(hosts[0]?.slice(0, 64) ?? 'webhook');
-  const names = hosts.map((host) =>
-    isIP(host) ? der.implicit(7, der.addressBytes(host)) : der.implicit(2, Buffer.from(host)),
-  );
+  const names = hosts.map((host) => {
+    const address = addressBytes(host);
+    return address ? der.implicit(7, Buffer.from(address)) : der.implicit(2, Buffer.from(host));
+  });
   const extensions = [
     extension('basicConstraints', der.sequence(), 'critical'),
     extension('keyUsage', KEY_USAGE.digitalSignature, 'critical'),

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { networkOf } from '../../shared/domain/network-of.ts';
+import { networkOf } from '../../shared/domain/ip-address.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';

@@ -1,4 +1,4 @@
-import { networkOf } from '../../shared/domain/network-of.ts';
+import { networkOf } from '../../shared/domain/ip-address.ts';
 
 /** From where a request came. */
 export interface Origin {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { addressBytes } from '../domain/ip-address.ts';
 
 /** A set of IP networks. */
 export class Networks {
@@ -55,18 +56,10 @@ const EMBEDDED = [
 /** The IPv4 addresses that an IPv6 address may stand for by a prefix of which only its owner knows the length. */
 function translations(address: string): string[] {
   if (!chosenPrefixes.check(address, 'ipv6')) return [];
-  const bytes = bytesOf(address);
+  const bytes = addressBytes(address) ?? [];
   const found = EMBEDDED.map((places) => places.map((place) => bytes[place]).join('.'));
   // Zeros are what is left free behind a longer prefix, and no translator sends anything to 0.0.0.0/8.
   return found.filter((version4) => !version4.startsWith('0.'));
-}
-
-function bytesOf(address: string): number[] {
-  const groupsOf = (text = '') => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
-  const [head, tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::').map(groupsOf);
-  const [left = [], right = []] = [head, tail];
-  const groups = [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right];
-  return groups.flatMap((group) => [group >> 8, group & 255]);
 }
 
 /** Whether the text is an IP address, a slash and the length of a prefix. */

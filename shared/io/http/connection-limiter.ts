@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../domain/network-of.ts';
+import { networkOf } from '../../domain/ip-address.ts';
 
 export interface ConnectionLimits {
   /** Connections at most. */

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { isNetwork } from '../networks.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -67,10 +68,8 @@ const toAscii = (name: string): string => domainToASCII(name) || name;
 
 function isInNetwork(host: string, network: string): boolean {
   const [address = '', bits] = network.split('/');
-  const version = isIP(address);
   // An address of version 6 may stand for one of version 4 (RFC 4291 §2.5.5.2), as Node knows.
-  if (version === 0 || isIP(host) < version || !/^\d{1,3}$/.test(bits ?? '')) return false;
-  if (Number(bits) > (version === 6 ? 128 : 32)) return false;
+  if (!isNetwork(network) || isIP(host) < isIP(address)) return false;
   const list = new BlockList();
   list.addSubnet(address, Number(bits), familyOf(address));
   return list.check(host, familyOf(host));

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import fc from 'fast-check';
 import * as v from 'valibot';
 import { isBoundedJson } from '../../../shared/domain/is-bounded-json.ts';
 import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/json-edits.ts';
-import { networkOf } from '../../../shared/domain/network-of.ts';
 import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
 import { readJson } from '../../../shared/domain/read-json.ts';
 
@@ -41,37 +39,6 @@ suite('the name of an object', () => {
       assert.deepEqual([isNamespaceName(text), isObjectName(text)], [isNamespace, isObject]);
     });
   }
-});
-
-suite('what counts as one client', () => {
-  for (const [address, network] of [
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['::FFFF:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
-    ['2001:db8::6', '2001:db8:0:0::/64'],
-    ['2001:db8::3:4:5:6', '2001:db8:0:0::/64'],
-    ['2001:db8::2:3:4:5:6', '2001:db8:0:2::/64'],
-    ['2001::1:2:3:4:5:6:7', '2001:1:2:3::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['::', '0:0:0:0::/64'],
-    ['2001:db8::', '2001:db8:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['unknown', 'unknown'],
-    ['', ''],
-    ['x'.repeat(100), 'x'.repeat(64)],
-  ] as const) {
-    test(`${address.slice(0, 30)} is ${network.slice(0, 30)}`, () => assert.equal(networkOf(address), network));
-  }
-
-  test('never has a long name', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...':.f0%x'), maxLength: 300 }), (address) => {
-        assert.ok(networkOf(address).length <= 64 + '::/64'.length);
-      }),
-    );
-  });
 });
 
 suite('JSON is parsed', () => {

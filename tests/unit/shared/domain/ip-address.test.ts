@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { addressBytes, networkOf } from '../../../../shared/domain/ip-address.ts';
+
+test('the bytes of an address are the same however it is spelt', () => {
+  for (const [address, bytes] of [
+    ['10.0.0.255', '0a0000ff'],
+    ['::', '00'.repeat(16)],
+    ['::1', `${'00'.repeat(15)}01`],
+    ['FD00::A:0001', 'fd0000000000000000000000000a0001'],
+    ['1:2:3:4:5:6:7:8', '00010002000300040005000600070008'],
+    ['::ffff:1.2.3.4', '00000000000000000000ffff01020304'],
+    ['fe80::1%eth0', `fe80${'00'.repeat(13)}01`],
+  ] as const)
+    assert.equal(Buffer.from(addressBytes(address) ?? []).toString('hex'), bytes, address);
+});
+
+test('a text that is no address has no bytes', () => {
+  for (const text of [
+    '',
+    'localhost',
+    '1.2.3',
+    '256.1.1.1',
+    ':',
+    '1::2::3',
+    '::1]/x',
+    '1:2:3:4:5:6:7:8:9',
+    `::${'1'.repeat(300)}`,
+  ])
+    assert.equal(addressBytes(text), undefined, text);
+});
+
+suite('what counts as one client', () => {
+  for (const [address, network] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::FFFF:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['2001:db8::3:4:5:6', '2001:db8:0:0::/64'],
+    ['2001:db8::2:3:4:5:6', '2001:db8:0:2::/64'],
+    ['2001::1:2:3:4:5:6:7', '2001::1:2:3:4:5:6:7'],
+    ['::ffff:c000:201', '192.0.2.1'],
+    ['64:ff9b::192.0.2.1', '192.0.2.1'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['2001:db8::', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['unknown', 'unknown'],
+    ['', ''],
+    ['x'.repeat(100), 'x'.repeat(64)],
+  ] as const) {
+    test(`${address.slice(0, 30)} is ${network.slice(0, 30)}`, () => assert.equal(networkOf(address), network));
+  }
+
+  test('never has a long name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...':.f0%x'), maxLength: 300 }), (address) => {
+        assert.ok(networkOf(address).length <= 64 + '::/64'.length);
+      }),
+    );
+  });
+});
