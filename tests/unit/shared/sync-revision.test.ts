@@ -24,6 +24,22 @@ suite('the revision of spec.sync', () => {
     assert.equal(revisionName('plant', digits), `plant-sync-${digits}`);
   });
 
+  test('stays the same from release to release: another hash would have every gateway sync again', () => {
+    const switches = { paused: true, dryRun: true };
+    const defaults = { ...switches, syncPeriod: 30, vars: { site: 'x', B: '2', a: '1' } };
+    const profiles = { b: { ...switches, mappings: [{ source: 'a', destination: 'b/ü', required: true }] }, a: {} };
+    const golden: [value: unknown, revision: string][] = [
+      [null, '74234e98afe7498fb5daf1f36ac2d78a'],
+      [{}, '44136fa355b3678a1146ad16f7e8649e'],
+      [
+        { defaults, profiles, more: [1.5, 1e21, -0, '\ud800', '\u2028', undefined] },
+        '742844a2f1cce338acc6d052547c25ed',
+      ],
+      [{ profiles: { 10: {}, 9: {}, a: { '\u{1f600}': 1, '\uffff': 2 } } }, 'eae75e530f97383de7bf8860f7120b8e'],
+    ];
+    for (const [value, revision] of golden) assert.equal(syncRevision(value), revision);
+  });
+
   test('is the same whatever the order of keys, and after a way through JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
