@@ -65,7 +65,9 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
   try {
     return await fetchOne(git, { ...source, name: source.commit, to: FETCHED_REF }, options);
   } catch (error) {
-    if (!isRefused(error) || isCommitHash(source.ref) || !isValidRefName(source.ref)) throw error;
+    if (!isRefused(error)) throw error;
+    if (isCommitHash(source.ref)) throw commitNotServed(source.ref, error);
+    if (!isValidRefName(source.ref)) throw error;
   }
   const fetched = await fetchFirst(git, { ...source, names: qualifiedNames(source.ref) }, options);
   if (fetched) return fetched.filter;
@@ -74,6 +76,12 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
     { code: 'git.commitNotServed', reason: 'CommitNotServed' },
   );
 }
+
+const commitNotServed = (commit: string, cause: unknown) =>
+  new TerminalError(
+    `the git server has no commit ${commit}, or doesn't serve it by its hash: check spec.git.ref, or name a branch or tag`,
+    { code: 'git.commitNotServed', reason: 'CommitNotServed', cause },
+  );
 
 /** A ref, and the commit that it must lead to if that is known. */
 export interface RefSource extends Omit<CommitSource, 'commit'> {

@@ -18,7 +18,17 @@ export function checkConditions({ status }: GatewaySync): Finding[] {
 }
 
 /** Reasons with which a condition that is True is not well. */
-const FINE = ['Resolved', 'Paused', 'Valid', 'Synced', 'NoGateways', 'Injected', 'KnownHosts', 'Complete'];
+const FINE = [
+  'Resolved',
+  'PinnedCommit',
+  'Paused',
+  'Valid',
+  'Synced',
+  'NoGateways',
+  'Injected',
+  'KnownHosts',
+  'Complete',
+];
 /** Reasons that go away by themselves, or that somebody has chosen. */
 const NO_FAULT = ['Syncing', 'InsecureIgnoreHostKey', 'AmbiguousRef', 'NoGateways'];
 

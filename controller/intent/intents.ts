@@ -165,11 +165,21 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** Refs that the host must be asked for, by prefix, and hashes whose commits must be known to exist. */
+/** What to query the git server for: refs by prefix, and a requested full hash that nothing vouches for yet. */
 export function neededRefs({ edit, kept, request, push }: Intents) {
   const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
   const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
   const prefixes = new Set(names.flatMap(refPrefixes));
-  if (request && isCommitHash(request.ref)) for (const prefix of ['refs/heads/', 'refs/tags/']) prefixes.add(prefix);
-  return { prefixes: [...prefixes], commits: [...new Set(names.filter(isCommitHash))] };
+  const hash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref) && request.ref;
+  if (hash) for (const prefix of ['refs/heads/', 'refs/tags/']) prefixes.add(prefix);
+  return { prefixes: [...prefixes], commits: hash ? [hash] : [] };
+}
+
+/**
+ * Full hashes that count as resolved without a query: the owner's own, which the agents fetch and report on, and one that
+ * was found when it was requested.
+ */
+export function pinnedHashes({ edit, kept }: Pick<Intents, 'edit' | 'kept'>): Map<string, string> {
+  const hashes = [edit.target.ref, kept?.target.ref ?? ''].filter(isCommitHash);
+  return new Map(hashes.map((hash) => [hash, hash]));
 }

@@ -2,7 +2,7 @@ import { hashAdvice } from '../../shared/domain/check-ref-name.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { foldIntents } from './fold-intents.ts';
-import { type Intents, isMentioned, type Target, type Wish } from './intents.ts';
+import { type Intents, isMentioned, pinnedHashes, type Target, type Wish } from './intents.ts';
 import { type Echo, pendingEcho } from './outcomes.ts';
 import { type AdvertisedRefs, noDefaultBranch, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
@@ -74,14 +74,15 @@ export function resolve(
     return { ...answer, isNews, echo: isNews ? pendingEcho(intents, asking) : {} };
   }
   if (answer.kind === 'error') return failureOf(gatewaySync, intents, { answer, now });
-  const { winner, echo, lookAgainInMs } = foldIntents(gatewaySync, intents, answer.refs, now);
-  const resolved = resolveRef(winner.target.ref, answer.refs);
+  const refs = new Map([...answer.refs, ...pinnedHashes(intents)]);
+  const { winner, echo, lookAgainInMs } = foldIntents(gatewaySync, intents, refs, now);
+  const resolved = resolveRef(winner.target.ref, refs);
   if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, lookAgainInMs };
   const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
   return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, lookAgainInMs };
 }
 
-/** While the host is unavailable, what it said before serves for what needs no new answer. */
+/** While the git server is unavailable, its last response serves for refs that need no new one. A full hash needs none. */
 function failureOf(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,
@@ -91,8 +92,9 @@ function failureOf(
   const { reason, message } = error;
   const transient = error instanceof TransientError;
   const before = { ...intents, request: undefined, push: undefined };
-  const { winner, echo } = foldIntents(gatewaySync, before, lastGood ?? new Map(), now);
-  const resolved = transient && lastGood ? resolveRef(winner.target.ref, lastGood) : undefined;
+  const refs = new Map([...(transient && lastGood ? lastGood : []), ...pinnedHashes(intents)]);
+  const { winner, echo } = foldIntents(gatewaySync, before, refs, now);
+  const resolved = resolveRef(winner.target.ref, refs);
   const known = resolved && { winner, resolved };
   const failure = { transient, retryAfterMs, lookAgainInMs: undefined, isJudged: known !== undefined, known };
   return {

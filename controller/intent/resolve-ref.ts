@@ -16,8 +16,8 @@ export interface ResolvedRef {
 
 /**
  * What a name stands for among the advertised refs: a full name itself, else the tag, else the branch, else the same
- * with or without a leading `v`. A full hash stands for itself where it is known to exist, and `HEAD` for the host's
- * default branch.
+ * with or without a leading `v`. A full hash stands for itself if it is among the refs, and `HEAD` for the host's default
+ * branch.
  */
 export function resolveRef(name: string, refs: AdvertisedRefs): ResolvedRef | undefined {
   if (isCommitHash(name) || isFullName(name)) {

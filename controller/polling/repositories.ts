@@ -4,6 +4,7 @@ import { CommitBudget } from './commit-budget.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient, RepositorySource } from './query-repository.ts';
 import { SharedRepository, type Subscription } from './shared-repository.ts';
+import type { RefQuery } from './wanted-refs.ts';
 
 export interface RepositoriesOptions {
   connect: (source: RepositorySource) => Pick<RepositoryClient, 'query'>;
@@ -40,11 +41,16 @@ export class Repositories {
 
   /** Makes the next query of the repository, whoever needs it, ask for this resource as well. */
   subscribe(key: string, subscription: Subscription): void {
-    this.#find(key, subscription.source).subscribe(key, subscription);
+    if (isEmpty(subscription.query)) this.#leave(key);
+    else this.#find(key, subscription.source).subscribe(key, subscription);
   }
 
   /** Subscribes a resource and gives what is known for it; where that will not do, the host is asked. */
   ask(key: string, subscription: Subscription): Answer | Asking {
+    if (isEmpty(subscription.query)) {
+      this.#leave(key);
+      return { kind: 'refs', refs: new Map() };
+    }
     const repository = this.#find(key, subscription.source);
     repository.subscribe(key, subscription);
     return repository.answerFor(key);
@@ -94,6 +100,9 @@ export class Repositories {
     });
   }
 }
+
+/** Whether no query is needed, as for a resource that names a full commit hash. */
+const isEmpty = ({ prefixes, commits }: RefQuery) => prefixes.length === 0 && commits.length === 0;
 
 /** Repository and credential; a changed Secret keeps its identity, since it is read again for each query. */
 function identityOf({ namespace, git }: RepositorySource): string {

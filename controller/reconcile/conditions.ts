@@ -1,6 +1,7 @@
 import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -71,6 +72,7 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   if (resolution.kind === 'resolved') {
     const { winner, resolved } = resolution.followed;
     const { target } = winner;
+    if (target.source === 'Spec' && isCommitHash(target.ref)) return { status: 'True', ...pinnedCommit };
     const message = `${target.ref} is ${resolved.commit}`;
     if (!resolved.ambiguous) return { status: 'True', reason: 'Resolved', message };
     return {
@@ -98,6 +100,11 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   }
   return { status: 'False', reason, message };
 }
+
+const pinnedCommit = {
+  reason: 'PinnedCommit',
+  message: 'spec.git.ref is a full commit hash: the agents fetch it, and report if the repository does not have it',
+};
 
 const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being asked' };
 

@@ -65,11 +65,22 @@ suite('a ref', { concurrency: 4 }, () => {
       assert.equal(status?.observedRef, ref);
       assert.equal(status?.refResolutionStatus, 'Resolved');
     }
+    assert.equal(server.requests.filter(({ command }) => command === 'fetch').length, 0, 'a hash costs no fetch');
     const both = await resolved('tag-and-branch', namespace);
     assert.equal(condition(both, 'RefResolved')?.reason, 'AmbiguousRef');
     assert.equal(condition(both, 'Ready')?.reason, 'NoGateways');
     const unfiltered = server.requests.filter(({ command, protocol }) => command === 'ls-refs' && protocol !== 2);
     assert.deepEqual(unfiltered, []);
+  });
+
+  test('that is a full hash needs no git server', async () => {
+    const address = newAddress();
+    const hash = 'a'.repeat(40);
+    await applyGatewaySync(address, { repo: 'http://127.0.0.1:1/nothing', ref: hash });
+    const gatewaySync = await resolved(address.name, address.namespace);
+    assert.equal(gatewaySync.status?.lastSyncCommit, hash);
+    assert.equal(condition(gatewaySync, 'RefResolved')?.reason, 'PinnedCommit');
+    assert.equal(condition(gatewaySync, 'Ready')?.reason, 'NoGateways');
   });
 
   test('is resolved over git://', async (t) => {
@@ -134,12 +145,6 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
       git: (_, repo) => ({ repo, ref: 'nowhere' }),
       reason: 'RefNotFound',
       words: /no branch, tag or commit nowhere: check spec\.git\.ref/,
-    },
-    {
-      name: 'a hash that does not exist',
-      git: (_, repo) => ({ repo, ref: 'a'.repeat(40) }),
-      reason: 'RefNotFound',
-      words: /check spec\.git\.ref/,
     },
     {
       name: 'a missing repository',

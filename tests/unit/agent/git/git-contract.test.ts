@@ -139,9 +139,9 @@ suite('over http, git names', { concurrency: 2 }, () => {
     const server = await startHttp(t);
     const { url, commit } = await server.createRepository('x');
     await commit({ files: { a: '1' } });
-    await assertFails(t, url, 'git.refNotFound', { ref: COMMIT });
+    await assertFails(t, url, 'git.commitNotServed', { ref: COMMIT });
     await assertFails(t, url, 'git.refNotFound|git.commitNotServed', { ref: 'missing' });
-    await assertFails(t, url, 'git.refNotFound', { commit: '1'.repeat(64), ref: '1'.repeat(64) });
+    await assertFails(t, url, 'git.commitNotServed', { commit: '1'.repeat(64), ref: '1'.repeat(64) });
   });
 
   test('a server that does not answer', async (t) => {

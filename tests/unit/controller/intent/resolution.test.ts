@@ -220,7 +220,6 @@ suite('what is followed', () => {
     };
     assert.match(messageFor('dfd4b2d'), /commit dfd4b2d: check spec\.git\.ref; write a commit hash in full, with 40/);
     assert.match(messageFor('AB'.repeat(20)), /check spec\.git\.ref; write a commit hash in lower case$/);
-    assert.match(messageFor('ab'.repeat(20)), /check spec\.git\.ref$/);
     assert.match(
       messageFor('HEAD'),
       /^the repository has no default branch: .* push that branch, or check spec\.git\.ref$/,
@@ -234,6 +233,28 @@ suite('what is followed', () => {
     });
     const waiting = resolveFor({ ref: 'gone', request: { ...request, ref: 'v9' } });
     assert.equal('lookAgainInMs' in waiting && waiting.lookAgainInMs, 2_000, 'the request may still bring one');
+  });
+
+  test('is a full hash in spec.git.ref, whatever the repository shows', () => {
+    const hash = '9'.repeat(40);
+    const followed = (given: Asked, answer?: Answer) => {
+      const resolution = resolveFor({ ref: hash, ...given }, answer);
+      return resolution.kind === 'resolved' && resolution.followed.resolved.commit;
+    };
+    assert.equal(followed({}, { kind: 'refs', refs: new Map() }), hash);
+    assert.equal(
+      followed({ request: { ...request, ref: 'v9' } }),
+      hash,
+      'a request that leads nowhere changes nothing',
+    );
+    assert.equal(followed({ request }), refs.get('refs/tags/v1'));
+    const kept = { target: { ref: hash, source: 'Request' }, targetTime: at(5) } as const;
+    assert.equal(followed({ ref: 'main', status: { ...followsMain, ...kept } }), hash, 'or was requested before');
+    for (const cause of [error, denied]) {
+      const answer: Answer = { kind: 'error', error: cause, lastGood: undefined, retryAfterMs: 5_000 };
+      const failure = resolveFor({ ref: hash, request }, answer);
+      assert.equal(failure.kind === 'failed' && failure.known?.resolved.commit, hash, cause.reason);
+    }
   });
 
   const error = new TransientError('the host is unreachable', { code: 'git.unreachable', reason: 'GitUnreachable' });
@@ -262,7 +283,7 @@ suite('what is followed', () => {
   });
 });
 
-test('a host is asked for what was named, and for all tips where that is a commit', () => {
+test('a query asks for the refs that are named, and for all tips if a commit is requested', () => {
   const needed = (given: Asked) => neededRefs(readIntents(resourceOf({ status: followsMain, ...given })));
   const ofMain = [
     'refs/tags/main',
@@ -280,7 +301,10 @@ test('a host is asked for what was named, and for all tips where that is a commi
     },
   });
   const commit = '9'.repeat(40);
-  assert.deepEqual(needed({ ref: commit, status: {} }), { prefixes: [], commits: [commit] });
+  assert.deepEqual(needed({ ref: commit, status: {} }), { prefixes: [], commits: [] });
+  assert.deepEqual(needed({ ref: commit, request: { ref: commit } }), { prefixes: [], commits: [] });
+  const target = { ref: commit, source: 'Request' } as const;
+  assert.deepEqual(needed({ status: { ...followsMain, target } }), { prefixes: ofMain, commits: [] });
   assert.deepEqual(needed({ request: { ref: commit } }), {
     ...{ prefixes: [...ofMain, 'refs/heads/', 'refs/tags/'], commits: [commit] },
   });
