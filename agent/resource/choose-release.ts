@@ -3,6 +3,7 @@ import { rolloutStatusSchema } from '../../shared/api/rollout.ts';
 import type { Wave } from '../../shared/api/wave.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
@@ -50,7 +51,6 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   return isAdmitted(status, waves, self.labels, self) ? next : stable;
 }
 
-const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
 
 /** What an agent decides by. The rest is for people: a later controller may say it in words that this agent does not know. */

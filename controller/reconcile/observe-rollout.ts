@@ -1,8 +1,10 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
+import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import type { Release } from '../../shared/domain/releases.ts';
+import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
@@ -106,9 +108,15 @@ function saidBy(
   const status = report?.podUID === uid ? report.status : undefined;
   const says = [status && wordsOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, says, isOutdated: false };
-  const { rollout, commit, revision, agentVersion } = status;
+  const { rollout, agentVersion, commit = '', revision = '' } = status;
   return {
-    report: { rollout, commit, revision, state: wellness(status, verifies) },
+    report: {
+      rollout,
+      // Agents refuse a rollout that names anything else, so a fabricated report must never get into one.
+      commit: isCommitHash(commit) ? commit : undefined,
+      revision: isRevision(revision) ? revision : undefined,
+      state: wellness(status, verifies),
+    },
     says,
     isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
   };

@@ -2,6 +2,7 @@ import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways } from './admission.ts';
+import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 const stableFields = ({ commit, ref, revision }: Release) => ({
@@ -14,9 +15,12 @@ const stableFields = ({ commit, ref, revision }: Release) => ({
 export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
-/** What is in place counts as complete, since there is nothing yet that could be protected. Earlier orders are none. */
+/**
+ * The first state: the release in place is complete. What gateways report counts first, because a status can get lost: the
+ * newest commit then goes through the waves as ever. Earlier orders are ignored.
+ */
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
-  const release = input.inPlace ?? input.wanted;
+  const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
     ...{ number: firstNumber(input.now), phase: 'Complete', ...noCounts },

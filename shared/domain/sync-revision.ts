@@ -7,6 +7,9 @@ import { createHash } from 'node:crypto';
  */
 export const syncRevision = (sync: unknown): string => hashOf(withoutSwitches(sync)).slice(0, 32);
 
+/** Whether a text has the shape of a revision. */
+export const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
+
 /** Name of the ControllerRevision (apps/v1) that holds a revision of `spec.sync`, as `sync` in its `data`. */
 export const revisionName = (crName: string, revision: string): string => `${crName}-sync-${revision}`;
 

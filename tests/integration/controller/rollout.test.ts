@@ -159,6 +159,29 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     );
   });
 
+  test('takes a bad commit to the canary alone after its status is lost', async (t) => {
+    const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
+    const edit = (path: string, body: object) =>
+      callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
+    const path = gatewaySyncPath(address.namespace, address.name);
+    const { status } = await untilPhase('Complete');
+    await controller.kill();
+    const bad = await commit(2);
+    agents.bad.add(bad);
+    await edit(`${path}/status`, { status: null });
+    const mappings = [{ source: 'config', destination: 'other' }];
+    await edit(path, { spec: { sync: { profiles: { default: { mappings } } } } });
+    await startController(t, address.namespace);
+    await untilPhase('Stopped', bad);
+    assert.deepEqual(shortOf(agents, { [first]: 'first', [bad]: 'bad' }), {
+      a: ['first', 'bad'],
+      b: ['first'],
+      c: ['first'],
+    });
+    const kept = await kubectl('get', 'controllerrevisions', '--namespace', address.namespace, '--output', 'name');
+    assert.match(kept, new RegExp(`app-sync-${status?.rollout?.revision}\n`));
+  });
+
   test('stops where a gateway fails, tells who asked, and goes back when somebody says so', async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const bad = await commit(2);

@@ -334,9 +334,12 @@ suite('a step of a rollout is made from', () => {
   });
 
   test('what a report says of rollouts', () => {
-    const said = { rollout: 3, commit: newest, revision: 'r', agentVersion: '9.9.9' };
+    const said = { rollout: 3, commit: newest, revision: 'c'.repeat(32), agentVersion: '9.9.9' };
     const { rollout, commit, revision } = said;
-    assert.deepEqual(inputOf({ report: said }).input.gateways[0]?.report, { rollout, commit, revision, state: 'well' });
+    const reported = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0]?.report;
+    assert.deepEqual(reported(said), { rollout, commit, revision, state: 'well' });
+    const fabricated = { ...said, commit: '--upload-pack=x', revision: '../x' };
+    assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'well' });
   });
 
   test('the revision that an approval is about', () => {

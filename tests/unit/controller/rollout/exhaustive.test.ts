@@ -50,6 +50,8 @@ const small: Case[] = [
   ['three gateways whose waves are edited while windows open and close', edited, { newer: 1, edit: 1, gate: 1 }],
   ['a canary that leaves and comes', canaryFirst, { newer: 1, leave: 1, join: 1 }],
   ['a canary that is paused, and goes on', canaryFirst, { newer: 1, rest: 2 }],
+  ['three gateways, a bad commit, and a status that is lost', { ...twoWaves, bad: ['A'] }, { newer: 1, wipe: 2 }],
+  ['three gateways, a good commit, and a status that is lost', twoWaves, { newer: 2, wipe: 1 }],
 ];
 
 /**

@@ -24,6 +24,8 @@ export interface Limits {
   unknown?: number;
   /** `spec.rollout` is removed, and put back. */
   remove?: number;
+  /** The status is removed. */
+  wipe?: number;
   /** How many agents read, act and are heard of at different times, the others all at once: the last ones by name. */
   slow?: number;
 }

@@ -63,7 +63,7 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   const moves: Move[] = [];
   const to = (name: string, next: Partial<World>, used: Partial<Limits>, more: Partial<Node> = {}) =>
     moves.push([name, { ...node, world: { ...world, ...next }, left: { ...left, ...used }, ...more }]);
-  const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove } = left;
+  const { newer, rollback, goTo, retry, edit, gate, approve, unknown, remove, wipe } = left;
   if (newer > 0) to('newer', { wanted: world.wanted === 'S' ? 'A' : 'B' }, { newer: newer - 1 });
   if (world.rollback !== undefined) to('rollback is removed', { rollback: undefined }, {});
   else if (rollback > 0) to('rollback', { rollback: 'previous' }, { rollback: rollback - 1 });
@@ -80,6 +80,12 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   if (!world.wanted) to('known', { wanted: 'B' }, {});
   if (remove > 0 && world.wanted)
     to('remove', without(world, setup), { remove: remove - 1 }, { givenUp: [], shown: [], had: [] });
+  if (wipe > 0 && world.agents.every(({ createdAt, seen }) => createdAt === undefined || seen !== undefined)) {
+    const lost = { ...world, now: world.now + 100 * TICK_MS, state: undefined };
+    const next = { ...node, world: control(lost, setup), givenUp: [], shown: [], had: [] };
+    check(next, lost, setup);
+    to('wipe', next.world, { wipe: wipe - 1 }, { givenUp: [], shown: [], had: [] });
+  }
   return moves;
 }
 
@@ -165,7 +171,7 @@ function atLast(world: World): World {
 /** A world in which all have the commit `S`, and nothing else has happened yet. */
 export function firstNode(setup: Setup, limits: Limits): Node {
   const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
-  const edits = { edit: 0, gate: 0, rest: 0, approve: 0, unknown: 0, remove: 0 };
+  const edits = { edit: 0, gate: 0, rest: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };
   const world = control(makeWorld(setup), setup);
   const node = { world, left: { ...events, ...edits, ...limits }, givenUp: [], had: [], shown: [] };
   return { ...node, ...seen(node, world, setup) };

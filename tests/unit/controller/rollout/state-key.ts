@@ -41,7 +41,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
     [world.plan, rollout.plan, world.isOpen, world.approved],
     had.filter((each) => left.edit > 0 || each.startsWith(`${world.plan} `)),
     isAtRest ? '' : shown.map((each) => each.split(' ')[1]),
-    ...agentsOf(world, isAtRest),
+    ...agentsOf(world, isAtRest, left.wipe > 0),
     Object.values(left),
     givenUp.filter((each) => canCome.includes(each as never)),
   ].join('|');
@@ -71,7 +71,8 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
   ];
 }
 
-function agentsOf(world: World, isAtRest: boolean): string[] {
+/** A status that is lost is made again of all that agents report. */
+function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { number, startedAt, waveStartedAt = '', admittedAt = '' } = rollout;
   const [started, waveStarted, admitted] = [startedAt, waveStartedAt, admittedAt].map(Date.parse) as [
@@ -84,7 +85,9 @@ function agentsOf(world: World, isAtRest: boolean): string[] {
     const rests = isResting ? 'r' : '';
     if (createdAt === undefined) return rests;
     const said = (each: typeof report) =>
-      each === undefined ? '' : `${each.commit}${about(each.rollout)}${each.rollout === number ? each.state : ''}`;
+      each === undefined
+        ? ''
+        : `${each.commit}${about(each.rollout)}${each.rollout === number || mayBeLost ? each.state : ''}`;
     // Compared with these: whether it came later, and whether it was not ready before.
     const relations = isAtRest
       ? ''

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { reportedRelease } from '../../../../controller/rollout/reported-release.ts';
+import type { GatewayReport, RolloutInput } from '../../../../controller/rollout/rollout-input.ts';
+
+const newest = { commit: 'new', ref: 'main', revision: 'r' };
+const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 'r') => ({
+  ...{ rollout: 1, commit, revision, state },
+});
+const found = (...reports: (GatewayReport | undefined)[]) =>
+  reportedRelease({ gateways: reports.map((report) => ({ report })), wanted: newest } as unknown as RolloutInput);
+const release = (commit: string, revision = 'r') => ({ commit, ref: commit, revision });
+
+suite('the release that gateways report', () => {
+  test('is the one that most of them have', () => {
+    assert.deepEqual(found(say('old'), say('new'), say('old')), release('old'));
+    assert.deepEqual(found(say('old'), say('new'), say('new'), undefined), release('new'));
+  });
+
+  test('is one that healthy gateways have', () => {
+    assert.deepEqual(found(say('old'), say('bad', 'failed'), say('bad', 'busy')), release('old'));
+    assert.deepEqual(found(say('bad', 'failed'), say('bad', 'failed'), say('old', 'busy')), release('bad'));
+  });
+
+  test('is not the newest one in a tie', () => {
+    assert.deepEqual(found(say('new'), say('old')), release('old'));
+    assert.deepEqual(found(say('old'), say('new')), release('old'));
+    assert.deepEqual(found(say('new'), say('new', 'well', 'earlier')), release('new', 'earlier'));
+  });
+
+  test('does not exist if no gateway has one of a rollout', () => {
+    assert.equal(
+      found(undefined, { ...say('old'), revision: undefined }, { ...say('old'), commit: undefined }),
+      undefined,
+    );
+  });
+});
