@@ -38,6 +38,24 @@ export function noteGateways(admission: Admission, gateways: readonly RolloutGat
   });
 }
 
+/**
+ * Forgets that a wave had gateways if all of them belong to an earlier wave from now on, in place of gateways that left: it
+ * waits for none then. `before` is the admission by the same waves.
+ */
+export function withoutEmptied(
+  admission: Admission,
+  before: Admission,
+  gateways: readonly RolloutGateway[],
+): Admission {
+  const sizeIn = (index: number, waves: Admission) =>
+    gateways.filter((gateway) => couldBelong(gateway, index, waves)).length;
+  return admission.map((entry, index) => {
+    const { gateways: had = 0, ...rest } = entry;
+    const isEmptied = sizeIn(index, admission) === 0 && sizeIn(index, before) >= had;
+    return isEmptied ? rest : entry;
+  });
+}
+
 /** Index of the wave that is under way, if one is. */
 export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission' | 'wave'>): number | undefined {
   const index = admission.findIndex((entry) => entry.wave === wave);
@@ -57,7 +75,7 @@ export function chooseAgain(
   const share = shareOf(choicesIn(admission, index, gateways), amount, { known: admission[index]?.of, isLate });
   const { members } = share;
   const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NOBODY);
-  return admission.map((entry, at) => {
+  const chosen = admission.map((entry, at) => {
     if (at !== index || isOver || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
     if (entry.admitted === NOBODY) return { ...entry, ...share };
     return {
@@ -67,6 +85,7 @@ export function chooseAgain(
       isChosenAgain: true,
     };
   });
+  return withoutEmptied(chosen, admission, gateways);
 }
 
 /** Whether a gateway fits a wave and belongs to none before. */

@@ -1,7 +1,7 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
-import { makeAdmission, noteGateways } from './admission.ts';
+import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -70,17 +70,18 @@ function remembered(
 
 /** What all rollouts begin with; what was handled stays so. */
 function renewed(
-  { number, handled, stableCommit, stableRef, stableRevision, admission: before }: RolloutStatus,
+  { number, handled, stableCommit, stableRef, stableRevision, plan: planBefore, admission: before }: RolloutStatus,
   { spec, gateways, plan, now }: RolloutInput,
   admitted: string,
 ) {
+  const admission = makeAdmission(spec, gateways, { admitted, before });
   return {
     number: number + 1,
     ...noCounts,
     ...{ stableCommit, stableRef, stableRevision },
     startedAt: iso(now),
     plan,
-    admission: makeAdmission(spec, gateways, { admitted, before }),
+    admission: plan === planBefore ? withoutEmptied(admission, before, gateways) : admission,
     ...(handled && { handled }),
   };
 }

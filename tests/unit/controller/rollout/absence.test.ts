@@ -99,6 +99,34 @@ test('the last wave needs none of its own when it has had none for as long as th
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
 });
 
+for (const [when, isGoneBefore] of [
+  ['before the rollout', true],
+  ['in mid-wave', false],
+] as const) {
+  test(`a last wave whose gateway took the place of one that left ${when} isn't waited for`, () => {
+    const waves = [
+      { name: 'canary', gateways: 1 },
+      { name: 'second', gateways: 1 },
+    ];
+    const setup = setupOf({ waves }, Array(3).fill([true, true]));
+    const first = control(makeWorld(setup), setup);
+    let world = isGoneBefore ? begun(setup, withAgent(first, 0, gone)) : withAgent(begun(setup, first), 0, gone);
+    for (const index of [1, 2]) world = control(sync(control(world, setup), index, setup), setup);
+    world = control(withAgent(world, 0, { createdAt: world.now }), setup);
+    world = control(sync(world, 0, setup), setup);
+    assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).stableCommit], ['Complete', 'A']);
+  });
+}
+
+test('a last wave that lost one of two gateways to another wave waits for the other one', () => {
+  const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, Array(3).fill([true]));
+  let world = control(sync(begun(setup), 0, setup), setup);
+  for (const index of [1, 2]) world = control(sync(world, index, setup), setup);
+  world = withAgent(withAgent(world, 0, gone), 2, gone);
+  world = control(sync(begun(setup, world, 'C'), 1, setup), setup);
+  assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).waitsFor], ['Progressing', 'Gateways']);
+});
+
 for (const [how, change] of [
   ['are created again', gone],
   ['are paused', { isResting: true }],

@@ -70,6 +70,11 @@ const large: Case[] = [
     { newer: 2, rollback: 1, slow: 1 },
   ],
   ['three gateways in two waves that come and go', twoWaves, { newer: 1, leave: 1, join: 1 }],
+  [
+    'three gateways, each in a wave of its own, one of which is created again',
+    { spec: plan([one, { name: 'second', gateways: 1 }]), fits: everywhere(3, 2), bad: [] },
+    { newer: 1, leave: 1, join: 1 },
+  ],
   ['three gateways in two waves, one of which is not ready for a while', twoWaves, { newer: 1, die: 1, recover: 1 }],
   ['three gateways in two waves, one of which dies, and one leaves', twoWaves, { newer: 1, die: 1, leave: 1 }],
   ['three gateways, a bad commit that stops, while one leaves', stopping, { newer: 1, rollback: 1, leave: 1 }],
