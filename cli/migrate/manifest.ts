@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { isObject } from '../../shared/domain/objects.ts';
 
 /** An object of a manifest, whatever else it holds. */
 export type KubernetesObject = Record<string, unknown>;
@@ -170,6 +171,3 @@ function at(value: unknown, keys: readonly string[]): unknown {
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-const isObject = (value: unknown): value is KubernetesObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
+import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { type NextPost, nextPost, type Wanted } from './next-post.ts';
 import type { Place } from './place.ts';
 
@@ -42,6 +43,5 @@ export function recordOf(
   { place: { context, target }, status: { commit }, number }: NextPost & { place: Place },
   state: CommitStatusRecord['state'],
 ): CommitStatusRecord {
-  const time = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  return { commit, context, state, target, posts: number, time };
+  return { commit, context, state, target, posts: number, time: wholeSeconds(Date.now()) };
 }

@@ -1,5 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { clockWords } from '../../shared/domain/clock-skew.ts';
+import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
 import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
 import { type Placed, placeOf } from '../commit-status/place.ts';
@@ -11,7 +12,7 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
 import { judgeConditions } from './conditions.ts';
 import { discoverGateways, listed } from './discover-gateways.ts';
-import { conditionOf, mergeConditions, wholeSeconds } from './merge-conditions.ts';
+import { conditionOf, mergeConditions } from './merge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
 import { orderTransitions, podTransitions, type Transition, transitionsOf } from './transitions.ts';

@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
+import { wholeSeconds } from '../../shared/domain/duration.ts';
 
 /** A condition before it has a time; one that is carried over says itself which generation it is about. */
 export interface Verdict {
@@ -36,9 +37,4 @@ export function mergeConditions(
 /** The condition of a type, if there is one. */
 export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
-}
-
-/** Kubernetes' Time: RFC 3339 in whole seconds. */
-export function wholeSeconds(now: number): string {
-  return new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../../shared/domain/objects.ts';
+
 type Json = unknown;
 
 /**
@@ -16,10 +18,6 @@ export function mergePatchOf(before: Json, after: Json): Json | undefined {
     if (difference !== undefined) patch[key] = difference;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;
-}
-
-function isObject(value: Json): value is Record<string, Json> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function equal(a: Json, b: Json): boolean {

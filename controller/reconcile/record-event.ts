@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { wholeSeconds } from './merge-conditions.ts';
 import type { Transition } from './transitions.ts';
 
 const COMPONENT = `sync.io/${FIELD_MANAGERS.controller}`;

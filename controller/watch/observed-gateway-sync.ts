@@ -4,6 +4,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, ROLLOUT_ANNOTATIONS, setByAnnotation } from '../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 import type { Profile } from '../../shared/api/sync.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { syncRevision } from '../../shared/domain/sync-revision.ts';
 import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
@@ -251,12 +252,6 @@ function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time:
 
 const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
   ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
-
-type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-function withoutUndefined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
-}
 
 /** More do not fit into the message of a condition. */
 const SHOWN_PROBLEMS = 8;

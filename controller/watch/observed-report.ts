@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { clockSkewOf, TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 import { clip, MAX_UID } from './observed-text.ts';
 
@@ -80,12 +81,6 @@ function projectStatus(status: SyncReportStatus): ObservedReportStatus {
   const { generation, rollout, hasFailed, files } = status;
   const texts = Object.entries(TEXTS).map(([name, length]) => [name, clip(status[name as keyof typeof TEXTS], length)]);
   const counts = files && { added: files.added, modified: files.modified, deleted: files.deleted };
-  const fields = [
-    ...texts,
-    ['generation', generation],
-    ['rollout', rollout],
-    ['hasFailed', hasFailed],
-    ['files', counts],
-  ];
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as ObservedReportStatus;
+  const fields = { ...Object.fromEntries(texts), generation, rollout, hasFailed, files: counts };
+  return withoutUndefined(fields) as ObservedReportStatus;
 }

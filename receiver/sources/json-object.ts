@@ -1,4 +1,5 @@
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
+import { isObject } from '../../shared/domain/objects.ts';
 
 /** A parsed JSON object; any of its fields may hold any JSON value. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -13,7 +14,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   if (!isBoundedJson(bytes, BOUNDS)) return undefined;
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes));
-    return isJsonObject(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -23,12 +24,8 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
 export function fieldOf(value: unknown, ...path: string[]): unknown {
   let current = value;
   for (const name of path) {
-    if (!isJsonObject(current) || !Object.hasOwn(current, name)) return undefined;
+    if (!isObject(current) || !Object.hasOwn(current, name)) return undefined;
     current = current[name];
   }
   return current ?? undefined;
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

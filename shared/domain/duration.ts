@@ -73,3 +73,6 @@ export function formatDuration(ms: number): string {
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
   return `${hours ? `${hours}h` : ''}${minutes}m${seconds % 60}s`;
 }
+
+/** A time as Kubernetes writes it: RFC 3339 in whole seconds. */
+export const wholeSeconds = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
