@@ -16,10 +16,13 @@ import type { GithubApps } from './polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
 import type { RepositorySource } from './polling/query-repository.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
-import { lookOver } from './reconcile/look-over.ts';
-import { KeyedQueue } from './reconcile/queue.ts';
+import { EventRecorder } from './reconcile/event-recorder.ts';
+import type { Installation } from './reconcile/observation.ts';
+import { KeyedQueue, type Priority, type Requeue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { Refusals } from './reconcile/refusals.ts';
+import { resync } from './reconcile/resync.ts';
+import { evictionOf } from './reconcile/transitions.ts';
 import {
   priorityOf,
   type Wake,
@@ -32,166 +35,140 @@ import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { PodIndex } from './watch/pod-index.ts';
 
-export interface ControllerOptions {
+/** Everything through which the controller reaches the world. */
+export interface ControllerPorts {
   client: KubernetesClient;
   /** For writes that each replica may make. */
   replicaClient: KubernetesClient;
-  namespaces: string[];
-  connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
-  /** How much git hosts are asked at most. */
-  limits: QuestionLimits;
   mayWrite: () => boolean;
+  connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
   githubApps: GithubApps | undefined;
-  bindAgents: boolean;
+  sendStatus: SendStatus;
   /** What admission would do with a pod; undefined if pods without the sidecar are not to be evicted. */
   reviewForEviction: EvictorOptions['review'] | undefined;
-  areAuthorsChecked: boolean;
-  /** Whether pods get the sidecar only in namespaces with the label. */
-  isLabelRequired: boolean;
-  /** Name of the cluster; empty where it is not known. */
-  cluster: string;
-  sendStatus: SendStatus;
-  instance: string;
-  /** In which everything is looked at once more, in milliseconds. */
-  lookOverMs?: number;
   metrics: Metrics;
   log: Logger;
 }
 
-/** Workers; one namespace has half of them at most. */
+export interface ControllerSettings {
+  /** Namespaces to watch; empty for the whole cluster. */
+  namespaces: string[];
+  /** Limits for queries to git servers. */
+  limits: QuestionLimits;
+  bindAgents: boolean;
+  installation: Installation;
+  /** Name of this replica, for events. */
+  instance: string;
+  /** Period in which each resource is reconciled once more (ms). */
+  resyncMs?: number;
+}
+
+/** Workers; one namespace has at most half of them. */
 const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
-const LOOK_OVER_MS = 10 * MINUTE_MS;
-/** Somebody who goes on changing a status is answered at most so often. */
-const PUT_RIGHT_AFTER_MS = 1_000;
+const RESYNC_MS = 10 * MINUTE_MS;
+/** Minimum delay before a status that another writer keeps changing is restored (ms). */
+const REPAIR_AFTER_MS = 1_000;
 const BACKOFF_MS = { base: 500, max: 300_000 };
 
 /** Watches on every replica, and reconciles on the one that leads. */
 export class Controller {
   readonly caches: Caches;
-  readonly #options: ControllerOptions;
-  readonly #index = new PodIndex();
-  readonly #missing: MissingSidecars;
+  readonly #ports: ControllerPorts;
+  readonly #resyncMs: number;
   readonly #queue: KeyedQueue;
+  readonly #pods = new PodIndex();
+  readonly #refusals: Refusals;
+  readonly #missing: MissingSidecars;
   readonly #repositories: Repositories;
   readonly #commitStatuses: StatusPoster;
   readonly #reconciler: Reconciler;
-  readonly #refusals: Refusals;
 
-  constructor(options: ControllerOptions) {
-    const { client, log, metrics } = options;
-    this.#options = options;
+  /** Everything below causes a reconcile by `enqueue` alone. */
+  constructor(ports: ControllerPorts, settings: ControllerSettings) {
+    const { client, mayWrite, githubApps, metrics, log } = ports;
+    const { limits, bindAgents, installation, instance } = settings;
+    this.#ports = ports;
+    this.#resyncMs = settings.resyncMs ?? RESYNC_MS;
     this.#queue = new KeyedQueue({
-      handle: (key) => this.#handle(key),
       concurrency: CONCURRENCY,
       backoffMs,
-      onFailure: (key, failures, error) => this.#reconciler.onFailure(key, failures, error),
       onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
       log,
     });
-    const limiter = new HostLimiter(options.limits);
-    const lookAgain = (key: ObjectKey) => this.#queue.add(key, priorityOf(this.caches.gatewaySync(key)));
+    const enqueue = (key: ObjectKey) => this.#enqueue(key);
+    const gatewaySync = (key: ObjectKey) => this.caches.gatewaySync(key);
+    this.caches = this.#makeCaches(settings);
+    this.#refusals = new Refusals({ client: ports.replicaClient, gatewaySync, enqueue, instance, log });
+    const onTransition = (reason: string) => metrics.transitions.inc({ reason });
+    const events = new EventRecorder({ client, mayWrite, onTransition, instance, log });
+    this.#missing = new MissingSidecars({
+      client,
+      evictor: this.#makeEvictor(events),
+      gatewaySyncs: () => this.caches.gatewaySyncs(),
+      labelledPods: () => this.caches.pods(),
+      labelledPod: (key) => this.caches.pod(key),
+      enqueue,
+      log,
+    });
+    const limiter = new HostLimiter(limits);
     this.#repositories = new Repositories({
-      connect: options.connect,
+      connect: ports.connect,
       limiter,
-      gitLimiter: new HostLimiter(gitLimitsOf(options.limits)),
-      onAnswer: lookAgain,
+      gitLimiter: new HostLimiter(gitLimitsOf(limits)),
+      onAnswer: enqueue,
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });
         metrics.gitQuerySeconds.observe(seconds);
       },
     });
-    this.caches = new Caches(
-      {
-        client,
-        namespaces: options.namespaces,
-        roleBindings: options.bindAgents,
-        log,
-        onRestart: (kind, reason) => metrics.watchRestarts.inc({ kind, reason }),
-      },
-      {
-        onGatewaySync: (change) => this.#takeIn(change),
-        onPod: (change) => {
-          this.#index.update(change);
-          this.#wake(wakesOfPod(change));
-        },
-        onReport: (change) => this.#wake(wakesOfReport(change, this.#index)),
-        onRoleBinding: (change) => this.#wake(wakesOfRoleBinding(change)),
-      },
-    );
-    const review = options.reviewForEviction;
-    this.#missing = new MissingSidecars({
-      client,
-      evictor:
-        review && new Evictor({ client, review, log, onEvicted: (...args) => this.#reconciler.onEvicted(...args) }),
-      gatewaySyncs: () => this.caches.gatewaySyncs(),
-      labelledPods: () => this.caches.pods(),
-      labelledPod: (key) => this.caches.pod(key),
-      onChange: (key) => this.#queue.add(key, 'low'),
-      log,
-    });
-    this.#refusals = new Refusals({
-      client: options.replicaClient,
-      gatewaySync: (key) => this.caches.gatewaySync(key),
-      enqueue: lookAgain,
-      instance: options.instance,
-      log,
-    });
     this.#commitStatuses = new StatusPoster({
-      send: options.sendStatus,
-      onNews: (key) => this.#queue.add(key, 'low'),
+      send: ports.sendStatus,
+      enqueue,
       onAttempt: (outcome) => metrics.commitStatuses.inc({ outcome }),
       log,
     });
     this.#reconciler = new Reconciler({
       client,
+      mayWrite,
       caches: this.caches,
+      pods: this.#pods,
+      missingSidecars: this.#missing,
+      refusals: this.#refusals,
       repositories: this.#repositories,
-      podsOf: ({ namespace, name }) => {
-        const key = `${namespace}/${name}`;
-        const unasked = this.#missing.unaskedOf(key);
-        const refused = this.#refusals.latestOf(key);
-        return { pods: this.#index.podsOf(key), missing: this.#missing.podsOf(key), unasked, refused };
-      },
-      mayWrite: options.mayWrite,
-      bindAgents: options.bindAgents,
-      areAuthorsChecked: options.areAuthorsChecked,
-      isLabelRequired: options.isLabelRequired,
-      cluster: options.cluster,
+      gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, onToken: enqueue, log }),
       commitStatuses: this.#commitStatuses,
-      gitTokens:
-        options.githubApps &&
-        new GitTokenKeeper({ client, apps: options.githubApps, limiter, onToken: lookAgain, log }),
-      onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
-      onNews: lookAgain,
-      onForeignStatus: (key) => {
-        log.warn({ key }, 'somebody else changed the status: restoring it');
-        this.#queue.addAfter(key, PUT_RIGHT_AFTER_MS);
+      events,
+      installation,
+      bindAgents,
+      enqueue,
+      repair: (key) => {
+        log.warn({ key }, 'another writer changed the status: restoring it');
+        this.#queue.addAfter(key, REPAIR_AFTER_MS);
       },
-      onTransition: (reason) => metrics.transitions.inc({ reason }),
-      instance: options.instance,
+      onApplied: (seconds) => metrics.requestSeconds.observe(seconds),
       log,
     });
   }
 
-  /** Reconciles until the signal aborts; what is under way ends first. */
+  /** Reconciles until the signal aborts, and returns when the work in progress has ended. */
   async lead(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;
-    const look = (key: ObjectKey) => this.#wake([{ key, priority: 'low' }]);
-    for (const key of this.#keys()) look(key);
-    this.#queue.start();
-    const periodMs = this.#options.lookOverMs ?? LOOK_OVER_MS;
-    const others = [this.#missing.run(signal), lookOver({ keys: () => this.#keys(), look, periodMs }, signal)];
+    const enqueue = (key: ObjectKey) => this.#enqueue(key, 'low');
+    for (const key of this.#keys()) enqueue(key);
+    this.#queue.start((key, attempt) => this.#handle(key, attempt));
+    const resyncing = resync({ keys: () => this.#keys(), enqueue, periodMs: this.#resyncMs }, signal);
+    const sweeping = this.#missing.run(signal);
     await stopped;
     this.#repositories.stop();
     this.#commitStatuses.stop();
-    await Promise.all([this.#queue.stop(), ...others]);
+    await Promise.all([this.#queue.stop(), resyncing, sweeping]);
   }
 
-  /** What has to go on: for liveness. Each limit is beyond the time limits of what the loop does. */
+  /** The loops that liveness checks. Each limit exceeds the time limits of everything that the loop does. */
   get loops(): Loop[] {
     return [
       { name: 'watches', stuckForMs: () => this.caches.stuckForMs, limitMs: 10 * MINUTE_MS },
@@ -207,51 +184,86 @@ export class Controller {
 
   /** The page of all metrics. */
   async metricsPage(): Promise<Buffer> {
-    const { metrics } = this.#options;
+    const { metrics, mayWrite } = this.#ports;
     metrics.queueDepth.set(this.#queue.depth);
     metrics.resources.set([...this.caches.gatewaySyncs()].length);
     metrics.podsMissingSidecar.set(this.#missing.count);
-    const leads = this.#options.mayWrite();
+    const leads = mayWrite();
     metrics.leader.set(leads ? 1 : 0);
     const resources = await renderResources(leads ? this.caches.gatewaySyncs() : []);
     return Buffer.concat([Buffer.from(await metrics.registry.metrics()), resources]);
+  }
+
+  #makeCaches({ namespaces, bindAgents }: ControllerSettings): Caches {
+    const { client, metrics, log } = this.#ports;
+    const onRestart = (kind: string, reason: string) => metrics.watchRestarts.inc({ kind, reason });
+    return new Caches(
+      { client, namespaces, roleBindings: bindAgents, log, onRestart },
+      {
+        onGatewaySync: (change) => this.#onGatewaySync(change),
+        onPod: (change) => {
+          this.#pods.update(change);
+          this.#enqueueAll(wakesOfPod(change));
+        },
+        onReport: (change) => this.#enqueueAll(wakesOfReport(change, this.#pods)),
+        onRoleBinding: (change) => this.#enqueueAll(wakesOfRoleBinding(change)),
+      },
+    );
+  }
+
+  #makeEvictor(events: EventRecorder): Evictor | undefined {
+    const { client, reviewForEviction, log } = this.#ports;
+    if (!reviewForEviction) return undefined;
+    return new Evictor({
+      client,
+      review: reviewForEviction,
+      onEvicted: (key, pod, owner) => {
+        const gatewaySync = this.caches.gatewaySync(key);
+        if (gatewaySync) events.record(gatewaySync, [evictionOf(pod, owner)]);
+      },
+      log,
+    });
   }
 
   *#keys(): Iterable<ObjectKey> {
     for (const { namespace, name } of this.caches.gatewaySyncs()) yield `${namespace}/${name}`;
   }
 
-  async #handle(key: ObjectKey) {
-    const { metrics } = this.#options;
+  async #handle(key: ObjectKey, attempt: number): Promise<Requeue> {
+    const { metrics } = this.#ports;
     const end = metrics.reconcileSeconds.startTimer();
     try {
-      const outcome = await this.#reconciler.reconcile(key);
+      const requeue = await this.#reconciler.reconcile(key);
       metrics.reconciles.inc({ outcome: 'success' });
-      return outcome;
+      return requeue;
     } catch (error) {
       metrics.reconciles.inc({ outcome: 'failure' });
+      this.#reconciler.onFailure(key, attempt, error);
       throw error;
     } finally {
       end();
     }
   }
 
-  #takeIn(change: Change<ObservedGatewaySync>): void {
+  #onGatewaySync(change: Change<ObservedGatewaySync>): void {
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
-      this.#missing.forget(change.key);
-      this.#refusals.forget(change.key);
-    } else {
-      this.#reconciler.observe(change.key, change.object, change.previous);
-      const wakes = wakesOfGatewaySync(change);
-      if (wakes.length > 0) this.#reconciler.announce(change.key, change.object);
-      this.#wake(wakes);
+      return;
     }
+    this.#reconciler.onWatchEvent(change.key, change.object, change.previous);
+    const wakes = wakesOfGatewaySync(change);
+    if (wakes.length > 0) this.#reconciler.subscribe(change.key, change.object);
+    this.#enqueueAll(wakes);
   }
 
-  #wake(wakes: Wake[]): void {
-    for (const { key, priority } of wakes) if (this.caches.gatewaySync(key)) this.#queue.add(key, priority);
+  #enqueueAll(wakes: Wake[]): void {
+    for (const { key, priority } of wakes) this.#enqueue(key, priority);
+  }
+
+  /** Has a resource reconciled, unless it is gone. If omitted, the priority is high if anything about it waits. */
+  #enqueue(key: ObjectKey, priority: Priority = priorityOf(this.caches.gatewaySync(key))): void {
+    if (this.caches.gatewaySync(key)) this.#queue.add(key, priority);
   }
 }
 

@@ -114,29 +114,35 @@ const injection: InjectionSettings = {
     caConfigMap: config.AGENT_CA_CONFIG_MAP,
   },
 };
-const controller = new Controller({
-  client: fencedClient,
-  replicaClient: client,
-  namespaces: config.WATCH_NAMESPACES,
-  connect: (source) => new RepositoryClient(tools, source),
-  limits: {
-    total: config.GIT_CONCURRENCY,
-    perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
-    perHost: config.GIT_CONCURRENCY_PER_HOST,
-    perSecond: config.GIT_RATE_PER_HOST,
+const controller = new Controller(
+  {
+    client: fencedClient,
+    replicaClient: client,
+    mayWrite: () => fencedClient.mayWrite,
+    connect: (source) => new RepositoryClient(tools, source),
+    githubApps,
+    sendStatus: statusSender({ client, http, githubApps, writeWithinMs: () => fencedClient.writeWithinMs }),
+    reviewForEviction: config.WEBHOOK_EVICT_PODS && config.WEBHOOK_PORT !== 0 ? reviewForEviction : undefined,
+    metrics,
+    log,
   },
-  mayWrite: () => fencedClient.mayWrite,
-  githubApps,
-  bindAgents: config.AUTO_BIND_AGENT,
-  reviewForEviction: config.WEBHOOK_EVICT_PODS && config.WEBHOOK_PORT !== 0 ? reviewForEviction : undefined,
-  areAuthorsChecked: config.APPROVER_ROLE,
-  isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
-  cluster: config.CLUSTER_NAME ?? '',
-  sendStatus: statusSender({ ...{ client, http, githubApps }, writeWithinMs: () => fencedClient.writeWithinMs }),
-  instance: config.POD_NAME,
-  metrics,
-  log,
-});
+  {
+    namespaces: config.WATCH_NAMESPACES,
+    limits: {
+      total: config.GIT_CONCURRENCY,
+      perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,
+      perHost: config.GIT_CONCURRENCY_PER_HOST,
+      perSecond: config.GIT_RATE_PER_HOST,
+    },
+    bindAgents: config.AUTO_BIND_AGENT,
+    installation: {
+      cluster: config.CLUSTER_NAME ?? '',
+      areAuthorsChecked: config.APPROVER_ROLE,
+      isLabelRequired: config.WEBHOOK_REQUIRE_LABEL,
+    },
+    instance: config.POD_NAME,
+  },
+);
 
 let admissionReady = config.WEBHOOK_PORT === 0;
 const watching = controller.caches.run(stopping.signal);

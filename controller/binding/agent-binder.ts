@@ -2,7 +2,6 @@ import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Binding, ensureRoleBinding } from './role-binding.ts';
@@ -32,42 +31,36 @@ const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 /** Passing trouble is no news before it has come so often in a row. */
 const TELL_AFTER = 3;
 
-/** Keeps the RoleBindings of resources, and tells what is in the way; what failed is tried again with back-off. */
+/** Keeps the RoleBinding of one resource, and reports why it can't be written; a failed write is retried with backoff. */
 export class AgentBinder {
   readonly #client: KubernetesClient;
-  readonly #failing = new Map<ObjectKey, Failure>();
+  #failing: Failure | undefined;
 
   constructor(client: KubernetesClient) {
     this.#client = client;
   }
 
   /** Lets the agents of a resource in; never throws. */
-  async bind(key: ObjectKey, gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Access> {
+  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Access> {
     const tried = JSON.stringify([gatewaySync.uid, binding]);
-    const last = this.#failing.get(key);
+    const last = this.#failing;
     const waitMs = last?.tried === tried ? last.retryAt - performance.now() : 0;
     if (last && waitMs > 0) return accessOf(last, waitMs);
     const outcome = await this.#attempt(gatewaySync, binding, log);
     if (outcome.kind === 'bound') {
-      this.#failing.delete(key);
+      this.#failing = undefined;
       return {};
     }
     const failures = (last?.failures ?? 0) + 1;
     const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
     const isNews = !outcome.isPassing || failures >= TELL_AFTER;
-    const failure = {
+    this.#failing = {
       failures,
       tried,
       retryAt: performance.now() + retryAfterMs,
       ...(isNews ? { problem: outcome.problem } : {}),
     };
-    this.#failing.set(key, failure);
-    return accessOf(failure, retryAfterMs);
-  }
-
-  /** Drops what is kept of a resource. */
-  forget(key: ObjectKey): void {
-    this.#failing.delete(key);
+    return accessOf(this.#failing, retryAfterMs);
   }
 
   async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Attempt> {

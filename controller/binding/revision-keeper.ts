@@ -6,10 +6,10 @@ import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
+import type { Slots } from '../../shared/domain/slots.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
-import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -21,25 +21,27 @@ const pathOf = (namespace: string, name?: string): string =>
   groupPath('apps/v1', 'controllerrevisions', namespace, name);
 
 /**
- * Keeps revisions of `spec.sync` as ControllerRevisions, which the resource owns: agents that are not admitted to a new
- * one go on with the one before.
+ * Keeps revisions of one resource's `spec.sync` as ControllerRevisions, which the resource owns: agents that are not
+ * admitted to a new one continue with the previous one.
  */
 export class RevisionKeeper {
   readonly #client: KubernetesClient;
-  /** What was there when it was looked for last. */
-  readonly #kept = new Map<ObjectKey, Kept>();
-  #reading: Promise<unknown> = Promise.resolve();
+  readonly #reading: Slots;
+  /** The revision that was there at the last check. */
+  #kept: Kept | undefined;
 
-  constructor(client: KubernetesClient) {
+  /** All resources share the slots for reading revisions as a whole. */
+  constructor(client: KubernetesClient, reading: Slots) {
     this.#client = client;
+    this.#reading = reading;
   }
 
   /** Sees to it that the present revision is there; never throws. */
-  async keep(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<Access & { isKept: boolean }> {
+  async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<Access & { isKept: boolean }> {
     const { uid, spec } = gatewaySync;
-    const before = this.#kept.get(key);
+    const before = this.#kept;
     if (spec.revision === undefined) {
-      this.forget(key);
+      this.#kept = undefined;
       if (before?.uid === uid) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: false };
     }
@@ -53,7 +55,7 @@ export class RevisionKeeper {
         return { isKept: false, retryAfterMs: RETRY_MS, problem: foreign(gatewaySync, revision) };
       if (!isKnown && (await this.#isStableGone(gatewaySync)))
         return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
-      this.#kept.set(key, { uid, revision, object: outcome.object, lookedAt: performance.now() });
+      this.#kept = { uid, revision, object: outcome.object, lookedAt: performance.now() };
       // One that no status names is of no use any more.
       if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
@@ -102,12 +104,7 @@ export class RevisionKeeper {
     }
   }
 
-  /** Drops what is known of a resource. */
-  forget(key: ObjectKey): void {
-    this.#kept.delete(key);
-  }
-
-  async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: Wanted): Promise<Ensured> {
+  async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: WantedRevision): Promise<Ensured> {
     const { namespace, name, uid } = gatewaySync;
     const path = pathOf(namespace, revisionName(name, revision));
     const found = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
@@ -117,22 +114,20 @@ export class RevisionKeeper {
     const object = found.metadata.uid;
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
     // Its data can never change.
-    if (object === known || (await this.#isTrue(path, revision))) return { kind: 'kept', object };
+    if (object === known || (await this.#isTrue(namespace, path, revision))) return { kind: 'kept', object };
     log.warn({ revision }, 'somebody else changed the revision of spec.sync: restoring it');
     await this.#client.delete(path, { body: { preconditions: { uid: object } } });
     return await this.#create(gatewaySync, revision);
   }
 
-  /** Whether it holds what its name says. One at a time: it may have a megabyte, and anybody may have written it. */
-  #isTrue(path: string, revision: string): Promise<boolean> {
-    const read = this.#reading.then(async () => {
+  /** Whether it holds what its name says. It may have a megabyte, and any user may have written it. */
+  #isTrue(namespace: string, path: string, revision: string): Promise<boolean> {
+    return this.#reading.run(async () => {
       const signal = AbortSignal.timeout(READ_MS);
       const bytes = await buffer(await this.#client.stream({ method: 'GET', path, signal }));
       const object = readJson(controllerRevisionSchema, bytes, BOUNDS);
       return object !== undefined && syncRevision(object.data.sync) === revision;
-    });
-    this.#reading = read.catch(() => {});
-    return read;
+    }, namespace);
   }
 
   async #create(gatewaySync: ObservedGatewaySync, revision: string): Promise<Ensured> {
@@ -169,7 +164,7 @@ interface Kept {
   lookedAt: number;
 }
 
-interface Wanted {
+interface WantedRevision {
   revision: string;
   /** UID of the ControllerRevision that was right. */
   known: string | undefined;

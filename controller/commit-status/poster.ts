@@ -15,8 +15,8 @@ import type { SendStatus } from './send-status.ts';
 
 export interface PosterOptions {
   send: SendStatus;
-  /** Called for a resource of which something was posted, or about which there is something to say. */
-  onNews: (key: ObjectKey) => void;
+  /** Enqueues a resource after a post, or when what is known of its posts changed. */
+  enqueue: (key: ObjectKey) => void;
   /** Told what came of each attempt: for metrics. */
   onAttempt: (outcome: 'success' | 'failure' | 'refused') => void;
   log: Logger;
@@ -139,7 +139,7 @@ export class StatusPoster {
   #schedule(key: ObjectKey, entry: Entry): void {
     clearTimeout(entry.timer);
     if (entry.question || this.#entries.get(key) !== entry) return;
-    if (recall(entry)) this.#options.onNews(key);
+    if (recall(entry)) this.#options.enqueue(key);
     const next = this.#next(entry);
     if (!next) {
       this.#setProblem(key, entry, entry.wanted && entry.trouble?.unclear ? entry.problem : undefined);
@@ -165,7 +165,7 @@ export class StatusPoster {
         note(entry, recordOf(next, next.status.state));
         Object.assign(entry, { trouble: undefined, problem: undefined });
         this.#options.onAttempt('success');
-        this.#options.onNews(key);
+        this.#options.enqueue(key);
       }
     }
     entry.question = undefined;
@@ -187,7 +187,7 @@ export class StatusPoster {
     if (isUnclear) {
       // It counts, and the result is not in place for sure.
       note(entry, recordOf(next, 'pending'));
-      this.#options.onNews(key);
+      this.#options.enqueue(key);
     }
     const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
     if (retryAfterMs !== undefined) this.#pauses.set(next.credentials, now + waitMs);
@@ -206,7 +206,7 @@ export class StatusPoster {
     const isKnown = entry.problem === 'unknown' && !problem && !conditions.some(({ type }) => type === 'CommitStatus');
     const isNews = !isKnown && JSON.stringify(entry.problem) !== JSON.stringify(problem);
     entry.problem = problem;
-    if (isNews) this.#options.onNews(key);
+    if (isNews) this.#options.enqueue(key);
   }
 }
 

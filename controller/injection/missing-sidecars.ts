@@ -18,8 +18,8 @@ export interface MissingSidecarsOptions {
   labelledPod: (key: ObjectKey) => ObservedPod | undefined;
   /** Evicts such pods; undefined if that isn't allowed. */
   evictor: Evictor | undefined;
-  /** Called with the resources whose missing pods changed. */
-  onChange: (key: ObjectKey) => void;
+  /** Enqueues a resource whose missing pods changed. */
+  enqueue: (key: ObjectKey) => void;
   log: Logger;
 }
 
@@ -54,12 +54,6 @@ export class MissingSidecars {
   get count(): number {
     const pods = [...this.#pods.values()].flat().filter((pod) => this.#isMissing(pod));
     return new Set(pods.map(({ uid }) => uid)).size;
-  }
-
-  /** Drops what is kept of a resource that is gone. */
-  forget(key: ObjectKey): void {
-    this.#pods.delete(key);
-    this.#unasked.delete(key);
   }
 
   /** Sweeps until the signal aborts. */
@@ -135,7 +129,7 @@ export class MissingSidecars {
       const others = unasked.get(name) ?? [];
       if (others.length > 0) this.#unasked.set(key, others);
       else this.#unasked.delete(key);
-      if (before !== [uidsOf(own), ...others].join()) this.#options.onChange(key);
+      if (before !== [uidsOf(own), ...others].join()) this.#options.enqueue(key);
     }
   }
 }

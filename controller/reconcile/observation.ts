@@ -13,8 +13,18 @@ export interface RecentRefusal {
   expiresInMs: number;
 }
 
-/** All that a decision is made from. */
-export interface Observation {
+/** How the operator was installed, as far as decisions depend on it. */
+export interface Installation {
+  /** Name of the cluster; empty if unknown. */
+  cluster: string;
+  /** Whether a policy checks which user an annotation names, so that it can be believed. */
+  areAuthorsChecked: boolean;
+  /** Whether pods get the sidecar only in namespaces with the label. */
+  isLabelRequired: boolean;
+}
+
+/** Everything that a decision is made from. */
+export interface Observation extends Installation {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
   /** What the repository says; undefined while the resource is paused. */
@@ -32,11 +42,6 @@ export interface Observation {
   accessProblems: AccessProblem[];
   /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
   isRevisionKept: boolean;
-  /** Whether a policy checks which user an annotation names, so that it can be believed. */
-  areAuthorsChecked: boolean;
-  /** Whether pods get the sidecar only in namespaces with the label. */
-  isLabelRequired: boolean;
-  /** Name of the cluster, if the operator knows it, and what is known of the commit status. */
-  cluster: string;
+  /** What is known of the commit status. */
   commitStatus: StatusNews | undefined;
 }

@@ -1,9 +1,8 @@
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
-import { Pacer } from '../../shared/io/pacer.ts';
+import type { Pacer } from '../../shared/io/pacer.ts';
 
 /** A tenth of the processor's time (ms), and 300 ms of it at once: a request leads to two decisions. */
-const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: Number.POSITIVE_INFINITY };
+const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: 1 };
 
 /**
  * Keeps one resource from taking the processor from all others: a fleet of thousands of pods that change all the time
@@ -11,33 +10,30 @@ const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: Number.POSITIVE_INFINITY 
  * loop has its turn.
  */
 export class Pace {
-  readonly #pacer = new Pacer();
+  readonly #pacer: Pacer;
   readonly #now: () => number;
   readonly #limit = new RateLimit(LIMIT);
 
-  constructor(now: () => number = () => performance.now()) {
+  /** All resources share the pacer. */
+  constructor(pacer: Pacer, now: () => number = () => performance.now()) {
+    this.#pacer = pacer;
     this.#now = now;
   }
 
-  /** Milliseconds until it is a key's turn again; 0 for now. */
-  waitFor(key: ObjectKey): number {
-    return Math.ceil(this.#limit.waitMs(key, this.#now(), 0));
+  /** Milliseconds until it is the resource's turn again; 0 for now. */
+  get waitMs(): number {
+    return Math.ceil(this.#limit.waitMs('', this.#now(), 0));
   }
 
-  /** Runs synchronous work for a key, at its expense, as soon as the event loop has had its turn. */
-  async run<T>(key: ObjectKey, work: () => T): Promise<T> {
+  /** Runs synchronous work at the resource's expense, as soon as the event loop has had its turn. */
+  async run<T>(work: () => T): Promise<T> {
     return await this.#pacer.run(() => {
       const begun = this.#now();
       try {
         return work();
       } finally {
-        this.#limit.count(key, begun, this.#now() - begun);
+        this.#limit.count('', begun, this.#now() - begun);
       }
     });
-  }
-
-  /** Drops what is kept of a resource. */
-  forget(key: ObjectKey): void {
-    this.#limit.forget(key);
   }
 }

@@ -5,34 +5,35 @@ import type { Logger } from '../../shared/log.ts';
 /** Requests go before polls. */
 export type Priority = 'high' | 'low';
 
-/** What a handler wants next: nothing, or to be called again after so many milliseconds. */
-export type Outcome =
+/** When a handler is to be called again for its key; undefined if only for a reason that comes later. */
+export type Requeue =
   | {
-      requeueAfterMs?: number;
-      /** The work itself is still to be done, with the priority that it had: failures before this one and after it are in a row. */
-      isPutOff?: boolean;
+      afterMs: number;
+      /** The work itself is still to be done, with its priority; failures before and after it count as in a row. */
+      isDeferred?: boolean;
     }
   | undefined;
 
+/**
+ * Handles one key; an error leads to a retry with backoff. The attempt is 1, or higher after failures in a row.
+ */
+export type Handle = (key: string, attempt: number) => Promise<Requeue>;
+
 export interface QueueOptions {
-  /** Reconciles one key; what it throws leads to a retry with back-off. */
-  handle: (key: string) => Promise<Outcome>;
   concurrency: number;
   /** Milliseconds until the next try after `failures` failures in a row. */
   backoffMs: (failures: number, error: unknown) => number;
-  /** Called for each failure, with how many in a row it makes. */
-  onFailure?: (key: string, failures: number, error: unknown) => void;
-  /** Told how long a key waited for a worker, in seconds: for metrics. */
+  /** Called with the time for which a key waited for a worker (s), for metrics. */
   onTaken?: (waitedSeconds: number) => void;
   /** Milliseconds of a monotonic clock. */
   now?: () => number;
   log: Logger;
 }
 
-/** So many keys of high priority in a row, and one of low priority has its turn: a flood of the one never stops the other. */
+/** Keys of high priority taken in a row before one of low priority, so that a flood can't starve it. */
 const HIGH_IN_A_ROW = 7;
 
-/** A namespace has at most one part in so many of the workers: what holds up its handlers never holds up all others'. */
+/** One namespace may use at most 1/N of the workers, so that slow handlers of one can't block the rest. */
 const WORKERS_SHARE = 2;
 
 /**
@@ -52,7 +53,8 @@ export class KeyedQueue {
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number; priority: Priority }>();
   readonly #failures = new Map<string, number>();
   #highInARow = 0;
-  #started = false;
+  /** Undefined before the start and after the stop. */
+  #handle: Handle | undefined;
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -67,21 +69,21 @@ export class KeyedQueue {
   /** Age of the oldest handler that runs, or of the oldest key that no free worker takes, in milliseconds; else 0. */
   get stuckForMs(): number {
     const { high, low } = this.#waiting;
-    const isFree = this.#started && this.#running.size < this.#options.concurrency;
+    const isFree = this.#handle && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();
     const begun = [oldest?.since, ...(isFree ? [this.#firstIn(high), this.#firstIn(low)] : [])];
     return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
   }
 
-  /** Starts handling; what was added before is handled now. */
-  start(): void {
-    this.#started = true;
+  /** Starts handling, beginning with the keys added before. */
+  start(handle: Handle): void {
+    this.#handle = handle;
     this.#dispatch();
   }
 
   /** Stops handling and waits for the handlers that run. */
   async stop(): Promise<void> {
-    this.#started = false;
+    this.#handle = undefined;
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     await Promise.all(Array.from(this.#running.values(), ({ done }) => done));
@@ -139,11 +141,12 @@ export class KeyedQueue {
   }
 
   #dispatch(): void {
-    while (this.#started && this.#running.size < this.#options.concurrency) {
+    const handle = this.#handle;
+    while (handle && this.#running.size < this.#options.concurrency) {
       const taken = this.#take();
       if (taken === undefined) return;
       // Begins a moment later: a handler that adds its own key at once must find it among those that run.
-      const done = Promise.resolve(taken).then((work) => this.#work(work));
+      const done = Promise.resolve(taken).then((work) => this.#work(work, handle));
       this.#running.set(taken.key, { since: this.#now(), done });
     }
   }
@@ -176,24 +179,23 @@ export class KeyedQueue {
     return undefined;
   }
 
-  async #work({ key, priority }: Taken): Promise<void> {
+  async #work({ key, priority }: Taken, handle: Handle): Promise<void> {
+    const attempt = (this.#failures.get(key) ?? 0) + 1;
     try {
-      const outcome = await this.#options.handle(key);
-      if (!outcome?.isPutOff) this.#failures.delete(key);
-      if (outcome?.requeueAfterMs !== undefined)
-        this.addAfter(key, outcome.requeueAfterMs, outcome.isPutOff ? priority : 'low');
+      const requeue = await handle(key, attempt);
+      if (!requeue?.isDeferred) this.#failures.delete(key);
+      if (requeue) this.addAfter(key, requeue.afterMs, requeue.isDeferred ? priority : 'low');
     } catch (error) {
-      const failures = (this.#failures.get(key) ?? 0) + 1;
+      const failures = attempt;
       this.#failures.set(key, failures);
       const retryInMs = Math.round(this.#options.backoffMs(failures, error));
       this.#options.log.warn({ err: error, key, failures, retryInMs }, 'reconcile failed');
       this.addAfter(key, retryInMs);
-      this.#options.onFailure?.(key, failures, error);
     }
     this.#running.delete(key);
     const again = this.#dirty.get(key);
     this.#dirty.delete(key);
-    if (again && this.#started) this.add(key, again);
+    if (again && this.#handle) this.add(key, again);
     this.#dispatch();
   }
 }

@@ -30,7 +30,7 @@ const MAX_MESSAGE = 1_000;
 /** Remembers the pods that admission on this replica denied, and records an event on their GatewaySyncs. */
 export class Refusals {
   readonly #options: RefusalsOptions;
-  readonly #latest = new LruMap<ObjectKey, { message: string; at: number }>(MAX_RESOURCES);
+  readonly #latest = new LruMap<ObjectKey, { uid: string | undefined; message: string; at: number }>(MAX_RESOURCES);
   /** By resource and message. */
   readonly #recorded = new RateLimit({ perMinute: 1, burst: 1, maxKeys: MAX_RESOURCES });
   readonly #events = new EventLimiter();
@@ -45,22 +45,22 @@ export class Refusals {
     const message = unbounded.slice(0, MAX_MESSAGE).toWellFormed();
     for (const name of resources) {
       const key = `${namespace}/${name}`;
-      this.#latest.set(key, { message, at: this.#now() });
+      this.#latest.set(key, { uid: this.#options.gatewaySync(key)?.uid, message, at: this.#now() });
       this.#record(key, message);
       this.#options.enqueue(key);
     }
   }
 
   /** The latest denial of a pod that was meant for the resource. */
-  latestOf(key: ObjectKey): RecentRefusal | undefined {
-    const latest = this.#latest.get(key);
-    const expiresInMs = latest ? latest.at + RECENT_MS - this.#now() : 0;
-    return latest && expiresInMs > 0 ? { message: latest.message, expiresInMs } : undefined;
-  }
-
-  /** Drops what is kept of a resource that was deleted. */
-  forget(key: ObjectKey): void {
-    this.#latest.delete(key);
+  latestOf({
+    namespace,
+    name,
+    uid,
+  }: Pick<ObservedGatewaySync, 'namespace' | 'name' | 'uid'>): RecentRefusal | undefined {
+    const latest = this.#latest.get(`${namespace}/${name}`);
+    const isOfThis = latest !== undefined && (latest.uid ?? uid) === uid;
+    const expiresInMs = isOfThis ? latest.at + RECENT_MS - this.#now() : 0;
+    return isOfThis && expiresInMs > 0 ? { message: latest.message, expiresInMs } : undefined;
   }
 
   #record(key: ObjectKey, message: string): void {

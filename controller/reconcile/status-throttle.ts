@@ -1,5 +1,4 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { mergePatchOf } from './merge-patch.ts';
 
 /** Time between two writes that are only about the fleet, and between two of one rollout's phases, in milliseconds. */
@@ -11,22 +10,17 @@ const PERIOD_MS = { fleet: 1_000, phase: 500 };
  * once. Other phases are written twice a second: an agent may say 'well' and 'not well' in turns.
  */
 export class StatusThrottle {
-  readonly #writtenAt = new Map<ObjectKey, Partial<typeof PERIOD_MS>>();
+  readonly #writtenAt: Partial<typeof PERIOD_MS> = {};
 
   /** Milliseconds to wait before the write; 0 to write now. */
-  waitFor(key: ObjectKey, before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
+  waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
     if (awaited(before) !== awaited(after) || mergePatchOf(before, after) === undefined) return 0;
     const kind = phaseOf(before) === phaseOf(after) ? 'fleet' : 'phase';
-    const times = this.#writtenAt.get(key) ?? {};
-    const last = times[kind];
+    const last = this.#writtenAt[kind];
     const wait = last === undefined ? 0 : last + PERIOD_MS[kind] - now;
     if (wait > 0) return wait;
-    this.#writtenAt.set(key, { ...times, [kind]: now });
+    this.#writtenAt[kind] = now;
     return 0;
-  }
-
-  forget(key: ObjectKey): void {
-    this.#writtenAt.delete(key);
   }
 }
 

@@ -4,7 +4,6 @@ import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { TransientError } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
-import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { mergePatchOf } from './merge-patch.ts';
@@ -27,10 +26,10 @@ export interface StatusWriterOptions {
   client: KubernetesClient;
   /** Whether this process may write. */
   mayWrite: () => boolean;
-  /** What the watch brought last. */
-  cached: (key: ObjectKey) => ObservedGatewaySync | undefined;
-  /** Called for a resource whose status somebody else changed and that has to be repaired. */
-  onForeign: (key: ObjectKey) => void;
+  /** The resource as the watch brought it last. */
+  cached: () => ObservedGatewaySync | undefined;
+  /** Reconciles the resource soon, because another writer changed its status. */
+  repair: () => void;
   /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
@@ -38,16 +37,14 @@ export interface StatusWriterOptions {
 /** Attempts of one write: each finds the resource changed by somebody, such as the receiver. */
 const ATTEMPTS = 5;
 
-const NOTHING: StatusMemory = {};
-
 /**
- * Writes status, and knows what was written until the watch has brought it back. What somebody else makes of it counts
- * for nothing: decisions go on from what was written, and the next write puts it right.
+ * Writes the status of one resource, and remembers what was written until the watch has brought it back. Changes of other
+ * writers are ignored: decisions continue from what was written, and the next write restores it.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #now: () => number;
-  readonly #memories = new Map<ObjectKey, StatusMemory>();
+  #memory: StatusMemory = {};
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
@@ -55,8 +52,8 @@ export class StatusWriter {
   }
 
   /** The cached resource, with the status that was written last. */
-  latest(key: ObjectKey): ObservedGatewaySync | undefined {
-    return latestIn(this.#of(key), this.#options.cached(key));
+  latest(): ObservedGatewaySync | undefined {
+    return latestIn(this.#believed(), this.#options.cached());
   }
 
   /**
@@ -64,38 +61,34 @@ export class StatusWriter {
    * of the client where nothing may be written now: nobody else would write it later. Also where the status was decided
    * by what was `seen`, and has to be decided again by what came since.
    */
-  async write(key: ObjectKey, status: GatewaySyncStatus, seen = this.latest(key)): Promise<void> {
+  async write(status: GatewaySyncStatus, seen = this.latest()): Promise<void> {
     const { cached, mayWrite } = this.#options;
-    const latest = this.latest(key);
+    const latest = this.latest();
     if (seen && latest && !stillApplies(status, seen, latest)) throw changedMeanwhile();
-    this.#memories.set(key, begun(this.#of(key)));
+    this.#memory = begun(this.#believed());
     try {
-      await this.#bringAbout(key, status);
+      await this.#bringAbout(status);
     } finally {
-      this.#take(key, ended({ ...this.#of(key), isWriting: false }, cached(key), mayWrite()));
+      this.#take(ended({ ...this.#believed(), isWriting: false }, cached(), mayWrite()));
     }
   }
 
-  /** The watch brought a resource. */
-  observe(key: ObjectKey, object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
-    this.#take(key, observed(this.#of(key), { object, previous, mayWrite: this.#options.mayWrite() }));
+  /** Takes in a version of the resource that the watch brought. */
+  onWatchEvent(object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
+    this.#take(observed(this.#believed(), { object, previous, mayWrite: this.#options.mayWrite() }));
   }
 
-  forget(key: ObjectKey): void {
-    this.#memories.delete(key);
+  #believed(): StatusMemory {
+    return believed(this.#memory, this.#now());
   }
 
-  #of(key: ObjectKey): StatusMemory {
-    return believed(this.#memories.get(key) ?? NOTHING, this.#now());
+  #take({ memory, isForeign }: Judged): void {
+    this.#memory = memory;
+    if (isForeign) this.#options.repair();
   }
 
-  #take(key: ObjectKey, { memory, isForeign }: Judged): void {
-    if (memory !== NOTHING) this.#memories.set(key, memory);
-    if (isForeign) this.#options.onForeign(key);
-  }
-
-  async #bringAbout(key: ObjectKey, status: GatewaySyncStatus): Promise<void> {
-    let stored: ObservedGatewaySync | undefined = storedIn(this.#of(key), this.#options.cached(key));
+  async #bringAbout(status: GatewaySyncStatus): Promise<void> {
+    let stored: ObservedGatewaySync | undefined = storedIn(this.#believed(), this.#options.cached());
     let written: ObservedGatewaySync | undefined;
     for (let attempt = 1; stored; attempt += 1) {
       const patch = mergePatchOf(stored.status, status);
@@ -103,14 +96,14 @@ export class StatusWriter {
         written = stored;
         break;
       }
-      this.#memories.set(key, sends(this.#of(key), status));
+      this.#memory = sends(this.#believed(), status);
       const outcome: Outcome = await this.#patch(stored, { patch, status }, attempt);
       if (outcome.kind === 'gone') return;
       if (outcome.kind === 'written') {
         written = outcome.written;
         break;
       }
-      this.#memories.set(key, refused(this.#of(key)));
+      this.#memory = refused(this.#believed());
       if (mergePatchOf(outcome.live.status, status) === undefined) {
         written = outcome.live;
         break;
@@ -118,7 +111,7 @@ export class StatusWriter {
       if (!stillApplies(status, stored, outcome.live)) throw outcome.conflict;
       stored = outcome.live;
     }
-    this.#memories.set(key, wrote(this.#of(key), written, this.#now()));
+    this.#memory = wrote(this.#believed(), written, this.#now());
   }
 
   /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */

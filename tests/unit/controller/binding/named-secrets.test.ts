@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { NamedSecrets } from '../../../../controller/binding/named-secrets.ts';
+import { SecretReader } from '../../../../controller/binding/secret-reader.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
 import { until } from '../../../support/until.ts';
@@ -30,15 +31,25 @@ async function arrange(t: TestContext, options: { isThere?: boolean; gate?: Prom
     response.statusCode = isThere ? 200 : 404;
     response.end(JSON.stringify({ kind: 'Secret', metadata: { managedFields: [{}] }, data: { k: 'eA==' } }));
   });
-  return { reads, news, secrets: new NamedSecrets({ client, onLook: (key) => news.push(key) }) };
+  const reader = new SecretReader(client);
+  const gone = new Set<string>();
+  const resources = new Map<string, NamedSecrets>();
+  /** Checks the Secrets of a resource, which exists until its key is in `gone`. */
+  const check = (key: string, gatewaySync: ObservedGatewaySync) => {
+    const cached = () => (gone.has(key) ? undefined : gatewaySync);
+    const secrets = resources.get(key) ?? new NamedSecrets({ reader, cached, enqueue: () => news.push(key) });
+    resources.set(key, secrets);
+    return secrets.check({ gatewaySync, ...circumstances });
+  };
+  return { reads, news, check, gone };
 }
 
 suite('the Secrets that a resource names', () => {
   test('are looked at without anybody waiting, and who asks is told when more is known', async (t) => {
-    const { secrets, news } = await arrange(t, { isThere: false });
-    const look = () => secrets.look('ns/app', resourceOf('ns', 1), circumstances);
+    const { check, news } = await arrange(t, { isThere: false });
+    const look = () => check('ns/app', resourceOf('ns', 1));
     const first = look();
-    assert.ok(first.kind === 'looking' && first.waitMs > 0 && first.waitMs <= 1_000, JSON.stringify(first));
+    assert.ok(first.kind === 'checking' && first.waitMs > 0 && first.waitMs <= 1_000, JSON.stringify(first));
     await until(() => news.length === 1, { describe: 'the news' });
     const { kind, ...rest } = look();
     assert.equal(kind, 'known');
@@ -48,13 +59,13 @@ suite('the Secrets that a resource names', () => {
 
   test('are said to be missing as long as nothing newer is known, as by an earlier leader', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { secrets, reads } = await arrange(t, { gate: promise });
+    const { check, reads } = await arrange(t, { gate: promise });
     t.after(() => resolve());
     const conditions = [{ type: 'AgentAccess', status: 'False', reason: 'SecretNotFound', message: 's0 is missing' }];
     const resource = { ...resourceOf('ns', 1), status: { conditions } } as unknown as ObservedGatewaySync;
-    const look = () => secrets.look('ns/app', resource, circumstances);
+    const look = () => check('ns/app', resource);
     const first = look();
-    assert.equal(first.kind, 'looking');
+    assert.equal(first.kind, 'checking');
     await until(() => reads.length === 1, { describe: 'the read' });
     const now = performance.now();
     t.mock.method(performance, 'now', () => now + 1_001);
@@ -64,9 +75,9 @@ suite('the Secrets that a resource names', () => {
 
   test('of a namespace with many hold up those of no other', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { secrets, news, reads } = await arrange(t, { gate: promise });
-    for (let index = 0; index < 60; index += 1) secrets.look(`many/${index}`, resourceOf('many', 16), circumstances);
-    secrets.look('other/app', resourceOf('other', 1), circumstances);
+    const { check, news, reads } = await arrange(t, { gate: promise });
+    for (let index = 0; index < 60; index += 1) check(`many/${index}`, resourceOf('many', 16));
+    check('other/app', resourceOf('other', 1));
     resolve();
     await until(() => news.includes('other/app'), { describe: 'those of the other' });
     assert.ok(reads.length < 60, `${reads.length} reads before`);
@@ -74,11 +85,11 @@ suite('the Secrets that a resource names', () => {
 
   test('are looked at no further when the resource is gone', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { secrets, news, reads } = await arrange(t, { gate: promise });
-    secrets.look('gone/app', resourceOf('gone', 16), circumstances);
+    const { check, gone, news, reads } = await arrange(t, { gate: promise });
+    check('gone/app', resourceOf('gone', 16));
     await until(() => reads.length > 0, { describe: 'the first read' });
-    secrets.forget('gone/app');
-    secrets.look('other/app', resourceOf('other', 8), circumstances);
+    gone.add('gone/app');
+    check('other/app', resourceOf('other', 8));
     resolve();
     await until(() => news.length > 0, { describe: 'the others' });
     assert.deepEqual(news, ['other/app']);
@@ -87,15 +98,14 @@ suite('the Secrets that a resource names', () => {
 
   test('are looked at once at a time for a resource, whatever is edited meanwhile', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { secrets, news, reads } = await arrange(t, { gate: promise });
-    for (let generation = 1; generation <= 20; generation += 1)
-      secrets.look('ns/app', resourceOf('ns', 1, generation), circumstances);
+    const { check, news, reads } = await arrange(t, { gate: promise });
+    for (let generation = 1; generation <= 20; generation += 1) check('ns/app', resourceOf('ns', 1, generation));
     await until(() => reads.length > 0, { describe: 'the first read' });
     assert.equal(reads.length, 1);
     resolve();
     await until(() => news.length === 1, { describe: 'the first look' });
-    assert.equal(secrets.look('ns/app', resourceOf('ns', 1, 20), circumstances).kind, 'looking');
+    assert.equal(check('ns/app', resourceOf('ns', 1, 20)).kind, 'checking');
     await until(() => news.length === 2, { describe: 'the look at what was edited' });
-    assert.equal(secrets.look('ns/app', resourceOf('ns', 1, 20), circumstances).kind, 'known');
+    assert.equal(check('ns/app', resourceOf('ns', 1, 20)).kind, 'known');
   });
 });

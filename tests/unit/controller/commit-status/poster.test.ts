@@ -27,7 +27,7 @@ function arrange(t: TestContext, send: SendStatus = async () => {}) {
       sent.push(`${what.status.commit[0]} ${what.status.state}`);
       await send(gatewaySync, what, signal);
     },
-    onNews: (key) => news.push(key),
+    enqueue: (key) => news.push(key),
     onAttempt: () => {},
     log: createLogger('test', { level: 'silent' }),
   });

@@ -34,7 +34,7 @@ suite('pods without their sidecar', () => {
       labelledPods: () => [],
       labelledPod: () => undefined,
       evictor: undefined,
-      onChange: () => {},
+      enqueue: () => {},
       log: { warn: (_: object, message: string) => warnings.push(message) } as unknown as Logger,
     });
     const stopping = new AbortController();

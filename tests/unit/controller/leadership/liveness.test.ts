@@ -63,14 +63,13 @@ suite('a program', () => {
     let clock = 0;
     const hanging = Promise.withResolvers<undefined>();
     const queue = new KeyedQueue({
-      handle: (key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)),
       concurrency: 2,
       backoffMs: () => 0,
       now: () => clock,
       log,
     });
     const liveness = new Liveness([{ name: 'queue', stuckForMs: () => queue.stuckForMs, limitMs: 60_000 }], log);
-    queue.start();
+    queue.start((key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)));
     queue.add('hangs');
     clock = 59_000;
     queue.add('other');

@@ -11,15 +11,13 @@ suite('a resource that goes on failing', () => {
     let now = 0;
     return pausesMs.flatMap((pauseMs, index) => {
       now += pauseMs;
-      return lasting.newsOf('ns/app', { failures: index + 1, error: new Error('no'), now }) ? index + 1 : [];
+      return lasting.eventOf({ failures: index + 1, error: new Error('no'), now }) ? index + 1 : [];
     });
   };
 
   test('is an event after the fifth failure in a row, with the words of the error', () => {
     const lasting = new LastingFailures();
-    const news = [1, 2, 3, 4, 5].map((failures) =>
-      lasting.newsOf('ns/app', { failures, error: new Error('no'), now: 0 }),
-    );
+    const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf({ failures, error: new Error('no'), now: 0 }));
     assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
     assert.deepEqual([news[4]?.type, news[4]?.reason], ['Warning', 'ReconcileFailed']);
     assert.match(news[4]?.message ?? '', /^5 reconciles in a row failed, .*: no$/);
@@ -35,18 +33,9 @@ suite('a resource that goes on failing', () => {
 
   test('is one again in another row', () => {
     const lasting = new LastingFailures();
-    const newsOf = (failures: number) => lasting.newsOf('ns/app', { failures, error: new Error('no'), now: 0 });
-    assert.ok(newsOf(5));
-    assert.equal(newsOf(1), undefined);
-    assert.ok(newsOf(5));
-  });
-
-  test('is one for another resource', () => {
-    const lasting = new LastingFailures();
-    const newsOf = (key: `${string}/${string}`) => lasting.newsOf(key, { failures: 5, error: new Error('no'), now: 0 });
-    assert.ok(newsOf('ns/app'));
-    assert.ok(newsOf('ns/other'));
-    lasting.forget('ns/app');
-    assert.ok(newsOf('ns/app'));
+    const eventAt = (failures: number) => lasting.eventOf({ failures, error: new Error('no'), now: 0 });
+    assert.ok(eventAt(5));
+    assert.equal(eventAt(1), undefined);
+    assert.ok(eventAt(5));
   });
 });

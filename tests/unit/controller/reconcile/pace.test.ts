@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pace } from '../../../../controller/reconcile/pace.ts';
+import { Pacer } from '../../../../shared/io/pacer.ts';
 
 /** A clock that goes on only while work is done, or where a test says so. */
 function arrange() {
   const clock = { now: 1_000_000 };
-  const pace = new Pace(() => clock.now);
-  const work = (key: string, ms: number) =>
-    pace.run(key, () => {
+  const pace = new Pace(new Pacer(), () => clock.now);
+  const work = (ms: number) =>
+    pace.run(() => {
       clock.now += ms;
     });
   return { clock, pace, work };
@@ -17,11 +18,11 @@ function arrange() {
 suite('the pace of a resource', () => {
   test('leaves a request its two decisions in a row, even in a large fleet', async () => {
     const { pace, work } = arrange();
-    assert.equal(pace.waitFor('ns/a'), 0);
-    await work('ns/a', 150);
-    assert.equal(pace.waitFor('ns/a'), 0);
-    await work('ns/a', 150);
-    assert.equal(pace.waitFor('ns/a'), 0);
+    assert.equal(pace.waitMs, 0);
+    await work(150);
+    assert.equal(pace.waitMs, 0);
+    await work(150);
+    assert.equal(pace.waitMs, 0);
   });
 
   test('gives a resource that wants more about a tenth of the processor, whatever one decision takes', async () => {
@@ -30,40 +31,31 @@ suite('the pace of a resource', () => {
       const began = clock.now;
       let spent = 0;
       while (clock.now < began + 60_000) {
-        const waitMs = pace.waitFor('ns/a');
+        const waitMs = pace.waitMs;
         clock.now += waitMs;
         if (waitMs > 0) continue;
-        await work('ns/a', tookMs);
+        await work(tookMs);
         spent += tookMs;
       }
       assert.ok(spent > 5_000 && spent < 6_000 + 300 + 2 * tookMs, `${spent} ms of a minute, ${tookMs} ms at a time`);
     }
   });
 
-  test('holds up nobody else', async () => {
-    const { pace, work } = arrange();
-    await work('ns/a', 5_000);
-    assert.ok(pace.waitFor('ns/a') >= 40_000);
-    assert.equal(pace.waitFor('ns/b'), 0);
-  });
-
-  test('is charged for work that fails, and forgotten with the resource', async () => {
+  test('is charged for work that fails', async () => {
     const { clock, pace } = arrange();
-    const failing = pace.run('ns/a', () => {
+    const failing = pace.run(() => {
       clock.now += 5_000;
       throw new Error('a defect');
     });
     await assert.rejects(failing, /a defect/);
-    assert.ok(pace.waitFor('ns/a') > 0);
-    pace.forget('ns/a');
-    assert.equal(pace.waitFor('ns/a'), 0);
+    assert.ok(pace.waitMs > 0);
   });
 
   test('lets timers and sockets have their turn between the decisions of many', async () => {
-    const pace = new Pace();
+    const pacer = new Pacer();
     const order: string[] = [];
     const decisions = ['a', 'b', 'c'].map((name) =>
-      pace.run(name, () => {
+      new Pace(pacer).run(() => {
         for (const began = performance.now(); performance.now() - began < 15; );
         order.push(name);
       }),

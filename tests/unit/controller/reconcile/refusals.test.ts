@@ -10,18 +10,21 @@ function arrange() {
   const events: string[] = [];
   const enqueued: string[] = [];
   const clock = { now: 0 };
+  const uids = { current: 'first' };
+  const idOf = (key: string) => ({ namespace: 'plant', name: key.split('/')[1] ?? '' });
+  const latestOf = (key: string) => refusals.latestOf({ ...idOf(key), uid: uids.current });
   const create = async (_: string, event: { involvedObject: { name: string }; message: string }) =>
     void events.push(`${event.involvedObject.name}: ${event.message}`);
   const refusals = new Refusals({
     client: { create } as unknown as KubernetesClient,
-    gatewaySync: (key) => ({ namespace: 'plant', name: key.split('/')[1] }) as ObservedGatewaySync,
+    gatewaySync: (key) => ({ ...idOf(key), uid: uids.current }) as ObservedGatewaySync,
     enqueue: (key) => enqueued.push(key),
     instance: 'test',
     log: createLogger('test', { level: 'silent' }),
     now: () => clock.now,
   });
   const add = (message: string, ...resources: string[]) => refusals.add({ namespace: 'plant', resources, message });
-  return { refusals, events, enqueued, clock, add };
+  return { latestOf, events, enqueued, clock, uids, add };
 }
 
 suite('denied pods', () => {
@@ -39,28 +42,30 @@ suite('denied pods', () => {
   });
 
   test('count for five minutes, the latest one for its resource', () => {
-    const { refusals, clock, add } = arrange();
+    const { latestOf, clock, add } = arrange();
     add('no profile', 'a');
     add('no volume', 'a');
-    assert.deepEqual(refusals.latestOf('plant/a'), { message: 'no volume', expiresInMs: 300_000 });
-    assert.equal(refusals.latestOf('plant/b'), undefined);
+    assert.deepEqual(latestOf('plant/a'), { message: 'no volume', expiresInMs: 300_000 });
+    assert.equal(latestOf('plant/b'), undefined);
     clock.now = 300_000;
-    assert.equal(refusals.latestOf('plant/a'), undefined);
+    assert.equal(latestOf('plant/a'), undefined);
   });
 
-  test('are forgotten together with their resource, and if too many resources have some', () => {
-    const { refusals, add } = arrange();
-    add('no profile', 'a', 'gone');
-    refusals.forget('plant/gone');
-    assert.equal(refusals.latestOf('plant/gone'), undefined);
+  test('do not count for another resource of that name, and are forgotten if too many resources have some', () => {
+    const { latestOf, uids, add } = arrange();
+    add('no profile', 'a');
+    uids.current = 'second';
+    assert.equal(latestOf('plant/a'), undefined, 'created again under the same name');
+    add('no profile', 'a');
+    assert.ok(latestOf('plant/a'));
     for (let index = 0; index < 1_000; index += 1) add('no profile', `other-${index}`);
-    assert.equal(refusals.latestOf('plant/a'), undefined);
+    assert.equal(latestOf('plant/a'), undefined);
   });
 
   test('have messages that fit into a condition, whatever is in the pod', () => {
-    const { refusals, add } = arrange();
+    const { latestOf, add } = arrange();
     add(`container ${'\u{1F600}'.repeat(500_000)}`, 'a');
-    const { message = '' } = refusals.latestOf('plant/a') ?? {};
+    const { message = '' } = latestOf('plant/a') ?? {};
     assert.ok(message.length <= 1_000 && message.isWellFormed());
   });
 });

@@ -13,7 +13,7 @@ suite('a write', () => {
   /** How many of these changes, one each millisecond, are written at once. */
   const writtenAtOnce = (changes: [GatewaySyncStatus, GatewaySyncStatus][]) => {
     const throttle = new StatusThrottle();
-    return changes.filter(([before, after], now) => throttle.waitFor('ns/app', before, after, now) === 0).length;
+    return changes.filter(([before, after], now) => throttle.waitMs(before, after, now) === 0).length;
   };
 
   test('of a phase that flaps comes twice a second', () => {

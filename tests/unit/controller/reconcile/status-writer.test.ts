@@ -80,7 +80,7 @@ function arrange() {
   });
   const object = (): ObservedGatewaySync => projectGatewaySync(raw() as unknown as GatewaySync);
   let cached = object();
-  const foreign: string[] = [];
+  const repairs = { count: 0 };
   const lease = { isHeld: true };
   const network = { losesAnswers: false };
   const clock = { now: 0 };
@@ -98,7 +98,7 @@ function arrange() {
     client,
     mayWrite: () => lease.isHeld,
     cached: () => cached,
-    onForeign: (key: string) => foreign.push(key),
+    repair: () => repairs.count++,
     now: () => clock.now,
   };
   const writer = new StatusWriter(options);
@@ -109,40 +109,40 @@ function arrange() {
   const watch = () => {
     const previous = cached;
     cached = object();
-    writer.observe('ns/app', cached, previous);
+    writer.onWatchEvent(cached, previous);
   };
-  return { stored, change, watch, writer, foreign, lease, network, clock };
+  return { stored, change, watch, writer, repairs, lease, network, clock };
 }
 
 const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
 
 suite('a status', () => {
   test('is written also where somebody changed the resource meanwhile', async () => {
-    const { stored, change, writer, foreign } = arrange();
+    const { stored, change, writer, repairs } = arrange();
     change(); // the receiver annotates it
-    await writer.write('ns/app', { observedGeneration: 1 });
+    await writer.write({ observedGeneration: 1 });
     assert.deepEqual(stored.status, { observedGeneration: 1 });
-    assert.deepEqual(foreign, []);
+    assert.equal(repairs.count, 0);
   });
 
   test('that may not be written now is not taken for written, and is written later', async () => {
     const { stored, writer, lease } = arrange();
     lease.isHeld = false;
-    await assert.rejects(writer.write('ns/app', { observedGeneration: 1 }), /not written/);
+    await assert.rejects(writer.write({ observedGeneration: 1 }), /not written/);
     assert.deepEqual(stored.status, {});
-    await writer.write('ns/app', {});
+    await writer.write({});
     lease.isHeld = true;
-    await writer.write('ns/app', { observedGeneration: 1 });
+    await writer.write({ observedGeneration: 1 });
     assert.deepEqual(stored.status, { observedGeneration: 1 });
   });
 
   test('that somebody else changed at the same moment is ours in the end', async () => {
     const { stored, change, watch, writer } = arrange();
-    await writer.write('ns/app', { observedGeneration: 1 });
+    await writer.write({ observedGeneration: 1 });
     change({ observedRef: 'evil' });
-    await assert.rejects(writer.write('ns/app', { observedGeneration: 1, profileCount: 1 }), { status: 409 });
+    await assert.rejects(writer.write({ observedGeneration: 1, profileCount: 1 }), { status: 409 });
     watch();
-    await writer.write('ns/app', { observedGeneration: 1, profileCount: 1 });
+    await writer.write({ observedGeneration: 1, profileCount: 1 });
     assert.deepEqual(stored.status, { observedGeneration: 1, profileCount: 1 });
   });
 
@@ -151,7 +151,7 @@ suite('a status', () => {
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
     change({ rollout: stopped });
     const late = { rollout: { ...rollout, number: 1 } };
-    await assert.rejects(writer.write('ns/app', late), { status: 409 });
+    await assert.rejects(writer.write(late), { status: 409 });
     assert.deepEqual(stored.status, { rollout: stopped });
   });
 
@@ -162,67 +162,67 @@ suite('a status', () => {
     test(`that lets more gateways in is decided again after ${what} that came first`, async () => {
       const { stored, change, writer } = arrange();
       change({}, edit);
-      await assert.rejects(writer.write('ns/app', { rollout }), { status: 409 });
+      await assert.rejects(writer.write({ rollout }), { status: 409 });
       assert.deepEqual(stored.status, {});
     });
   }
 
   test('that lets more gateways in is decided again after an edit that the watch brought before it was sent', async () => {
     const { stored, change, watch, writer } = arrange();
-    const seen = writer.latest('ns/app');
+    const seen = writer.latest();
     change({}, { generation: 2 });
     watch();
-    await assert.rejects(writer.write('ns/app', { rollout }, seen), /changed/);
+    await assert.rejects(writer.write({ rollout }, seen), /changed/);
     assert.deepEqual(stored.status, {});
   });
 
   test('that a restored backup took back before the watch brought it is written again', async () => {
-    const { stored, watch, writer, foreign, clock } = arrange();
+    const { stored, watch, writer, repairs, clock } = arrange();
     const backup = { ...stored };
-    await writer.write('ns/app', { observedGeneration: 1 });
+    await writer.write({ observedGeneration: 1 });
     Object.assign(stored, backup);
     watch();
     clock.now += 5 * 60_000;
-    await writer.write('ns/app', { observedGeneration: 1 });
+    await writer.write({ observedGeneration: 1 });
     assert.deepEqual(stored.status, { observedGeneration: 1 });
-    assert.deepEqual(foreign, []);
+    assert.equal(repairs.count, 0);
   });
 
   test('that the watch brings late is nobody else’s', async () => {
-    const { watch, writer, foreign, clock } = arrange();
-    await writer.write('ns/app', { observedGeneration: 1 });
+    const { watch, writer, repairs, clock } = arrange();
+    await writer.write({ observedGeneration: 1 });
     clock.now += 5 * 60_000;
     watch();
-    assert.deepEqual(foreign, []);
-    assert.deepEqual(writer.latest('ns/app')?.status, { observedGeneration: 1 });
+    assert.equal(repairs.count, 0);
+    assert.deepEqual(writer.latest()?.status, { observedGeneration: 1 });
   });
 
   test('is decided by the spec that was there when we wrote last, also before the watch brings it', async () => {
     const { change, writer } = arrange();
     change({}, { generation: 2 });
-    await writer.write('ns/app', { observedGeneration: 1 });
-    assert.equal(writer.latest('ns/app')?.generation, 2);
+    await writer.write({ observedGeneration: 1 });
+    assert.equal(writer.latest()?.generation, 2);
   });
 
   test('that another leader took on before it was sent is decided again', async () => {
-    const { stored, change, watch, writer, foreign } = arrange();
-    const seen = writer.latest('ns/app');
+    const { stored, change, watch, writer, repairs } = arrange();
+    const seen = writer.latest();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
     change({ rollout: stopped });
     watch();
-    await assert.rejects(writer.write('ns/app', { rollout }, seen), /changed/);
+    await assert.rejects(writer.write({ rollout }, seen), /changed/);
     assert.deepEqual(stored.status, { rollout: stopped });
-    assert.deepEqual(foreign, []);
+    assert.equal(repairs.count, 0);
   });
 
   test('that the last leader wrote while our first one was on its way is as good as our own', async () => {
-    const { change, watch, writer, foreign } = arrange();
+    const { change, watch, writer, repairs } = arrange();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
     change({ rollout: stopped });
-    await assert.rejects(writer.write('ns/app', { rollout }), { status: 409 });
+    await assert.rejects(writer.write({ rollout }), { status: 409 });
     watch();
-    assert.deepEqual(writer.latest('ns/app')?.status, { rollout: stopped });
-    assert.deepEqual(foreign, []);
+    assert.deepEqual(writer.latest()?.status, { rollout: stopped });
+    assert.equal(repairs.count, 0);
   });
 
   test('that says nothing new of a rollout is written whatever came first', async () => {
@@ -230,56 +230,56 @@ suite('a status', () => {
     change({ rollout });
     watch();
     change({ rollout }, { generation: 2 });
-    await writer.write('ns/app', { rollout, observedRef: 'main' });
+    await writer.write({ rollout, observedRef: 'main' });
     assert.deepEqual(stored.status, { rollout, observedRef: 'main' });
   });
 
   test('that somebody else changed later is told, counts for nothing, and is put right', async () => {
-    const { stored, change, watch, writer, foreign } = arrange();
+    const { stored, change, watch, writer, repairs } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'main', source: 'Spec' as const } };
-    await writer.write('ns/app', status);
+    await writer.write(status);
     watch();
-    assert.deepEqual(foreign, []);
+    assert.equal(repairs.count, 0);
     for (const other of [{ target: { ref: 'evil', source: 'Request' as const } }, {}]) {
       change(other);
       watch();
-      assert.deepEqual(writer.latest('ns/app')?.status, status);
-      await writer.write('ns/app', status);
+      assert.deepEqual(writer.latest()?.status, status);
+      await writer.write(status);
       assert.deepEqual(stored.status, status);
       watch();
-      assert.deepEqual(writer.latest('ns/app')?.status, status);
+      assert.deepEqual(writer.latest()?.status, status);
     }
-    assert.deepEqual(foreign, ['ns/app', 'ns/app']);
+    assert.equal(repairs.count, 2);
   });
 
   test('whose answer was lost is our own when the watch brings it', async () => {
-    const { watch, writer, foreign, network } = arrange();
+    const { watch, writer, repairs, network } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
     network.losesAnswers = true;
-    await assert.rejects(writer.write('ns/app', status), /hang up/);
+    await assert.rejects(writer.write(status), /hang up/);
     watch();
-    assert.deepEqual(writer.latest('ns/app')?.status, status);
-    assert.deepEqual(foreign, []);
+    assert.deepEqual(writer.latest()?.status, status);
+    assert.equal(repairs.count, 0);
   });
 
   test('whose answer was lost is still to be put right where somebody else changes it', async () => {
-    const { change, watch, writer, foreign, network } = arrange();
+    const { change, watch, writer, repairs, network } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
     network.losesAnswers = true;
-    await assert.rejects(writer.write('ns/app', status), /hang up/);
+    await assert.rejects(writer.write(status), /hang up/);
     watch();
     change({ target: { ref: 'evil', source: 'Request' } });
     watch();
-    assert.deepEqual(writer.latest('ns/app')?.status, status);
-    assert.deepEqual(foreign, ['ns/app']);
+    assert.deepEqual(writer.latest()?.status, status);
+    assert.equal(repairs.count, 1);
   });
 
   test('that the last leader wrote is as good as our own', () => {
-    const { change, watch, writer, foreign } = arrange();
+    const { change, watch, writer, repairs } = arrange();
     change({ observedGeneration: 1 });
     watch();
-    assert.deepEqual(writer.latest('ns/app')?.status, { observedGeneration: 1 });
-    assert.deepEqual(foreign, []);
+    assert.deepEqual(writer.latest()?.status, { observedGeneration: 1 });
+    assert.equal(repairs.count, 0);
   });
 });
 

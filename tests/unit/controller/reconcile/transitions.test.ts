@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { otherRepository } from '../../../../controller/intent/intents.ts';
-import { ToldRepositories } from '../../../../controller/reconcile/told-repositories.ts';
 import {
   appliedDelays,
   orderTransitions,
@@ -32,18 +31,6 @@ test('a delivery about another repository is told with the repository, so that t
   assert.deepEqual(others, []);
   assert.deepEqual([told?.type, told?.reason, told?.repository], ['Warning', 'OtherRepository', repo]);
   assert.match(String(told?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
-
-  const known = new ToldRepositories();
-  const added = [
-    ['a', repo],
-    ['a', repo],
-    ['b', repo],
-    ['a', 'x'],
-  ].map(([key = '', name = '']) => known.add(key, name));
-  assert.deepEqual(added, [true, false, true, true]);
-  for (let n = 0; n < 300; n += 1) assert.ok(known.add('a', `of/${n}`));
-  known.forget('b');
-  assert.ok(known.add('b', repo));
 });
 
 test('what was applied before, or is not applied, is not told', () => {

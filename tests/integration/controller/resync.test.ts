@@ -19,30 +19,32 @@ test('everything is looked at again and again, and where nothing changed nothing
     userAgent: 'test',
     onCall: (verb) => verb === 'GET' || writes.push(verb),
   });
-  const controller = new Controller({
-    client,
-    replicaClient: client,
-    namespaces: [namespace],
-    connect: ({ git }) => ({
-      query: async () => {
-        queries.push(git.repo);
-        return new Map([['refs/heads/main', 'a'.repeat(40)]]);
-      },
-    }),
-    mayWrite: () => true,
-    limits: DEFAULT_LIMITS,
-    githubApps: undefined,
-    bindAgents: true,
-    reviewForEviction: undefined,
-    areAuthorsChecked: false,
-    isLabelRequired: false,
-    cluster: '',
-    sendStatus: async () => {},
-    instance: 'test',
-    lookOverMs: 300,
-    metrics,
-    log: createLogger('test', { level: 'silent' }),
-  });
+  const controller = new Controller(
+    {
+      client,
+      replicaClient: client,
+      mayWrite: () => true,
+      connect: ({ git }) => ({
+        query: async () => {
+          queries.push(git.repo);
+          return new Map([['refs/heads/main', 'a'.repeat(40)]]);
+        },
+      }),
+      githubApps: undefined,
+      sendStatus: async () => {},
+      reviewForEviction: undefined,
+      metrics,
+      log: createLogger('test', { level: 'silent' }),
+    },
+    {
+      namespaces: [namespace],
+      limits: DEFAULT_LIMITS,
+      bindAgents: true,
+      installation: { cluster: '', areAuthorsChecked: false, isLabelRequired: false },
+      instance: 'test',
+      resyncMs: 300,
+    },
+  );
   const stopping = new AbortController();
   const running = [controller.caches.run(stopping.signal), controller.lead(stopping.signal)];
   t.after(async () => {

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 
-export interface LookOverOptions {
+export interface ResyncOptions {
   keys: () => Iterable<ObjectKey>;
-  look: (key: ObjectKey) => void;
-  /** In which every key has its turn, in milliseconds. */
+  enqueue: (key: ObjectKey) => void;
+  /** Time in which each key is enqueued once (ms). */
   periodMs: number;
 }
 
 /**
- * Has everything looked at again, once a period, until the signal aborts: what no watch brings, or what went wrong
- * unseen, is repaired then. The turns are spread evenly over the period.
+ * Enqueues every key once per period until the signal aborts, to repair what no watch delivered or went wrong unseen. The
+ * keys are spread evenly over the period.
  */
-export async function lookOver({ keys, look, periodMs }: LookOverOptions, signal: AbortSignal): Promise<void> {
+export async function resync({ keys, enqueue, periodMs }: ResyncOptions, signal: AbortSignal): Promise<void> {
   const until = (time: number) =>
     sleep(Math.max(0, time - performance.now()), undefined, { signal, ref: false }).catch(() => {});
   while (!signal.aborted) {
@@ -21,7 +21,7 @@ export async function lookOver({ keys, look, periodMs }: LookOverOptions, signal
     for (const [index, key] of round.entries()) {
       await until(started + ((index + Math.random()) / round.length) * periodMs);
       if (signal.aborted) return;
-      look(key);
+      enqueue(key);
     }
     await until(started + periodMs);
   }

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ResourceState, SharedLimits } from '../../../../controller/reconcile/resource-state.ts';
+import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+
+test('a resource has one event for each foreign repository, and remembers a bounded number of them', () => {
+  const client = {} as KubernetesClient;
+  const state = new ResourceState({
+    client,
+    limits: new SharedLimits(client),
+    mayWrite: () => true,
+    cached: () => undefined,
+    enqueue: () => {},
+    repair: () => {},
+  });
+  const noted = ['team/a', 'team/a', 'team/b'].map((repository) => state.noteRepository(repository));
+  assert.deepEqual(noted, [true, false, true]);
+  for (let n = 0; n < 100; n += 1) assert.ok(state.noteRepository(`of/${n}`));
+  assert.ok(state.noteRepository('team/a'));
+});
