@@ -4,9 +4,9 @@ import type { Git } from '../shared/io/git/git.ts';
 import type { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import type { Logger } from '../shared/log.ts';
 import type { AgentConfig } from './config.ts';
-import { ContentPreviews } from './content/deliver-content.ts';
-import { Gateway, PendingReload } from './gateway/gateway.ts';
+import { Gateway } from './gateway/gateway.ts';
 import { GatewayClient } from './gateway/gateway-client.ts';
+import { OwnFile } from './gateway/own-file.ts';
 import { VerificationFile } from './gateway/verification-file.ts';
 import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
@@ -61,7 +61,6 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     manifestFile: new ManifestFile(root, log),
     ...gatewayOf(config, { root, lock, log: log.child({ component: 'gateway' }) }),
     baseline: new Baseline(),
-    previews: new ContentPreviews(),
     lock,
     mounts: config.DATA_MOUNTS,
     heapBytes: getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES,
@@ -91,12 +90,16 @@ interface Around {
 function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
   const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
-  const openFolder = () => root.openAgentFolder('');
-  const checkOwner = () => lock.check();
-  const pending = new PendingReload(openFolder, checkOwner);
+  const ownFile = (name: string) =>
+    new OwnFile(
+      name,
+      () => root.openAgentFolder(''),
+      () => lock.check(),
+    );
+  const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   return {
     gateway: new Gateway({ client, pending, headersFolder, touch }),
-    verifier: new Verifier({ client, results: new VerificationFile(openFolder, checkOwner), log }),
+    verifier: new Verifier({ client, results: new VerificationFile(ownFile('verification')), log }),
   };
 }

@@ -1,17 +1,21 @@
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
-import { OwnFile, type OwnFolder } from './own-file.ts';
+import type { OwnFile } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
 
 export interface GatewayOptions {
   client: GatewayClient;
-  pending: PendingReload;
+  /**
+   * A mark next to the manifest: files change or changed, and the gateway was not notified yet. Containers that run as
+   * another user can see it.
+   */
+  pending: OwnFile;
   /** Folder with the values of headers. */
   headersFolder: string | undefined;
   /** Touches a file of the data volume, by its path there; one that it makes, or made before, holds the text. */
-  touch: (path: string, text: string) => Promise<void>;
+  touch: (path: string, text: string) => void;
 }
 
 /** Milliseconds between two looks at whether somebody still edits. */
@@ -34,7 +38,8 @@ export class Gateway {
     signal?.throwIfAborted();
     const { reload } = intent;
     const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
-    if (isNotified) this.#options.pending.mark();
+    const { pending } = this.#options;
+    if (isNotified && !pending.exists()) pending.write('', 0o644);
   }
 
   /**
@@ -43,8 +48,8 @@ export class Gateway {
    */
   async catchUp({ reload, commit }: Intent, signal?: AbortSignal): Promise<boolean> {
     const { client, pending, headersFolder, touch } = this.#options;
-    if (!pending.isPending()) return false;
-    if (reload.touchFile !== undefined) await touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
+    if (!pending.exists()) return false;
+    if (reload.touchFile !== undefined) touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
     const call = { timeoutMs: reload.timeoutMs, signal };
     if (reload.readyPath) await this.#checkReady(reload.readyPath, call);
     await findPreset(reload.preset).reload(client, call);
@@ -53,7 +58,7 @@ export class Gateway {
       const headers = await readHeaders(request, headersFolder);
       await client.send({ method, path, expectStatus, headers, timeoutMs, signal });
     }
-    pending.clear();
+    pending.remove();
     return true;
   }
 
@@ -81,30 +86,5 @@ export class Gateway {
     const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' };
     if (policy === 'wait') throw new WaitingError(message, { ...details, retryAfterMs: EDITORS_RETRY_MS });
     throw new TerminalError(message, details);
-  }
-}
-
-/**
- * A mark next to the manifest: files change or changed, and the gateway was not notified yet. Containers that run as
- * another user can see it.
- */
-export class PendingReload {
-  readonly #file: OwnFile;
-
-  constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
-    this.#file = new OwnFile('reload-pending', openFolder, checkOwner);
-  }
-
-  isPending(): boolean {
-    return this.#file.exists();
-  }
-
-  /** To be called before the first file changes. */
-  mark(): void {
-    if (!this.isPending()) this.#file.write('', 0o644);
-  }
-
-  clear(): void {
-    this.#file.remove();
   }
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { OwnFile, type OwnFolder } from './own-file.ts';
+import type { OwnFile } from './own-file.ts';
 import type { VerificationResult } from './verification.ts';
 
 const MAX_BYTES = 16 * 1024;
@@ -24,8 +24,8 @@ const resultSchema = v.object({
 export class VerificationFile {
   readonly #file: OwnFile;
 
-  constructor(openFolder: () => OwnFolder, checkOwner: () => void) {
-    this.#file = new OwnFile('verification', openFolder, checkOwner);
+  constructor(file: OwnFile) {
+    this.#file = file;
   }
 
   read(): VerificationResult | undefined {

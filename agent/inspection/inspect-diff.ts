@@ -1,6 +1,5 @@
 import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shared/api/inspection.ts';
 import { TerminalError } from '../../shared/errors.ts';
-import { ContentPreviews } from '../content/deliver-content.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { Change } from '../plan/plan-changes.ts';
@@ -47,8 +46,7 @@ const noProfile = (name: string, names: string[]) =>
   });
 
 async function changesOf(aim: SyncAim, dependencies: SyncDependencies): Promise<Pick<Answer, 'changes' | 'more'>> {
-  // What a sync remembers of its own looks must not change by this one.
-  const { result } = await planEverything(aim, { ...dependencies, previews: new ContentPreviews() });
+  const { result } = await planEverything(aim, dependencies);
   if (result.kind === 'refused') throw syncProblems(result.reason, result.problems);
   const { changes: all } = result.plan;
   const candidates = all.slice(0, INSPECTION.changes).map((change) => candidateOf(change, aim.manifest));

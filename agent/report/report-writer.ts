@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../shared/api/sync-report.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { TOLERATED_SKEW_MS } from '../../shared/domain/clock-skew.ts';
 import { spreadPause } from '../../shared/domain/duration.ts';
 import { askedPauseMs, isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -12,7 +13,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
 import { Refusals } from '../resource/refusals.ts';
 
-const BACKOFF_MS = { base: 500, max: 15_000 };
+const BACKOFF = { baseMs: 1_000, maxMs: 15_000, jitter: 1 };
 /** A pod that ends has no more time than that for its last report. */
 const TIMEOUT_MS = 5_000;
 /** The collector may still take away the report of an earlier pod of the same name; people may delete it, or restore an older one with the cluster. */
@@ -74,8 +75,8 @@ export class ReportWriter {
       const refusedMs = isApiError(error, 403) ? this.#refusals.next() : undefined;
       const level = refusedMs === undefined || this.#refusals.isNews ? 'warn' : 'debug';
       this.#options.log[level]({ err: error }, 'report not written');
-      const backoffMs = Math.random() * Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** this.#failures);
-      return refusedMs ?? Math.max(spreadPause(askedPauseMs(error), Math.random()), backoffMs);
+      const askedMs = spreadPause(askedPauseMs(error), Math.random());
+      return refusedMs ?? Math.max(askedMs, backoffMs(this.#failures, BACKOFF, Math.random()));
     }
     this.#failures = 0;
     this.#refusals.end();

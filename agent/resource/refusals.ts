@@ -1,6 +1,8 @@
+import { backoffMs } from '../../shared/domain/backoff.ts';
+
 /** So many refusals in a row are expected of an agent that starts: the controller grants the rights when it sees the pod. */
 const EXPECTED = 30;
-const MS = { base: 1_000, max: 60_000 };
+const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0 };
 
 /**
  * Counts 403s in a row, and says when to try again. Rights that do not come, or that were taken away, are those of a
@@ -14,7 +16,7 @@ export class Refusals {
   /** Takes note of a 403; gives the milliseconds before the next try. */
   next(): number {
     this.#count += 1;
-    return Math.min(MS.max, MS.base * 2 ** Math.max(0, this.#count - this.#expected));
+    return backoffMs(this.#count - this.#expected + 1, BACKOFF, 0);
   }
 
   /** Whether the last refusal is worth a warning: the first, the second, the fourth, the eighth … in a row. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { syncSchema } from '../../shared/api/sync.ts';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
 import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
@@ -51,7 +52,7 @@ const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 3 * 1024 * 1024;
 /** No spec.sync has as many levels; its values and keys are far fewer. */
 const BOUNDS = { depth: 32, parts: 500_000 };
-const BACKOFF_MS = { base: 1_000, max: 30_000 };
+const BACKOFF = { baseMs: 2_000, maxMs: 30_000, jitter: 0.5 };
 
 /**
  * Earlier revisions of `spec.sync`, which the controller keeps as ControllerRevisions. Each is asked for once and kept:
@@ -99,14 +100,11 @@ export class Revisions {
       attempt.message = this.#explain(error, attempt);
       const { revision, failures } = attempt;
       if (Number.isInteger(Math.log2(failures))) log.warn({ err: error, revision }, 'revision of spec.sync not read');
-      const ceiling = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** failures);
-      setTimeout(
-        () => {
-          attempt.state = 'due';
-          onChange();
-        },
-        ceiling * (0.5 + Math.random() / 2),
-      ).unref();
+      const onDue = () => {
+        attempt.state = 'due';
+        onChange();
+      };
+      setTimeout(onDue, backoffMs(failures, BACKOFF, Math.random())).unref();
       onChange();
     }
   }

@@ -1,3 +1,4 @@
+import { previewContents } from '../content/deliver-content.ts';
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
 import { expandSubmodules } from '../git/expand-submodules.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
@@ -103,7 +104,7 @@ async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependenc
   await provideFiles(files, aim, dependencies);
   const contents = openContents(aim, dependencies);
   try {
-    return planChanges({ ...input, contents: await dependencies.previews.of(files, { contents, values }) });
+    return planChanges({ ...input, contents: await previewContents(files, { contents, values }) });
   } finally {
     await contents.close();
   }

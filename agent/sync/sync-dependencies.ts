@@ -1,5 +1,4 @@
 import type { Logger } from '../../shared/log.ts';
-import type { ContentPreviews } from '../content/deliver-content.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Verifier } from '../gateway/verifier.ts';
 import type { Clone } from '../git/clone.ts';
@@ -25,7 +24,6 @@ export interface SyncDependencies {
   gateway: Gateway;
   verifier: Verifier;
   baseline: Baseline;
-  previews: ContentPreviews;
   lock: VolumeLock;
   /** Paths in the data volume at which the gateway's pod mounts other volumes. */
   mounts: readonly string[];

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { spreadPause, timerMs } from '../../shared/domain/duration.ts';
 import type { Verification } from '../gateway/verification.ts';
 import type { StartPolicy } from '../plan/manifest.ts';
@@ -9,7 +10,7 @@ import type { SyncOutcome } from '../report/sync-outcome.ts';
 import { type Intent, judgeResource, UNKNOWN, type Verdict } from '../resource/judge-resource.ts';
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import { CurrentSync } from './current-sync.ts';
-import { fetchDelay, retryDelay } from './delays.ts';
+import { fetchDelay } from './delays.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { idleFinding, intentAfter } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
@@ -19,6 +20,8 @@ const IDLE_MS = 3_600_000;
 /** The API server has so long to say what is wanted before a gateway may start without it. */
 const API_GRACE_MS = 10_000;
 
+/** Delays of retries after failed syncs, and after failed notifications of the gateway. */
+const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
 /** How often mounted files are checked that may let the next try succeed. */
 const ACCESS_CHECK_MS = 1_000;
 
@@ -231,7 +234,9 @@ export class SyncLoop {
   /** A gateway that was not notified is tried again soon, after another look at the files: it may have started meanwhile. */
   #nextCheckMs({ profile }: Intent): number {
     const periodMs = profile.syncPeriod * 1000;
-    return this.#reloadFailures === 0 ? periodMs : Math.min(periodMs, retryDelay(this.#reloadFailures, Math.random()));
+    return this.#reloadFailures === 0
+      ? periodMs
+      : Math.min(periodMs, backoffMs(this.#reloadFailures, BACKOFF, Math.random()));
   }
 
   async #onFailure(intent: Intent, error: unknown, durationMs: number): Promise<number> {
@@ -242,7 +247,7 @@ export class SyncLoop {
     await announcer.announce({ kind: 'failed', intent, verification: verifier.stateOf(intent), error, durationMs });
     await this.#startOnLastGood(intent.profile.startPolicy);
     const pauseMs = spreadPause(failure.retryAfterMs, Math.random());
-    return failure.isWaiting ? pauseMs : Math.max(pauseMs, retryDelay(this.#failures, Math.random()));
+    return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, BACKOFF, Math.random()));
   }
 
   /** Where nobody can say what the policy is, the one that the last sync was made under holds. */

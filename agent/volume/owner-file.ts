@@ -1,16 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  write,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fdatasync, openSync, readFileSync, write, writeSync } from 'node:fs';
 import * as v from 'valibot';
+import { readText } from '../../shared/io/read-text.ts';
 import type { Folder } from './folder.ts';
+import { statOf } from './seen-file.ts';
 
 const NAME = 'owner.json';
 const MAX_BYTES = 4096;
@@ -34,19 +26,10 @@ export interface SeenOwner {
 
 /** Reads the file that names the owner; undefined if there is none, or if it isn't one that an agent wrote. */
 export function readOwner(folder: Folder): SeenOwner | undefined {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(folder.at(NAME), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const bytes = Buffer.alloc(MAX_BYTES);
-    const text = bytes.toString('utf8', 0, readSync(descriptor, bytes));
-    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });
-    return parsed.success ? { owner: parsed.output, touchedMs: fstatSync(descriptor).mtimeMs } : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
+  const text = readText(folder.at(NAME), MAX_BYTES);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });
+  const stats = statOf(folder.at(NAME));
+  return parsed.success && stats ? { owner: parsed.output, touchedMs: stats.mtimeMs } : undefined;
 }
 
 /** The file that names this agent, which is touched again and again as a sign of life. */

@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Folder } from './folder.ts';
 import { setMode } from './set-mode.ts';
 
@@ -28,8 +29,7 @@ export function protectFolder(folder: Folder): void {
 }
 
 function protectFile(path: string, mode: number): void {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const descriptor = openSync(path, READ_FLAGS);
   try {
     if (fstatSync(descriptor).isFile()) setMode(descriptor, mode);
   } finally {

@@ -1,8 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { DataRoot } from './data-root.ts';
-
-/** Neither follows a link nor waits for a pipe. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What a look into a file found: nothing, something that is no file, more than was asked for, or its content. */
 export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'content'; content: Buffer };
@@ -10,7 +8,7 @@ export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'conte
 /** Reads a file of the data volume that has no more than so many bytes, through folders only. */
 export function readSmall(root: DataRoot, path: string, maxBytes: number): SmallFile {
   const found = root.lookInside(path, (file): SmallFile => {
-    const descriptor = openSync(file, FLAGS);
+    const descriptor = openSync(file, READ_FLAGS);
     try {
       const stats = fstatSync(descriptor);
       if (!stats.isFile()) return { kind: 'noFile' };

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   closeSync,
-  constants,
   createReadStream,
   fstatSync,
   lstatSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
 import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from '../plan/manifest.ts';
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
@@ -204,12 +204,9 @@ interface FileHashes {
   blob: string | undefined;
 }
 
-/** Neither follows a link nor waits for a pipe, should one have taken the file's place. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-
 const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
-const openFile = (path: string): number => openSync(path, FLAGS);
+const openFile = (path: string): number => openSync(path, READ_FLAGS);
 
 /** Reads a file in pieces and hashes its content. Undefined for what is no file. */
 export async function sha256Of(path: string): Promise<string | undefined> {

@@ -2,24 +2,24 @@ import { execFileSync } from 'node:child_process';
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   futimesSync,
   openSync,
+  readSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
 import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative-path.ts';
 import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import { split } from './move.ts';
 import { putNew } from './put-new.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
-const marker = /^[0-9a-f]{40,64} [-0-9T:.Z]+\n$/;
+const marker = /^[0-9a-f]{40,64} [-0-9T:.Z]{24}\n$/;
 const MAX_MARKER_BYTES = 128;
 /** In the staging folder, which holds nothing between two syncs that is needed: the name of a file that the agent wrote. */
 const DRAFT = '0';
@@ -33,58 +33,68 @@ interface Volume {
 /**
  * Touches a file of the data volume, so that a gateway that watches it sees that the others changed. A file that the
  * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws
- * {@link TerminalError} where the path is no place for a file, and what the lock throws where that is another agent's.
+ * {@link TerminalError} if the path can't be that of a file, and what the lock throws if another agent has the volume.
  */
-export async function touchFile(path: string, text: string, { root, lock }: Volume): Promise<void> {
-  if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, 'it is no path of a file');
+export function touchFile(path: string, text: string, { root, lock }: Volume): void {
+  if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, "it isn't the path of a file");
   lock.check();
-  const folder = openFolder(root, path);
+  const [parent, name] = split(path);
   try {
-    const file = folder.at(basename(path));
-    const handle = await openFile(file, path);
-    if (handle) await touch(handle, { path, text, lock }).finally(() => handle.close());
-    else makeFile(file, text, root);
+    const folder = root.openFolder(parent);
+    try {
+      if (!touch(folder.at(name), text)) makeFile(folder.at(name), text, root);
+    } finally {
+      folder.close();
+    }
   } catch (error) {
-    throw named(path, error);
-  } finally {
-    folder.close();
+    throw explained(path, error);
   }
 }
 
+const NOT_ALLOWED =
+  "the agent's user can't write to it or to its directory: set runAsUser to the file's owner, let the group write it, or name another file";
+const OBSTACLES: Record<string, string> = {
+  ENOENT: "its directory doesn't exist",
+  ENOTDIR: "its directory doesn't exist",
+  ELOOP: "it isn't a file",
+  EISDIR: "it isn't a file",
+  ENXIO: "it isn't a file",
+  EACCES: NOT_ALLOWED,
+  EPERM: NOT_ALLOWED,
+};
+
 /** The path in the volume replaces one that only this process knows and that differs at each try. */
-function named(path: string, error: unknown): unknown {
-  const { code = '' } = error as NodeJS.ErrnoException;
+function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || isTyped(error)) return error;
-  if (code !== 'EACCES' && code !== 'EPERM') return Object.assign(error, { path, dest: path });
-  const remedy = "set runAsUser to the file's owner, let the group write it, or name another file";
-  return unusable(path, `the agent's user may not write to it, or to its directory (${code}): ${remedy}`, error);
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const obstacle = OBSTACLES[code];
+  return obstacle ? unusable(path, `${obstacle} (${code})`, error) : Object.assign(error, { path, dest: path });
 }
 
-/** Opens the file, if there is one. A pipe would make the agent wait for whoever reads it. */
-async function openFile(file: string, path: string): Promise<FileHandle | undefined> {
+/** Touches the file; returns false if there is none. A pipe would make the agent wait for its reader. */
+function touch(file: string, text: string): boolean {
   const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
-  return await open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch((cause) => {
-    if (cause.code === 'ENOENT') return undefined;
-    const isOccupied = ['ELOOP', 'EISDIR', 'ENXIO', 'EMLINK'].includes(cause.code);
-    throw isOccupied ? unusable(path, 'what is there is no file') : cause;
-  });
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    if (!fstatSync(descriptor).isFile()) throw Object.assign(new Error('a pipe or a device'), { code: 'ENXIO' });
+    if (isMarker(descriptor)) ftruncateSync(descriptor, writeSync(descriptor, text, 0));
+    setTime(descriptor);
+    fsyncSync(descriptor);
+    return true;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
-interface Touch {
-  path: string;
-  text: string;
-  lock: Volume['lock'];
-}
-
-async function touch(handle: FileHandle, { path, text, lock }: Touch): Promise<void> {
-  const { size, isFile } = await statOf(handle);
-  if (!isFile) throw unusable(path, 'what is there is no file');
-  const isOurs = await isMarker(handle, size);
-  lock.check();
-  // Nothing comes between the look at the lock and the changes.
-  if (isOurs) ftruncateSync(handle.fd, writeSync(handle.fd, text, 0));
-  setTime(handle.fd);
-  await handle.sync();
+function isMarker(descriptor: number): boolean {
+  const start = Buffer.alloc(MAX_MARKER_BYTES);
+  return marker.test(start.toString('latin1', 0, readSync(descriptor, start, { position: 0 })));
 }
 
 /** A time of one's choice is for the owner of a file; the present is for whoever may write it, by touch(1): Node has no call. */
@@ -112,27 +122,6 @@ function makeFile(file: string, text: string, root: DataRoot): void {
     folder.unlink(DRAFT);
     folder.close();
   }
-}
-
-function openFolder(root: DataRoot, path: string): Folder {
-  const folder = dirname(path) === '.' ? '' : dirname(path);
-  try {
-    return root.openFolder(folder);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw ['ENOENT', 'ENOTDIR'].includes(code) ? unusable(path, `there is no folder ${folder}`) : named(path, error);
-  }
-}
-
-async function statOf(handle: FileHandle): Promise<{ size: number; isFile: boolean }> {
-  const stats = await handle.stat();
-  return { size: stats.size, isFile: stats.isFile() };
-}
-
-async function isMarker(handle: FileHandle, size: number): Promise<boolean> {
-  if (size > MAX_MARKER_BYTES) return false;
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_MARKER_BYTES), 0, MAX_MARKER_BYTES, 0);
-  return marker.test(buffer.toString('latin1', 0, bytesRead));
 }
 
 const unusable = (path: string, why: string, cause?: unknown) =>

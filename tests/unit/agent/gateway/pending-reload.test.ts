@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { lstat, mkdir, readdir, rename, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { PendingReload } from '../../../../agent/gateway/gateway.ts';
+import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 
@@ -16,7 +16,8 @@ async function arrange(t: TestContext) {
   return {
     data,
     outside,
-    pending: new PendingReload(
+    pending: new OwnFile(
+      'reload-pending',
       () => root.openAgentFolder(''),
       () => {},
     ),
@@ -26,34 +27,34 @@ async function arrange(t: TestContext) {
 suite('the mark of changes that the gateway does not know of', () => {
   test('is there from when it is set until it is cleared', async (t) => {
     const { data, pending } = await arrange(t);
-    assert.equal(pending.isPending(), false);
-    pending.mark();
-    pending.mark();
-    assert.equal(pending.isPending(), true);
+    assert.equal(pending.exists(), false);
+    pending.write('', 0o644);
+    pending.write('', 0o644);
+    assert.equal(pending.exists(), true);
     assert.ok((await lstat(path.join(data, '.sync-agent/reload-pending'))).isFile());
-    pending.clear();
-    assert.equal(pending.isPending(), false);
+    pending.remove();
+    assert.equal(pending.exists(), false);
   });
 
   test('is cleared where a folder took its place, which is put aside', async (t) => {
     const { data, pending } = await arrange(t);
     await mkdir(path.join(data, '.sync-agent/reload-pending/theirs'), { recursive: true });
-    assert.equal(pending.isPending(), true);
-    pending.clear();
-    assert.equal(pending.isPending(), false);
+    assert.equal(pending.exists(), true);
+    pending.remove();
+    assert.equal(pending.exists(), false);
     const [aside = ''] = await readdir(path.join(data, '.sync-agent'));
     assert.deepEqual(await readdir(path.join(data, '.sync-agent', aside)), ['theirs']);
-    pending.mark();
-    pending.clear();
-    assert.equal(pending.isPending(), false);
+    pending.write('', 0o644);
+    pending.remove();
+    assert.equal(pending.exists(), false);
   });
 
   test('never gets out of the volume by a link in the place of its folder', async (t) => {
     const { data, outside, pending } = await arrange(t);
-    pending.isPending();
+    pending.exists();
     await rename(path.join(data, '.sync-agent'), path.join(data, 'moved'));
     await symlink(outside, path.join(data, '.sync-agent'));
-    assert.throws(() => pending.mark(), { name: 'TerminalError' });
+    assert.throws(() => pending.write('', 0o644), { name: 'TerminalError' });
     assert.deepEqual(await readdir(outside), []);
   });
 });

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
+import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
@@ -23,7 +24,12 @@ async function arrange(t: TestContext, checkOwner = () => {}) {
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
   const root = await DataRoot.open(data);
   const file = path.join(data, '.sync-agent/verification');
-  return { data, outside, file, results: new VerificationFile(() => root.openAgentFolder(''), checkOwner) };
+  return {
+    data,
+    outside,
+    file,
+    results: new VerificationFile(new OwnFile('verification', () => root.openAgentFolder(''), checkOwner)),
+  };
 }
 
 suite('the file of the verdict', () => {

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { Verification } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
@@ -31,8 +32,11 @@ async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
   await writeFile(apiKeyFile, 'name:secret');
   const root = await DataRoot.open(folder);
   const results = new VerificationFile(
-    () => root.openAgentFolder(''),
-    () => {},
+    new OwnFile(
+      'verification',
+      () => root.openAgentFolder(''),
+      () => {},
+    ),
   );
   return new Verifier({
     client: new GatewayClient({ port, tls: false, apiKeyFile }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as v from 'valibot';
 import { reportStatus } from '../../../../agent/report/reports.ts';
-import { fetchDelay, retryDelay } from '../../../../agent/sync/delays.ts';
+import { fetchDelay } from '../../../../agent/sync/delays.ts';
 import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
 
 const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'default', gatewayName: undefined };
@@ -47,13 +47,6 @@ suite('reportStatus', () => {
 });
 
 suite('delays', () => {
-  test('retries are further and further apart, never at once, at most a minute', () => {
-    assert.equal(retryDelay(1, 0), 500);
-    assert.equal(retryDelay(1, 1), 1000);
-    assert.equal(retryDelay(3, 1), 4000);
-    assert.equal(retryDelay(50, 1), 60_000);
-  });
-
   test('few gateways fetch at once, many are spread out', () => {
     assert.equal(fetchDelay(1, 1), 0);
     assert.equal(fetchDelay(20, 1), 0);

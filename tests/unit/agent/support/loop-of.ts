@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
+import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import { AgentMetrics } from '../../../../agent/metrics.ts';
@@ -39,8 +40,11 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   t.after(remove);
   const root = await DataRoot.open(folder);
   const results = new VerificationFile(
-    () => root.openAgentFolder(''),
-    () => {},
+    new OwnFile(
+      'verification',
+      () => root.openAgentFolder(''),
+      () => {},
+    ),
   );
   const server = createServer((_, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { PendingReload } from '../../../../agent/gateway/gateway.ts';
+import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -89,9 +89,10 @@ suite('the files of the agent in the data volume', () => {
     const own = path.join(sandbox.data, '.sync-agent');
     const { url: repo, commit } = await server.createRepository(`private-${++repositories}`);
     const seen: string[] = [];
-    t.mock.method(PendingReload.prototype, 'mark', () =>
-      seen.push(...(readdirSync(own, { recursive: true }) as string[])),
-    );
+    t.mock.method(OwnFile.prototype, 'exists', () => {
+      seen.push(...(readdirSync(own, { recursive: true }) as string[]));
+      return true;
+    });
     const files = { 'etl.py': 'next', 'x/y/a.py': '1', 'x/y/5': '2', 'x/b.py': '3', 'z.py': '4' };
     await sandbox.sync({ repo, commit: await commit({ files }), reload });
     assert.equal(seen.filter((name) => /^staging\/\d+$/.test(name)).length, 5, 'all are written');
