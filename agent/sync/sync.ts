@@ -163,8 +163,8 @@ async function settle(dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   const isNew = await lock.hold();
   if (!isNew && !hasJournal(root)) return;
-  await settleVolume(dependencies);
   readAgain(dependencies);
+  await settleVolume(dependencies);
 }
 
 /** The same if a sync was cut off, for an agent that writes nothing: others can take the volume then as before. */

@@ -9,9 +9,10 @@ import type { DataRoot } from './data-root.ts';
 import { writeJournal } from './journal.ts';
 import { listMoves } from './list-moves.ts';
 import type { ManifestFile } from './manifest-file.ts';
+import { changed } from './meanwhile.ts';
 import type { Move } from './move.ts';
 import { moveFiles } from './move-files.ts';
-import { clearStores, endSync, settleVolume } from './settle.ts';
+import { clearUp, settleVolume } from './settle.ts';
 import { stageFiles } from './stage-files.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
@@ -42,7 +43,8 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   let moves: Move[];
   try {
     lock.check();
-    await clearStores(root);
+    // After an undone sync, what the plan was made from no longer holds.
+    if (await settleVolume(target)) throw changed('.sync-agent');
     const staged = await stageAll(plan, target);
     await target.beforeMoves?.();
     target.signal?.throwIfAborted();
@@ -59,7 +61,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
     throw error;
   }
   // If this fails, the next sync does it.
-  await endSync(moves, root).catch((err) => log.warn({ err }, 'data volume not cleared up'));
+  await clearUp(moves, root, { hasEnded: true }).catch((err) => log.warn({ err }, 'data volume not cleared up'));
 }
 
 /** Undoes what was done, by what the journal says; if that fails, the next sync tries again before it plans. */

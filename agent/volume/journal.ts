@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, constants, fstatSync, fsync, lstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, lstatSync, openSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { checkedText, checkOf, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import type { Move } from './move.ts';
@@ -96,21 +97,19 @@ export class Journal {
    * move comes after it was flushed.
    */
   static async open(root: DataRoot): Promise<Journal | undefined> {
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    const handle = await open(join(root.agentFolder, NAME), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error) => {
+    const handle = await open(join(root.agentFolder, NAME), READ_FLAGS).catch((error) => {
       if (ABSENT.has(error.code)) return undefined;
       throw error;
     });
+    let journal: Journal | undefined;
     try {
       const stats = await handle?.stat();
       const header = handle && stats?.isFile() ? await readWhole(handle) : undefined;
-      if (handle && stats && header) return new Journal(handle, header, stats.ino);
-    } catch (error) {
-      await handle?.close();
-      throw error;
+      if (handle && stats && header) journal = new Journal(handle, header, stats.ino);
+      return journal;
+    } finally {
+      if (!journal) await handle?.close();
     }
-    await handle?.close();
-    return undefined;
   }
 
   /** Reads the moves, the last one first. */

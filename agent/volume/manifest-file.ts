@@ -9,11 +9,12 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { TerminalError } from '../../shared/errors.ts';
+import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Logger } from '../../shared/log.ts';
 import {
   type Applied,
@@ -61,12 +62,12 @@ export class ManifestFile {
 
   /** A damaged manifest owns nothing; one of a newer agent is not touched and throws {@link TerminalError}. */
   async read(): Promise<Manifest> {
-    return (await this.#read()).manifest;
+    return (await this.#open()).manifest;
   }
 
   /** Reads what is completely in place; undefined during a sync, and after one that was cut off until it is settled. */
   async readApplied(): Promise<Applied | undefined> {
-    return hasJournal(this.#root) ? undefined : (await this.#read()).manifest.applied;
+    return hasJournal(this.#root) ? undefined : (await this.#open()).manifest.applied;
   }
 
   /** Reads it again next time, because another agent may have written it. */
@@ -78,7 +79,7 @@ export class ManifestFile {
 
   /** Adds an update, while the volume is held; it is on the disk when this resolves, and did not happen when this throws. */
   async append(update: ManifestUpdate): Promise<void> {
-    const content = await this.#read();
+    const content = await this.#open();
     const descriptor = this.#openEnd(content);
     const start = content.length;
     try {
@@ -102,7 +103,7 @@ export class ManifestFile {
   /** Flushes what was read: the agent that wrote it may have ended before it did so. */
   flush(): void {
     const folder = this.#root.openAgentFolder('');
-    const descriptor = openSync(folder.at(NAME), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const descriptor = openSync(folder.at(NAME), READ_FLAGS);
     try {
       fsyncSync(descriptor);
       folder.flush();
@@ -112,7 +113,7 @@ export class ManifestFile {
     }
   }
 
-  async #read(): Promise<Content> {
+  async #open(): Promise<Content> {
     if (this.#content) return this.#content;
     const content = await this.#load();
     this.#content ??= content;
@@ -205,12 +206,21 @@ interface Found {
   parsed: ParsedManifest;
 }
 
-/** Reads a file; anything that is no file or folder holds nothing. */
-async function readLines(handle: FileHandle): Promise<Found> {
-  const stats = await handle.stat();
-  const isReadable = stats.isFile() || stats.isDirectory();
-  const pieces = isReadable ? handle.createReadStream({ autoClose: false, highWaterMark: PIECE }) : [];
-  return { size: isReadable ? stats.size : 0, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
+/** Reads the manifest; undefined if there is none. Neither follows a link nor waits for a pipe. */
+async function readFrom(path: string): Promise<Found | undefined> {
+  const handle = await open(path, READ_FLAGS).catch((error) => {
+    if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
+    throw error.code === 'ENOTDIR' ? noAgentFolder(dirname(path), error) : error;
+  });
+  try {
+    const stats = await handle?.stat();
+    if (stats?.isDirectory()) throw isFolder(path);
+    if (!handle || !stats?.isFile()) return undefined;
+    const pieces = handle.createReadStream({ autoClose: false, highWaterMark: PIECE });
+    return { size: stats.size, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
+  } finally {
+    await handle?.close();
+  }
 }
 
 const newerVersion = (version: number) =>
@@ -231,25 +241,8 @@ const tooLarge = (size: number) =>
     { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
   );
 
-const isFolder = (path: string, cause: unknown) =>
+const isFolder = (path: string) =>
   new TerminalError(`${path} must be a file, in which the agent lists its files, and is a folder: remove it`, {
     code: 'manifest.folder',
     reason: 'PathConflict',
-    cause,
   });
-
-/** Neither follows a link nor waits for a pipe. */
-async function readFrom(path: string): Promise<Found | undefined> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    return await readLines(handle);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ELOOP') return undefined;
-    if (code === 'ENOTDIR') throw noAgentFolder(dirname(path), error);
-    throw code === 'EISDIR' ? isFolder(path, error) : error;
-  } finally {
-    await handle?.close();
-  }
-}

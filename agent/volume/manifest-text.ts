@@ -2,7 +2,10 @@ import type { Manifest, ManifestUpdate } from '../plan/manifest.ts';
 import { checkedText } from './checked-lines.ts';
 
 /** Of the format. */
-export const VERSION = 2;
+export const VERSION = 3;
+
+/** Lists of an update whose entries are paths: each is a line that names its list. */
+export const PATH_LISTS = ['folders', 'forgottenFiles', 'forgottenFolders'] as const;
 
 /** The first line of a manifest. */
 export const MANIFEST_HEADER = `${JSON.stringify({ version: VERSION })}\n`;
@@ -29,27 +32,15 @@ export function countLines({ files, folders, forgottenFiles, forgottenFolders }:
   return files.length + folders.length + forgottenFiles.length + forgottenFolders.length + 1;
 }
 
-function* linesOf({ files, ...other }: ManifestUpdate): Generator<object> {
-  for (const file of files) {
-    const { path, source, blob, inputs, patches, lfs, sha256, executable, groupWrite, fingerprint, found, displaced } =
-      file;
+function* linesOf(update: ManifestUpdate): Generator<object> {
+  for (const { fingerprint, ...file } of update.files) {
+    const { size, mtimeMs, ino, isRacy } = fingerprint;
     yield {
-      path,
-      source: source === path ? undefined : source,
-      blob,
-      inputs,
-      patches,
-      lfs,
-      sha256,
-      executable: executable || undefined,
-      groupWrite: groupWrite || undefined,
-      found: found || undefined,
-      displaced: displaced && [displaced.name, displaced.size],
-      print: [fingerprint.size, fingerprint.mtimeMs, fingerprint.ino],
-      racy: fingerprint.isRacy,
+      ...file,
+      source: file.source === file.path ? undefined : file.source,
+      executable: file.executable || undefined,
+      fingerprint: isRacy ? [size, mtimeMs, ino, isRacy] : [size, mtimeMs, ino],
     };
   }
-  for (const folder of other.folders) yield { folder };
-  for (const forgetFile of other.forgottenFiles) yield { forgetFile };
-  for (const forgetFolder of other.forgottenFolders) yield { forgetFolder };
+  for (const list of PATH_LISTS) for (const path of update[list]) yield { [list]: path };
 }

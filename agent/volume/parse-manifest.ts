@@ -10,30 +10,30 @@ import {
   updateManifest,
 } from '../plan/manifest.ts';
 import { checkOf, keptName, ownPath, parseJson, readLines } from './checked-lines.ts';
-import { countLines, VERSION } from './manifest-text.ts';
+import { countLines, PATH_LISTS, VERSION } from './manifest-text.ts';
 
 /** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;
 
 const headerLine = v.object({ version: v.number() });
 
-/** What equals the path, is false or is empty is left out. */
+/** An {@link OwnedFile}. The source is omitted if it equals the path. */
 const fileLine = v.object({
   path: ownPath,
-  source: v.optional(v.string()),
+  source: v.optional(v.string(), ''),
   blob: v.string(),
   inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
   patches: v.optional(v.string()),
   lfs: v.optional(v.boolean()),
   sha256: v.string(),
-  executable: v.optional(v.literal(true)),
+  executable: v.optional(v.boolean(), false),
   groupWrite: v.optional(v.literal(true)),
   found: v.optional(v.literal(true)),
-  /** Name and size of what was there before. */
-  displaced: v.optional(v.tuple([keptName, v.number()])),
-  /** Size, time and inode. */
-  print: v.tuple([v.number(), v.number(), v.number()]),
-  racy: v.optional(v.literal(true)),
+  displaced: v.optional(v.object({ name: keptName, size: v.number() })),
+  fingerprint: v.pipe(
+    v.tuple([v.number(), v.number(), v.number(), v.optional(v.literal(true))]),
+    v.transform(([size, mtimeMs, ino, isRacy]) => (isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino })),
+  ),
 });
 const endLine = v.object({
   /** Of all lines since the last such line, see {@link checkOf}. */
@@ -55,11 +55,8 @@ const endLine = v.object({
   /** Id of the journal of the last sync that moved files. */
   journal: v.optional(v.string()),
 });
-const otherLine = v.union([
-  v.object({ folder: ownPath }),
-  v.object({ forgetFile: ownPath }),
-  v.object({ forgetFolder: ownPath }),
-]);
+/** A path in one of an update's other lists. */
+const pathLine = v.record(v.picklist(PATH_LISTS), ownPath);
 
 /** Bytes of V8's heap that a record, and a key of a template, take without their text. */
 const HEAP = { record: 250, key: 40 };
@@ -155,48 +152,22 @@ class Parser {
   #takeRecord(json: unknown): boolean {
     const line = v.safeParse(fileLine, json, FIRST_ISSUE);
     if (line.success) {
-      this.#update.files.push(ownedFile(line.output));
-      this.#heapOfText += HEAP.key * (line.output.inputs?.keys.length ?? 0);
+      const file: OwnedFile = line.output;
+      file.source ||= file.path;
+      // The copy of the array has no room for further keys.
+      if (file.inputs) file.inputs.keys = file.inputs.keys.slice();
+      this.#update.files.push(file);
+      this.#heapOfText += HEAP.key * (file.inputs?.keys.length ?? 0);
       return true;
     }
-    const other = v.safeParse(otherLine, json, FIRST_ISSUE);
-    if (!other.success) return false;
-    takePath(other.output, this.#update);
+    const paths = v.safeParse(pathLine, json, FIRST_ISSUE);
+    if (!paths.success) return false;
+    for (const list of PATH_LISTS) {
+      const path = paths.output[list];
+      if (path !== undefined) this.#update[list].push(path);
+    }
     return true;
   }
-}
-
-function takePath(line: v.InferOutput<typeof otherLine>, update: ManifestUpdate): void {
-  if ('folder' in line) update.folders.push(line.folder);
-  else if ('forgetFile' in line) update.forgottenFiles.push(line.forgetFile);
-  else update.forgottenFolders.push(line.forgetFolder);
-}
-
-function ownedFile(line: v.InferOutput<typeof fileLine>): OwnedFile {
-  const {
-    path,
-    source = path,
-    blob,
-    inputs,
-    patches,
-    lfs,
-    sha256,
-    executable = false,
-    groupWrite,
-    found,
-    displaced,
-  } = line;
-  const [size, mtimeMs, ino] = line.print;
-  const fingerprint: OwnedFile['fingerprint'] = { size, mtimeMs, ino };
-  if (line.racy) fingerprint.isRacy = true;
-  const used = inputs && { keys: inputs.keys.slice(), hash: inputs.hash };
-  const file: OwnedFile = { path, source, blob, inputs: used, patches, sha256, executable, fingerprint };
-  // Of most files there is no more to say, and there may be very many. One by one: spread, they take 300 bytes more.
-  if (lfs !== undefined) file.lfs = lfs;
-  if (groupWrite) file.groupWrite = groupWrite;
-  if (found) file.found = found;
-  if (displaced) file.displaced = { name: displaced[0], size: displaced[1] };
-  return file;
 }
 
 /** An update that changes nothing. */

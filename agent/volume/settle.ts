@@ -22,27 +22,29 @@ interface Volume {
  * after one that ended. Returns whether there was one. It may be cut off itself at any step, and begins again then.
  */
 export async function settleVolume({ root, manifestFile, log }: Volume): Promise<boolean> {
-  const isNeeded = hasJournal(root);
-  const journal = isNeeded ? await Journal.open(root) : undefined;
+  await manifestFile.read(); // another version's directories stay as they are
+  if (!hasJournal(root)) {
+    await withStores(root, emptyStores);
+    return false;
+  }
+  const journal = await Journal.open(root);
   try {
-    if (journal) await settleJournal(journal, { root, manifestFile, log });
+    const hasEnded = journal ? await settleJournal(journal, { root, manifestFile, log }) : false;
+    await clearUp(journal?.moves() ?? [], root, { hasEnded });
   } finally {
     await journal?.close();
   }
-  await clearStores(root);
-  if (isNeeded) removeJournal(root);
-  return isNeeded;
+  return true;
 }
 
-async function settleJournal(journal: Journal, { root, manifestFile, log }: Volume): Promise<void> {
-  manifestFile.forget();
+/** Undoes the sync unless the manifest says that it ended, which is returned. */
+async function settleJournal(journal: Journal, { root, manifestFile, log }: Volume): Promise<boolean> {
   const { journal: last } = await manifestFile.read();
   const hasEnded = last === journal.id;
   if (hasEnded) manifestFile.flush();
   else await disown(await undoMoves(journal, root), manifestFile);
-  await clearSaved(journal.moves(), root, { hasEnded });
-  manifestFile.forget();
   log.info({ journal: journal.id, undone: !hasEnded }, 'earlier sync settled');
+  return hasEnded;
 }
 
 /** Files of others took the place of ones that were about to go: the agent owns those paths no longer. */
@@ -55,15 +57,8 @@ async function disown(paths: string[], manifestFile: ManifestFile): Promise<void
   await manifestFile.append({ ...none, forgottenFiles, applied: applied && { ...applied, recipe: undefined } });
 }
 
-/** Clears up after a sync of this process that ended: `moves` are those of its journal. */
-export async function endSync(moves: Iterable<Move>, root: DataRoot): Promise<void> {
-  await clearSaved(moves, root, { hasEnded: true });
-  await clearStores(root);
-  removeJournal(root);
-}
-
-/** Removes the agent's files that have left their places, and moves those of others to `taken-over`. */
-async function clearSaved(
+/** Clears up after a sync that ended or was undone, and removes its journal; `moves` are those that it lists. */
+export async function clearUp(
   moves: Iterable<Move> | AsyncIterable<Move>,
   root: DataRoot,
   { hasEnded }: { hasEnded: boolean },
@@ -72,14 +67,17 @@ async function clearSaved(
   await withStores(root, async (stores, held) => {
     for await (const move of moves) {
       if (move.kind !== 'file') continue;
-      await clearOne(move, stores);
+      await releaseSaved(move, stores);
       if (hasEnded && move.comesFrom !== undefined) dropCopy(move.comesFrom, move.path, { held, stores });
       if (pacer.isDue) await pacer.rest();
     }
+    await emptyStores(stores);
   });
+  removeJournal(root);
 }
 
-async function clearOne({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
+/** Removes what left its place if it was the agent's, and moves it to `taken-over` if it wasn't. */
+async function releaseSaved({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
   const { saved } = stores;
   const path = saved.at(`${number}`);
   if (!statOf(path)) return;
@@ -98,19 +96,18 @@ function dropCopy(name: string, path: string, { held, stores }: { held: HeldFold
 }
 
 /** Empties the directories that files pass through. The agent needs nothing more in `saved`: what is there belongs to others. */
-export async function clearStores(root: DataRoot): Promise<void> {
+async function emptyStores(stores: Stores): Promise<void> {
+  const { saved, staging } = stores;
   const pacer = new Pacer();
-  await withStores(root, async (stores) => {
-    for (const name of stores.saved.rawNames()) {
-      putAside(stores.saved.rawPath(name), nameAside(name), stores);
-      if (pacer.isDue) await pacer.rest();
-    }
-    for (const name of stores.staging.rawNames()) {
-      const path = stores.staging.rawPath(name);
-      // The agent makes no directories there.
-      if (statOf(path)?.isDirectory()) putAside(path, nameAside(name), stores);
-      else unlinkSync(path);
-      if (pacer.isDue) await pacer.rest();
-    }
-  });
+  for (const name of saved.rawNames()) {
+    putAside(saved.rawPath(name), nameAside(name), stores);
+    if (pacer.isDue) await pacer.rest();
+  }
+  for (const name of staging.rawNames()) {
+    const path = staging.rawPath(name);
+    // The agent makes no directories there.
+    if (statOf(path)?.isDirectory()) putAside(path, nameAside(name), stores);
+    else unlinkSync(path);
+    if (pacer.isDue) await pacer.rest();
+  }
 }

@@ -20,8 +20,6 @@ const TIMES: LockTimes = { touchMs: 60_000, aliveMs: 90_000 };
 /** Milliseconds between two attempts to take the lock. */
 const RETRY_MS = 5_000;
 const NAME = 'agent.lock';
-/** The lock of earlier versions, which held files with numbers. */
-const EARLIER_LOCK = 'lock';
 
 interface Held {
   /** Of the locked file: the lock lasts until it is closed. */
@@ -35,12 +33,13 @@ interface Held {
  * speaks for it if the file system's locks can't be trusted: those of some file systems hold on one node only.
  */
 export class VolumeLock {
+  /** Why the lock doesn't keep other agents off this volume; undefined if it does. */
+  weakness: string | undefined;
   readonly #root: DataRoot;
   readonly #identity: Identity;
   readonly #times: LockTimes;
   readonly #kernel = kernelId();
   #held: Held | undefined;
-  #weakness: string | undefined;
   /** Another owner, and since when (monotonic, ms) it has given no new sign of life. */
   #watched: { key: string; sinceMs: number } | undefined;
 
@@ -56,7 +55,6 @@ export class VolumeLock {
     this.#drop();
     const folder = this.#root.openAgentFolder('');
     try {
-      refuseEarlierVersion(folder);
       await this.#take(folder);
     } finally {
       folder.close();
@@ -87,11 +85,6 @@ export class VolumeLock {
     if (!this.isHeld) throw inUse('the lock of the data volume was lost or replaced; taking it again', 'data.lost');
   }
 
-  /** Why the lock doesn't keep other agents off this volume; undefined if it does. */
-  get weakness(): string | undefined {
-    return this.#weakness;
-  }
-
   /** Lets the next agent in at once. */
   release(): void {
     if (this.isHeld) {
@@ -111,7 +104,7 @@ export class VolumeLock {
     const descriptor = openLock(folder);
     try {
       const result = await flock(descriptor);
-      this.#weakness = result.kind === 'unsupported' ? result.reason : undefined;
+      this.weakness = result.kind === 'unsupported' ? result.reason : undefined;
       if (result.kind === 'held') throw inUseBy(readOwner(folder));
       if (!isAt(descriptor, folder)) throw inUse('another agent has just replaced the lock', 'data.inUse');
       this.#checkOwner(descriptor, folder);
@@ -136,7 +129,7 @@ export class VolumeLock {
     writeSync(descriptor, byte, 0, 1, 0);
     if (!seen || seen.owner.podUid === this.#identity.podUid) return;
     // The same file on the same kernel: the lock of a live owner would have been in the way.
-    if (!this.#weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;
+    if (!this.weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;
     const ageMs = fstatSync(descriptor).mtimeMs - seen.touchedMs;
     if (ageMs < this.#times.aliveMs && this.#stillFor(seen) < this.#times.aliveMs) throw inUseBy(seen);
   }
@@ -187,14 +180,6 @@ function isAt(descriptor: number, folder: Folder): boolean {
   const found = lstatSync(folder.at(NAME), { bigint: true, throwIfNoEntry: false });
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return found?.ino === ino && found.dev === dev;
-}
-
-function refuseEarlierVersion(folder: Folder): void {
-  if (!lstatSync(folder.at(EARLIER_LOCK), { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new TerminalError(
-    `${folder.pathOf('')} was written by an earlier version of the agent, which this one can't read: remove it; files that it lists stay where they are`,
-    { code: 'data.earlierVersion', reason: 'VolumeUnusable' },
-  );
 }
 
 const inUseBy = (seen: SeenOwner | undefined): WaitingError => inUse(volumeInUse(seen?.owner), 'data.inUse');

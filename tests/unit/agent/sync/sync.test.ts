@@ -423,10 +423,10 @@ suite('the manifest', () => {
     const { url: repo, commit } = await createRepository();
     const sandbox = await createSandbox(t);
     await mkdir(path.join(sandbox.data, '.sync-agent'));
-    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":3}\n');
+    await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":4}\n');
     await assert.rejects(
       sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }),
-      /version 3, of a newer agent/,
+      /version 4, of a newer agent/,
     );
     assert.deepEqual(await sandbox.files(), {});
   });

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
+import { after, before, suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
+import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
+import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { Logger } from '../../../../shared/log.ts';
 import { describeKill, everyStep, failAt } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
@@ -180,23 +185,54 @@ suite('a sync', () => {
   });
 });
 
-const NOTHING_CHANGES: Plan = {
-  ...{ changes: [], unchanged: 0, corrected: [], disowned: [], drift: [], isPartial: false },
-  folders: { create: [], clear: [], prune: [] },
+/** What removes a directory of the agent. */
+const PLAN: Plan = {
+  changes: [],
+  unchanged: 0,
+  corrected: [],
+  disowned: [],
+  drift: [],
+  isPartial: false,
+  folders: { create: [], clear: [], prune: ['old'] },
 };
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
-test('a change that is held back before the first file moves is no change that is taken back', async (t) => {
+/** A plan's target, for plans that deliver no content. */
+async function makeTarget(t: TestContext, log: Logger) {
   const { root } = await createSandbox(t);
-  const lines: string[] = [];
-  const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
-  const plan: Plan = { ...NOTHING_CHANGES, folders: { create: [], clear: [], prune: ['old'] } };
-  const beforeMoves = async () => {
-    throw new Error('somebody edits');
-  };
-  const manifestFile = { read: async () => ({ files: new Map() }), forget: () => {} };
-  const target = { root, lock: { check: () => {} }, manifestFile, beforeMoves, log };
-  const held = applyChanges(plan, target as unknown as Parameters<typeof applyChanges>[1], applied);
-  await assert.rejects(held, /somebody edits/);
-  assert.deepEqual(lines, []);
+  const identity = { podName: 'a', podUid: 'uid', namespace: 'ns', crName: 'gw', profile: 'p', gatewayName: undefined };
+  const lock = new VolumeLock(root, identity);
+  await lock.hold();
+  t.after(() => lock.release());
+  const manifestFile = new ManifestFile(root, log);
+  const openContents = () => assert.fail('no content is needed');
+  return { root, lock, manifestFile, openContents, values: new Map(), groupWrite: false, log };
+}
+
+suite('a change', () => {
+  test('that is held back before the first file moves is logged nowhere as undone', async (t) => {
+    const lines: string[] = [];
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
+    const beforeMoves = async () => {
+      throw new Error('somebody edits');
+    };
+    const target = { ...(await makeTarget(t, log)), beforeMoves };
+    await assert.rejects(applyChanges(PLAN, target, applied), /somebody edits/);
+    assert.deepEqual(lines, []);
+  });
+
+  test('that finds the journal of another sync undoes that first, and is not made', async (t) => {
+    const target = await makeTarget(t, pino({ level: 'silent' }));
+    const { root, manifestFile } = target;
+    const leaves = { size: 3, mtimeMs: 1, ino: 1, sha256: createHash('sha256').update('old').digest('hex') };
+    await writeJournal([{ kind: 'file', path: 'a', number: 0, leaves }], root);
+    root.openAgentFolder('saved').close();
+    await writeFile(path.join(root.agentFolder, 'saved/0'), 'old');
+    await assert.rejects(applyChanges(PLAN, target, applied), { name: 'TransientError', code: 'data.changed' });
+    assert.equal(await readFile(path.join(root.path, 'a'), 'utf8'), 'old');
+    assert.equal((await manifestFile.read()).applied, undefined);
+    assert.equal(hasJournal(root), false);
+    await applyChanges(PLAN, target, applied);
+    assert.deepEqual((await manifestFile.read()).applied, applied);
+  });
 });

@@ -9,6 +9,7 @@ import type { Manifest, ManifestUpdate, OwnedFile } from '../../../../agent/plan
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
+import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -17,7 +18,11 @@ const log = pino({ level: 'silent' });
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
 const owned = (name: string): OwnedFile => ({
-  ...{ path: name, source: name, blob: 'b', inputs: undefined, patches: undefined, sha256: 's', executable: false },
+  path: name,
+  source: name,
+  blob: 'b',
+  sha256: 's',
+  executable: false,
   fingerprint: { size: 1, mtimeMs: 2, ino: 3 },
 });
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
@@ -98,11 +103,12 @@ const readHostile = (line: string) =>
     rmSync(folder, { recursive: true });`);
 
 const HOSTILE_LINES = {
-  'tiny records': `{ path: n.toString(36), blob: '', sha256: '', print: [0.5, 0.5, 0.5] }`,
-  'tiny folders': `{ folder: n.toString(36) }`,
-  'records that are forgotten': `{ forgetFile: n.toString(36) }`,
-  'records with one character that makes all others larger': `{ path: n.toString(36), blob: 'q'.repeat(3_000) + '\\u4e2d', sha256: '', print: [0, 0, 0] }`,
-  'many keys': `{ path: n.toString(36), blob: '', sha256: '', print: [0, 0, 0], inputs: { keys: Array(1_200).fill(''), hash: '' } }`,
+  'tiny records': `{ path: n.toString(36), blob: '', sha256: '', fingerprint: [0.5, 0.5, 0.5] }`,
+  'tiny folders': `{ folders: n.toString(36) }`,
+  'records that are forgotten': `{ forgottenFiles: n.toString(36) }`,
+  'records with one character that makes all others larger': `{ path: n.toString(36), blob: 'q'.repeat(3_000) + '\\u4e2d', sha256: '', fingerprint: [0, 0, 0] }`,
+  'records with one key': `{ path: n.toString(36), blob: '', sha256: '', fingerprint: [0.5, 0.5, 0.5], inputs: { keys: [''], hash: '' } }`,
+  'many keys': `{ path: n.toString(36), blob: '', sha256: '', fingerprint: [0, 0, 0], inputs: { keys: Array(1_200).fill(''), hash: '' } }`,
 };
 
 suite('the manifest on disk', () => {
@@ -249,22 +255,27 @@ suite('the manifest on disk', () => {
   test('one of a newer agent is left alone', async (t) => {
     const { file, open } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
-    await writeFile(file, '{"version":3}\nanything');
+    await writeFile(file, '{"version":4}\nanything');
     await assert.rejects(open().append(update({ applied })), {
-      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 3, of a newer/ },
+      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 4, of a newer/ },
     });
-    assert.equal(await readFile(file, 'utf8'), '{"version":3}\nanything');
+    assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });
 
-  test('one of an earlier agent is left alone, and the remedy named', async (t) => {
+  test("one of an earlier agent is left alone, as are that agent's other files, and the remedy named", async (t) => {
     const { file, root, open } = await createManifest(t);
     await writeFile(file, '{"version":1}\nanything');
+    const saved = path.join(root.agentFolder, 'staging/saved-1');
+    await mkdir(path.dirname(saved));
+    await writeFile(saved, 'of the gateway');
     const message = new RegExp(
       `^${file} was written by an earlier version .*: remove ${root.agentFolder}; files .* stay`,
     );
     const refusal = { name: 'TerminalError', code: 'data.earlierVersion', reason: 'VolumeUnusable', message };
     await assert.rejects(open().append(update({ applied })), refusal);
+    await assert.rejects(settleVolume({ root, manifestFile: open(), log }), refusal);
     assert.equal(await readFile(file, 'utf8'), '{"version":1}\nanything');
+    assert.equal(await readFile(saved, 'utf8'), 'of the gateway');
   });
 
   test('a pipe in its place is none', async (t) => {

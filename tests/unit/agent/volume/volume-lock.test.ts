@@ -344,18 +344,6 @@ suite('the place of the lock', () => {
     });
   }
 
-  test('with the lock of an earlier version is refused, with what to do', async (t) => {
-    const { agentOf, at } = await createVolume(t);
-    await mkdir(at('lock'));
-    await assert.rejects((await agentOf('a')).hold(), {
-      name: 'TerminalError',
-      code: 'data.earlierVersion',
-      reason: 'VolumeUnusable',
-      message: /\.sync-agent was written by an earlier version .*: remove it; files that it lists stay where they are$/,
-    });
-    assert.deepEqual(await readdir(at('')), ['lock']);
-  });
-
   for (const name of ['owner.json', 'probe-a', 'journal.jsonl']) {
     test(`is free, whatever is in that of ${name}: what is there stays`, async (t) => {
       const { agentOf, at, owner } = await createVolume(t);
