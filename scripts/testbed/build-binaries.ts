@@ -1,5 +1,4 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { runCommand } from './run-command.ts';
 import { type BinaryName, kubernetesStagingVersion, kubernetesVersion, type Source, sources } from './versions.ts';
@@ -12,32 +11,13 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** What a build took on two cores with nothing else to do, in seconds, with its modules to be downloaded first. */
-const BUILD_SECONDS: Record<BinaryName, number> = {
-  etcd: 125,
-  gitea: 330,
-  helm: 180,
-  'kube-apiserver': 250,
-  'kube-controller-manager': 115,
-  kubeconform: 20,
-  kubectl: 50,
-  prometheus: 110,
-  promtool: 155,
-};
-
-/** How long builds take here, one after the other, in words. */
-export function estimateBuilds(names: BinaryName[]): string {
-  const seconds = (names.reduce((sum, name) => sum + BUILD_SECONDS[name], 0) * 2) / availableParallelism();
-  return seconds < 90 ? `about ${Math.ceil(seconds / 10) * 10} s` : `about ${Math.round(seconds / 60)} min`;
-}
-
 /** Builds one binary from its Go module, at low priority, and says so on stderr; `modules` keeps what later builds can use. */
 export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
   const source = sources[name];
   // By version: what it replaces is of one release.
   const cwd = path.join(modules, `${source.module}-${source.version}`);
   const started = performance.now();
-  process.stderr.write(`  ${name} ${source.version}: building (${estimateBuilds([name])}) …\n`);
+  process.stderr.write(`  ${name} ${source.version}: building …\n`);
   await prepareModule(cwd, source);
   const go = goIn(cwd, source);
   await go('get', '-tool', `${source.package}@v${source.moduleVersion ?? source.version}`);

@@ -1,7 +1,6 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { buildBinary, estimateBuilds, hasGo } from './build-binaries.ts';
-import { withCacheLock } from './cache-lock.ts';
+import { buildBinary, hasGo } from './build-binaries.ts';
 import { downloadBinaries } from './download-binaries.ts';
 import { isExecutable } from './is-executable.ts';
 import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
@@ -17,12 +16,9 @@ export class MissingBinaries extends Error {}
  * downloaded into the cache, or built with Go. Throws {@link MissingBinaries} when neither works.
  */
 export async function findBinaries<Name extends BinaryName>(...names: Name[]): Promise<Binaries<Name>> {
-  if (locate(names).missing.length > 0) {
-    await withCacheLock(path.join(cacheFolder(), 'lock'), async () => {
-      const { missing } = locate(names);
-      if (missing.length > 0) await provide(missing);
-    });
-  }
+  const absent = locate(names).missing;
+  // Two commands that start on an empty cache both fill it. Each file appears whole, so that only costs time.
+  if (absent.length > 0) await provide(absent);
   const { found, missing } = locate(names);
   if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheFolder()} after it was filled.`);
   return found as Binaries<Name>;
@@ -61,7 +57,7 @@ async function provide(names: BinaryName[]): Promise<void> {
   if (!(await hasGo()))
     throw new MissingBinaries(advice(missing, [...problems, 'There is no Go on the PATH to build them with.']));
   process.stderr.write(
-    `No download (${problems[0]}). Building with Go, once for this machine, which takes ${estimateBuilds(missing)}: ${missing.join(', ')}\n`,
+    `No download (${problems[0]}). Building with Go, once for this machine, which takes minutes: ${missing.join(', ')}\n`,
   );
   try {
     for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));

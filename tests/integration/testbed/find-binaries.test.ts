@@ -4,11 +4,9 @@ import { once } from 'node:events';
 import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { withCacheLock } from '../../../scripts/testbed/cache-lock.ts';
 import { type DownloadSites, downloadBinaries } from '../../../scripts/testbed/download-binaries.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { kubernetesVersion } from '../../../scripts/testbed/versions.ts';
@@ -98,23 +96,3 @@ test('says what is not published for this platform', async () => {
   const problems = await downloadBinaries(['helm'], () => '', { envtestIndex: '', releases: {} });
   assert.match(problems.join(), /helm: not published for/);
 });
-
-test('lets one process at a time fill the cache, and does not wait for a dead one', async (t) => {
-  const file = path.join(await temporaryFolder(t), 'lock');
-  await writeFile(file, `${hostname()} ${await deadProcessId()}`);
-  const events: string[] = [];
-  const work = (name: string) => async () => {
-    events.push(`${name} starts`);
-    await sleep(100);
-    events.push(`${name} ends`);
-  };
-  await withCacheLock(file, work('first'));
-  await Promise.all([withCacheLock(file, work('a')), withCacheLock(file, work('b'))]);
-  const [one, other] = events[2] === 'a starts' ? ['a', 'b'] : ['b', 'a'];
-  const order = [one, one, other, other].map((name, i) => `${name} ${i % 2 ? 'ends' : 'starts'}`);
-  assert.deepEqual(events, ['first starts', 'first ends', ...order]);
-});
-
-async function deadProcessId(): Promise<string> {
-  return (await runCommand('/bin/sh', ['-c', 'echo $$'])).trim();
-}

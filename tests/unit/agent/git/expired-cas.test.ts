@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
@@ -15,14 +14,9 @@ async function arrange(t: TestContext) {
   const certificates = await createCertificates(folder.path);
   const server = await startGitServer({ tls: true, certificates });
   t.after(() => server.stop());
-  const openssl = (...args: string[]) => runCommand('openssl', args, { cwd: folder.path });
-  await openssl('req', '-new', '-config', 'openssl.cnf', '-key', 'ca.key', '-out', 'ca.csr');
-  const sign = ['x509', '-req', '-in', 'ca.csr', '-signkey', 'ca.key', '-extfile', 'openssl.cnf', '-extensions', 'ca'];
-  await openssl(...sign, '-days', '-1', '-out', 'old.crt');
-  const [ca, expired] = await Promise.all(
-    ['ca.crt', 'old.crt'].map((name) => readFile(path.join(folder.path, name), 'utf8')),
-  );
-  return { server, ca: ca as string, expired: expired as string };
+  const { caFile, caKeyFile } = certificates;
+  const expired = await runCommand('openssl', ['x509', '-in', caFile, '-signkey', caKeyFile, '-days', '-1']);
+  return { server, ca: await readFile(caFile, 'utf8'), expired };
 }
 
 suite('a CA that has expired', () => {
