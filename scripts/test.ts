@@ -3,9 +3,8 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
 import { useMemoryFolder } from './test/memory-folder.ts';
-import { runNodeTests, runSharedTests } from './test/run-node-tests.ts';
+import { printWhole, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
 import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
-import { TestOutput } from './test/test-output.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
 import { findBinaries, MissingBinaries } from './testbed/find-binaries.ts';
 import { installCrds } from './testbed/install-crds.ts';
@@ -123,7 +122,7 @@ function partsOf(batches: Batch[], names: Pick<RegExp, 'test'>): Batch[] {
   return parts.filter(({ files }) => files.length > 0);
 }
 
-/** Runs all groups, whatever others come to. Their output comes lane by lane. */
+/** Runs all groups, even if some fail. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
   const cluster = new SharedCluster();
   const provided = provideBinaries([...selected.keys()]);
@@ -141,16 +140,14 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     const before = names.slice(0, names.indexOf(group)).filter((name) => name !== 'unit');
     await Promise.all(before.flatMap((name) => over.get(name) ?? []));
   };
-  let before: Promise<unknown> | undefined;
-  const lanes = lanesOf(selected).map(({ batches, concurrency }) => {
-    const output = new TestOutput({ isHeld: before !== undefined });
-    before?.then(() => output.release());
+  const lanes = lanesOf(selected);
+  const print = lanes.length > 1 ? printWhole : undefined;
+  const running = lanes.map(({ batches, concurrency }) => {
     const run = async (batch: Batch): Promise<Tally> => {
       const { group, files } = batch;
       await untilOthersAreOver(batch);
-      output.write(`\n== ${group} (test files: ${files.length})\n`);
       const runTests = group === 'unit' ? runSharedTests : runNodeTests;
-      const tally = prepare(group).then((env) => runTests(files, { flags, env, concurrency, output }));
+      const tally = prepare(group).then((env) => runTests(files, { group, flags, env, concurrency, print }));
       return await tally.catch((error: Error) => explainFailure(group, error));
     };
     let last: Promise<unknown> = Promise.resolve();
@@ -160,12 +157,10 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
       last = tally;
       return tally;
     });
-    const lane = Promise.all(tallies);
-    before = lane;
-    return lane;
+    return Promise.all(tallies);
   });
   try {
-    return (await Promise.all(lanes)).flat();
+    return (await Promise.all(running)).flat();
   } finally {
     await cluster.stop();
   }

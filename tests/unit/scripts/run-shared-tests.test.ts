@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { runSharedTests } from '../../../scripts/test/run-node-tests.ts';
-import { TestOutput } from '../../../scripts/test/test-output.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 
 const passing = "require('node:test').test('passes', () => {});";
@@ -24,7 +23,7 @@ for (const status of [0, 3]) {
     const ended = [await add('b/1.test.cjs', failing), await add('b/2.test.cjs', ending)];
     // Of the runner of this test itself.
     const env = { NODE_TEST_CONTEXT: undefined };
-    const options = { flags: [], env, concurrency: 2, output: new TestOutput({ isHeld: true }) };
+    const options = { group: 'unit', flags: [], env, concurrency: 2, print: () => {} };
     const { passed, failed, skipped } = await runSharedTests([...wellBehaved, ...ended], options);
     assert.deepEqual({ passed, skipped }, { passed: 1, skipped: [] });
     assert.deepEqual(
