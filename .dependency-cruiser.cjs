@@ -1,7 +1,7 @@
-// Who may import whom: docs/explanation/architecture.md draws the rooms and says why.
+// Which modules can import which: docs/explanation/architecture.md draws them and says why.
 
-/** From the top down: a room (a folder, or a file of that name) imports only rooms to the right of the next arrow. */
-const rooms = {
+/** From the top down: a module (a directory, or a file of that name) imports only modules to the right of the next arrow. */
+const modules = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
     'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-folders',
@@ -25,24 +25,24 @@ const pure = [
 ];
 const pureLibraries = ['node_modules/(valibot|croner|diff|yaml)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
 
-const programs = Object.keys(rooms);
+const programs = Object.keys(modules);
 const anyOf = (paths) => paths.join('|');
 const pathOf = (program, names) => `^${program}/(${names.join('|')})(/|\\.ts$)`;
 const forbid = (name, from, to, comment) => ({ name, severity: 'error', from, to, ...(comment && { comment }) });
 
-/** No room imports one above it or one on its own step, and no file is outside the rooms. */
-function roomRules([program, order]) {
+/** No module imports one above it or one on its own step, and no file is outside the modules. */
+function moduleRules([program, order]) {
   const steps = order.split(' → ').map((step) => step.split(' · '));
   const names = steps.flat();
   const rules = steps.flatMap((step, index) =>
-    step.map((room) => {
+    step.map((module) => {
       const others = steps.slice(0, index + 1).flat();
-      const to = { path: pathOf(program, others), pathNot: pathOf(program, [room]) };
-      return forbid(`${program}-${room}-imports-only-rooms-below`, { path: pathOf(program, [room]) }, to);
+      const to = { path: pathOf(program, others), pathNot: pathOf(program, [module]) };
+      return forbid(`${program}-${module}-imports-only-modules-below`, { path: pathOf(program, [module]) }, to);
     }),
   );
   const outside = { path: `^${program}/`, pathNot: pathOf(program, names) };
-  return [...rules, forbid(`${program}-has-only-these-rooms`, outside, {})];
+  return [...rules, forbid(`${program}-has-only-these-modules`, outside, {})];
 }
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -64,9 +64,9 @@ module.exports = {
         { path: `^(${anyOf(programs.filter((other) => other !== program))}|scripts|tests)/` },
       ),
     ),
-    ...Object.entries(rooms).flatMap(roomRules),
+    ...Object.entries(modules).flatMap(moduleRules),
     forbid(
-      'pure-rooms-are-pure',
+      'pure-modules-are-pure',
       { path: anyOf(pure) },
       { pathNot: anyOf([...pure, ...pureLibraries]) },
       'only pure libraries, and what is pure itself: no logger, file, process or network',

@@ -63,7 +63,7 @@ test('each command of a runbook says in which namespace: whoever is on call has 
   );
 });
 
-test('the diagrams of the architecture show the rooms that the check of imports holds', () => {
+test('the diagrams of the architecture show the modules that the check of imports enforces', () => {
   const rules = readFileSync(path.join(checkout, '.dependency-cruiser.cjs'), 'utf8');
   const orders = [...rules.matchAll(/^ {2}(?:receiver|controller|agent|cli):\s+'(.*)',$/gm)];
   assert.equal(orders.length, 4);

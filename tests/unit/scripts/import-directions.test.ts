@@ -29,10 +29,10 @@ test('the check of imports sees libraries: rules about those that it does not se
 
 test('what is pure to the check of imports is pure to the linter, which sees clocks and chance', async () => {
   const { forbidden } = createRequire(import.meta.url)('../../../.dependency-cruiser.cjs');
-  const rule = forbidden.find(({ name }: { name: string }) => name === 'pure-rooms-are-pure');
+  const rule = forbidden.find(({ name }: { name: string }) => name === 'pure-modules-are-pure');
   const { overrides } = JSON.parse(await readFile(path.join(checkout, 'biome.json'), 'utf8'));
   const { includes } = overrides.find(({ plugins = [] }: { plugins?: string[] }) =>
-    plugins.includes('./pure-rooms.grit'),
+    plugins.includes('./pure-modules.grit'),
   );
   const imports = new RegExp(rule.from.path);
   const differing: string[] = [];
