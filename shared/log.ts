@@ -1,4 +1,5 @@
-import { type LogFn, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
+import { withoutUndefined } from './domain/objects.ts';
 
 export type { Logger };
 
@@ -14,14 +15,12 @@ export interface LogOptions {
 const redactedKeys = ['token', 'password', 'secret', 'authorization'];
 const redactedHeaders = new Set(['authorization', 'x-hub-signature-256']);
 const CENSOR = '[redacted]';
-/** In place of what throws when it is read: a proxy, a getter, what has no text. */
-const UNREADABLE = '[unreadable]';
 /** Errors of a chain of causes that a line shows. */
 const MAX_CAUSES = 8;
 /** Characters of a message or a stack that a line shows: what an API server answers is in messages, and may be 64 KiB. */
 const MAX_TEXT = 4096;
 
-/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. No call of it throws for what it is handed. */
+/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
   const options = {
     level: devMode ? 'trace' : level,
@@ -30,7 +29,6 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redactedKeys, censor: CENSOR },
     serializers: { err: (error: unknown) => serializeError(error), headers: redactHeaders },
-    hooks: { logMethod: logWhatCanBeRead },
   };
   return pino(options, devMode ? consoleStream() : jsonStream());
 }
@@ -54,81 +52,31 @@ function jsonStream(): { write(line: string): void } {
   return { write: (line) => stdout.write(`${inert(line.slice(0, -1))}\n`) };
 }
 
-/** Logs; where that throws, once more without what threw: a program must not fail for what it says. */
-function logWhatCanBeRead(this: Logger, given: Parameters<LogFn>, log: LogFn): void {
-  try {
-    log.apply(this, given);
-  } catch {
-    const [first, second] = given as unknown[];
-    const message = [first, second].find((each) => typeof each === 'string') ?? UNREADABLE;
-    log.call(this, readable(first), message);
-  }
-}
-
-/** A copy of the fields of a line, with a word in place of those that throw. */
-function readable(fields: unknown): object {
-  if (isError(fields)) return { err: fields };
-  if (typeof fields !== 'object' || fields === null) return {};
-  try {
-    return Object.fromEntries(Object.keys(fields).map((key) => [key, read(fields, key)]));
-  } catch {
-    return { fields: UNREADABLE };
-  }
-}
-
-function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error;
-  } catch {
-    return false;
-  }
-}
-
-function read(from: object, key: string): unknown {
-  try {
-    return (from as Record<string, unknown>)[key];
-  } catch {
-    return UNREADABLE;
-  }
-}
-
 /** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null) return headers;
-  try {
-    const entries = Object.entries(headers);
-    return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
-  } catch {
-    return UNREADABLE;
-  }
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
 }
 
-/** Errors by name, message, code and the chain of causes, as far as they can be read; a stack only where nobody expected the error. */
+/** Errors by name, message, code and the chain of causes; a stack only for unexpected errors, which have no code. */
 function serializeError(error: unknown, above: readonly unknown[] = []): unknown {
   if (above.includes(error)) return { message: '[circular]' };
   if (above.length === MAX_CAUSES) return { message: '[more causes]' };
-  if (!isError(error)) return { message: shortened(textOf(error)) };
-  const [code, reason, cause] = [read(error, 'code'), read(error, 'reason'), read(error, 'cause')];
-  return {
-    type: read(error, 'name'),
-    message: shortened(read(error, 'message')),
-    ...(code === undefined ? {} : { code }),
-    ...(reason === undefined ? {} : { reason: shortened(reason) }),
-    ...(code === undefined ? { stack: shortened(read(error, 'stack')) } : {}),
-    ...(cause === undefined ? {} : { cause: serializeError(cause, [...above, error]) }),
-  };
+  if (!(error instanceof Error)) return { message: shortened(String(error)) };
+  const { name, message, code, reason, stack, cause }: Error & { code?: unknown; reason?: unknown } = error;
+  return withoutUndefined({
+    type: name,
+    message: shortened(message),
+    code,
+    reason: shortened(reason),
+    stack: code === undefined ? shortened(stack) : undefined,
+    cause: cause === undefined ? undefined : serializeError(cause, [...above, error]),
+  });
 }
 
 function shortened(text: unknown): unknown {
   return typeof text === 'string' && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text;
-}
-
-function textOf(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return UNREADABLE;
-  }
 }
 
 const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
@@ -151,7 +99,7 @@ function consoleStream(): { write(line: string): void } {
 export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log: Logger): void {
   program.on('uncaughtException', (error: unknown) => {
     log.fatal(
-      { err: error, stack: isError(error) ? read(error, 'stack') : undefined },
+      { err: error, stack: error instanceof Error ? error.stack : undefined },
       'ended by an error that nobody caught',
     );
     program.exit(1);

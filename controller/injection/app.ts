@@ -85,15 +85,15 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
   const review = parseReview(body.bytes);
   body.release();
   if (!review) return invalid(400, 'the body is no AdmissionReview of admission.k8s.io/v1 that can be read');
-  const injection = await inject(options, review, request.socket.remoteAddress ?? '');
+  const injection = await inject(options, review);
   if (injection.kind === 'busy') return { status: 503, json: { error: 'try again' }, outcome: 'failed' };
   return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
 }
 
-/** `busy`: nothing is known of the resources yet, and the client has had the API server asked too often. */
+/** `busy`: nothing is known of the resources yet, and the API server has been asked too often. */
 type Reviewed = Injection | { kind: 'busy' };
 
-async function inject(options: MutatePodOptions, review: Review, address: string): Promise<Reviewed> {
+async function inject(options: MutatePodOptions, review: Review): Promise<Reviewed> {
   const { namespace, pod, isDryRun } = review;
   if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
@@ -102,24 +102,24 @@ async function inject(options: MutatePodOptions, review: Review, address: string
     log.info({ namespace, pod: nameOf(pod) }, 'pod of a namespace that is not watched');
     return { kind: 'unchanged' };
   }
-  const { injection, known } = await decide(options, { namespace, pod, address });
+  const { injection, known } = await decide(options, { namespace, pod });
   logInjection(log, { namespace, pod, injection });
   if (injection.kind === 'denied' && known && !isDryRun)
     options.onRefused({ namespace, resources: resourcesMeantBy(pod, known), message: injection.message });
   return injection;
 }
 
-/** What the cache says may be out of date, so it denies no pod by itself, unless its client asks for too much. */
+/** What the cache says may be out of date, so it denies no pod by itself, unless the API server has been asked too often. */
 async function decide(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
-  { namespace, pod, address }: { namespace: string; pod: AdmittedPod; address: string },
+  { namespace, pod }: { namespace: string; pod: AdmittedPod },
 ): Promise<{ injection: Reviewed; known?: Known | undefined }> {
   const given = { pod, namespace, images, gitVariables, defaults };
   const found = candidates.cached(namespace);
   const cached = found && { candidates: found };
   const injection = cached && injectSidecar({ ...given, ...cached });
   if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return { injection, known: cached };
-  if (!candidates.mayAsk(address)) return { injection: injection ?? { kind: 'busy' }, known: cached };
+  if (!candidates.mayAsk()) return { injection: injection ?? { kind: 'busy' }, known: cached };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
   return { injection: injectSidecar({ ...given, ...known }), known };
 }

@@ -1,6 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
-import { networkOf } from '../../shared/domain/ip-address.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
@@ -17,8 +16,8 @@ export interface CandidateSource {
   watches: (namespace: string) => boolean;
   /** What the cache holds; undefined before it has been filled. */
   cached: (namespace: string) => InjectionCandidate[] | undefined;
-  /** Whether the API server may be asked once more for a client, by its address; counts where it may. */
-  mayAsk: (address: string) => boolean;
+  /** Whether the API server may be asked once more; counts where it may. */
+  mayAsk: () => boolean;
   /**
    * What the API server holds: a resource and its pods are often applied in one go. Only the resource that the pod
    * names, or the only one there is, is read; of the others the names.
@@ -34,10 +33,7 @@ const TIMEOUT_MS = 3_000;
  * How often the API server is asked for reviews that the caches would deny: nobody who makes reviews up may keep it busy.
  * Resources that are applied with their pods are in the caches a moment later, so few honest reviews need it.
  */
-const ASKING = {
-  address: { perMinute: 20 * 60, burst: 100, maxKeys: 1_000 },
-  all: { perMinute: 60 * 60, burst: 300, maxKeys: 1 },
-};
+const ASKING = { perMinute: 60 * 60, burst: 300, maxKeys: 1 };
 
 /** Reads candidates from the caches of the controller and from the API server. */
 export function candidateSource(
@@ -46,7 +42,7 @@ export function candidateSource(
   namespaces: string[],
   clock: () => number = () => performance.now(),
 ): CandidateSource {
-  const asked = { address: new RateLimit(ASKING.address), all: new RateLimit(ASKING.all) };
+  const asked = new RateLimit(ASKING);
   return {
     watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
     cached: (namespace) => {
@@ -56,13 +52,7 @@ export function candidateSource(
         if (gatewaySync.namespace === namespace) candidates.push(toCandidate(gatewaySync));
       return candidates;
     },
-    mayAsk: (address) => {
-      const [now, network] = [clock(), networkOf(address)];
-      if (asked.address.waitMs(network, now) > 0 || asked.all.waitMs('', now) > 0) return false;
-      asked.address.count(network, now);
-      asked.all.count('', now);
-      return true;
-    },
+    mayAsk: () => asked.take('', clock()),
     live: (namespace, named) => readLive(client, namespace, named),
   };
 }

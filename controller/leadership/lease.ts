@@ -48,12 +48,6 @@ const RELEASE_MS = 2_000;
 /** What a lease says that its holder gave back, in seconds: whoever else removes the holder does not know that it stopped. */
 const GIVEN_BACK_SECONDS = 1;
 
-/** Anybody may write how long a lease lasts: it is believed up to so many times our own duration. */
-const MAX_DURATIONS = 4;
-
-/** The largest int32, beyond which the API server refuses a lease. */
-const MAX_TRANSITIONS = 2 ** 31 - 1;
-
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
 type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
 
@@ -204,8 +198,7 @@ export class LeaderLease {
 
   /** Milliseconds for which a foreign lease is taken to last: at least ours, since its holder may go by that all the same. */
   #believed(seconds = 0): number {
-    const { durationMs } = this.#options;
-    return Math.min(Math.max(seconds * 1_000, durationMs), MAX_DURATIONS * durationMs);
+    return Math.max(seconds * 1_000, this.#options.durationMs);
   }
 
   async #read(signal?: AbortSignal): Promise<Lease | undefined> {
@@ -236,10 +229,7 @@ export class LeaderLease {
     }
     const taken = current.spec.holderIdentity !== this.#identity;
     const transition = taken
-      ? {
-          acquireTime: microTime(),
-          leaseTransitions: Math.min((current.spec.leaseTransitions ?? 0) + 1, MAX_TRANSITIONS),
-        }
+      ? { acquireTime: microTime(), leaseTransitions: (current.spec.leaseTransitions ?? 0) + 1 }
       : {};
     const metadata = { ...current.metadata, ownerReferences: this.#ownerReferences };
     const spec = { ...current.spec, ...renewal, ...transition };

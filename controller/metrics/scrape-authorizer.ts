@@ -3,7 +3,6 @@ import { LruMap } from '../../shared/domain/lru-map.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { type Caller, ReviewQueue } from './review-queue.ts';
 
 /** Whether somebody may read; `busy`: too many others ask; to be tried again in a second. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
@@ -20,6 +19,8 @@ const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
 /** Reviews under way at a time: anybody can ask for them, and the lease is renewed over the same connections. */
 const AT_ONCE = { unknown: 3, remembered: 1 };
+/** Maximum number of reviews that wait for one of these. */
+const MAX_WAITING = 16;
 
 /** A token whose bearer may read, or might lately. */
 interface Remembered {
@@ -38,7 +39,7 @@ export class ScrapeAuthorizer {
   readonly #rememberMs: number;
   /** By the hash of a token. */
   readonly #remembered = new LruMap<string, Remembered>(REMEMBERED);
-  readonly #unknown = new ReviewQueue(AT_ONCE.unknown);
+  readonly #unknown = new Slots(AT_ONCE.unknown);
   readonly #renewals = new Slots(AT_ONCE.remembered);
 
   constructor(client: KubernetesClient, { rememberMs = REMEMBER_MS } = {}) {
@@ -47,12 +48,13 @@ export class ScrapeAuthorizer {
   }
 
   /** Throws errors of the API server. */
-  async authorize(authorization: string | undefined, caller: Caller): Promise<Access> {
+  async authorize(authorization: string | undefined): Promise<Access> {
     const token = /^Bearer ([^\s]+)$/.exec(authorization ?? '')?.[1];
     if (!token) return 'unauthenticated';
     const key = createHash('sha256').update(token).digest('base64');
     const remembered = this.#remembered.get(key);
-    if (!remembered) return (await this.#unknown.run(caller, () => this.#review(key, token))) ?? 'busy';
+    if (!remembered && this.#unknown.waiting >= MAX_WAITING) return 'busy';
+    if (!remembered) return await this.#unknown.run(() => this.#review(key, token));
     if (performance.now() < remembered.until) return 'allowed';
     remembered.renewal ??= this.#renewals
       .run(() => this.#review(key, token))

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { networkOf } from '../../shared/domain/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -93,9 +92,7 @@ function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {
     takeNoBody(request, response);
     try {
       if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
-      const { socket } = request;
-      const caller = { address: networkOf(socket.remoteAddress ?? ''), isGone: () => socket.destroyed };
-      const access = await authorizer.authorize(request.headers.authorization, caller);
+      const access = await authorizer.authorize(request.headers.authorization);
       if (access !== 'allowed') {
         const { status, headers } = refusals[access];
         return void response.writeHead(status, headers).end();

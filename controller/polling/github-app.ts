@@ -38,9 +38,6 @@ const JWT_SECONDS = { before: 60, after: 480 };
 
 /** GitHub makes keys of 2,048 bits, with 1,700 characters. */
 const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
-/** Room for rounding: characters of a number in base64, bytes of the headers in DER. */
-const BASE64_SLACK = 8;
-const DER_SLACK = 128;
 
 /** A token, or the call that is to bring it. */
 type Entry = { kind: 'asking'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
@@ -185,28 +182,15 @@ async function signJwt(appId: number, pem: string): Promise<string> {
   }
 }
 
-/**
- * Reads a key that does not take long to sign with. That grows with the cube of the length of its numbers, on threads that
- * all of the program shares, and whoever writes the Secret chooses each of them.
- */
+/** Reads a key of a size that doesn't take long to sign with, on threads that all of the program shares. */
 function readKey(pem: string): KeyObject {
   if (pem.length > MAX_KEY.characters) throw new Error(`it has more than ${MAX_KEY.characters} characters`);
   const key = createPrivateKey(pem);
   if (key.asymmetricKeyType !== 'rsa') throw new Error('it is no RSA key');
-  const { n = '', e = '', d = '', ...factors } = key.export({ format: 'jwk' });
-  const { p = '', q = '', dp = '', dq = '', qi = '' } = factors;
   const bits = key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY;
   if (bits > MAX_KEY.bits) throw new Error(`it has ${bits} bits, and may have ${MAX_KEY.bits}`);
-  const half = n.length / 2 + BASE64_SLACK;
-  const isUsual =
-    d.length <= n.length && e.length <= BASE64_SLACK && [p, q, dp, dq, qi].every((part) => part.length <= half);
-  if (!isUsual) throw unusualKey();
-  // A key may have more than two factors.
-  if (key.export({ type: 'pkcs1', format: 'der' }).length > (4.5 * bits) / 8 + DER_SLACK) throw unusualKey();
   return key;
 }
-
-const unusualKey = () => new Error('its numbers are longer than those of a usual key');
 
 function repositoryNameOf(repo: string): string {
   return (

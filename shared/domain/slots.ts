@@ -9,6 +9,11 @@ export class Slots {
     this.#free = count;
   }
 
+  /** How many callers wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Runs the function as soon as there is a slot. */
   async run<T>(use: () => Promise<T>, party = ''): Promise<T> {
     if (this.#free > 0) this.#free--;

@@ -16,11 +16,6 @@ export class Turns<T> {
     return this.#partiesOf.size;
   }
 
-  /** How much waits for the sake of a party. */
-  sizeOf(party: string): number {
-    return this.#lanes.get(party)?.size ?? 0;
-  }
-
   /** Lets something wait for the sake of a party; what does so already keeps its place. */
   add(party: string, item: T): void {
     addTo(this.#lanes, party, item);
@@ -37,15 +32,6 @@ export class Turns<T> {
       return { party, item };
     }
     return undefined;
-  }
-
-  /** Takes the last of the party for which the most waits; of several the one whose turn is the last. */
-  takeFromFullest(): T | undefined {
-    let fullest = new Set<T>();
-    for (const lane of this.#lanes.values()) if (lane.size >= fullest.size) fullest = lane;
-    const item = [...fullest].at(-1);
-    if (item !== undefined) this.delete(item);
-    return item;
   }
 
   /** Ends the waiting, whoever it is for. */

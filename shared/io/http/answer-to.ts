@@ -1,8 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
-/** More informational answers (1xx) than that, and the real one is not waited for. */
-const MAX_HINTS = 16;
-
 /** What the host sends leads to no answer. */
 export class NoAnswerError extends Error {}
 
@@ -28,13 +25,8 @@ export async function answerTo(
   };
   const endUnanswered = () => reject(new NoAnswerError('the request ended without an answer'));
   const changesProtocol = () => new NoAnswerError('the host changes to another protocol');
-  let hints = 0;
   request
     .on('error', reject) // not once: an error that nobody listens to ends the process
-    .on('information', () => {
-      hints += 1;
-      if (hints > MAX_HINTS) end(new NoAnswerError('the host sends nothing but informational answers'));
-    })
     .once('upgrade', (_, socket) => {
       socket.on('error', () => {}).destroy();
       reject(changesProtocol());

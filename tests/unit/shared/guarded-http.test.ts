@@ -8,7 +8,6 @@ import { until } from '../../support/until.ts';
 suite('a request of the agent ends, where the host', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
     ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
-    ['sends hints and never an answer', 'HTTP/1.1 103 Early Hints\r\n\r\n', 100],
   ] as const) {
     test(what, { timeout: 60_000 }, async (t) => {
       const server = createServer((socket) => {

@@ -149,21 +149,14 @@ suite('what the cache says', () => {
     assert.match(message, /^sync agent: container gateway runs as user 0/);
   });
 
-  test('stands where a client has had the API server asked too often', async (t) => {
-    const asked: string[] = [];
+  test('stands if the API server has been asked too often', async (t) => {
     const live = async () => ({ candidates: [candidate] });
-    const mayAsk = (address: string) => asked.push(address) > 1;
+    let asked = 0;
+    const mayAsk = () => ++asked > 1;
     const { post, outcomes } = await start(t, { cached: () => [], live, mayAsk });
-    const from = '127.0.0.2';
-    assert.match((await post(review(pod), {}, undefined, from)).response?.status?.message ?? '', /no GatewaySync/);
-    assert.ok((await post(review(pod), {}, undefined, from)).response?.patch);
-    assert.deepEqual(
-      [asked, outcomes],
-      [
-        [from, from],
-        ['denied', 'patched'],
-      ],
-    );
+    assert.match((await post(review(pod))).response?.status?.message ?? '', /no GatewaySync/);
+    assert.ok((await post(review(pod))).response?.patch);
+    assert.deepEqual(outcomes, ['denied', 'patched']);
   });
 
   test('that is not there yet is no answer: such a client is told to come back', async (t) => {

@@ -118,7 +118,6 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
 suite('a query ends, where the host', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
     ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
-    ['sends hints and never an answer', 'HTTP/1.1 103 Early Hints\r\n\r\n', 100],
   ] as const) {
     test(what, { timeout: 60_000 }, async (t) => {
       const port = await startServer(t, (socket) => socket.once('data', () => socket.write(answer.repeat(repeats))));
