@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, INSPECTION, type Question, readQuestion, sealedAbout } from '../../shared/api/inspection.ts';
 import { FIELD_MANAGERS, INSPECT_ANNOTATION } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
-import { drawKeys, type QuestionKeys } from '../../shared/domain/sealed-box.ts';
 import { openAnswer } from '../../shared/io/inspection-answer.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { gatewaySyncPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { drawKeys, type QuestionKeys } from '../../shared/io/sealed-box.ts';
 import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
 import { isConflict, patchGatewaySync } from './patch.ts';
@@ -34,7 +34,7 @@ export type Answered = ReadonlyMap<string, Answer | 'unreadable'>;
 
 /** Asks the agents of pods by an annotation, and waits for their answers. The annotation goes in any case. Throws {@link Problem}. */
 export async function askAgents(access: Access, asking: Asking): Promise<Answered> {
-  const keys = drawKeys();
+  const keys = await drawKeys();
   const deadline = performance.now() + asking.timeoutMs;
   const question = new PostedQuestion(access, asking.name);
   // Before anything is sent: a question may be there before its answer is.

@@ -35,8 +35,8 @@ const questionSchema = v.pipe(
     ref: v.optional(v.pipe(v.string(), v.maxLength(BOUNDS.ref), v.check(isValidRefName))),
     /** What the ref leads to, where whoever asks knows it. */
     commit: v.optional(commit),
-    /** Public key of whoever asks: X25519, raw, in base64. */
-    key: v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/]{43}=$/)),
+    /** Public key of the client that asks: X25519, raw, in base64url. */
+    key: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/)),
     /** When nobody waits for an answer any more, RFC 3339. */
     expires: v.pipe(v.string(), v.maxLength(40), v.isoTimestamp()),
   }),

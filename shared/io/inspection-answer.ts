@@ -1,23 +1,18 @@
-import { promisify } from 'node:util';
-import { deflateRaw, inflateRaw } from 'node:zlib';
 import { type Answer, answerSchema, INSPECTION } from '../api/inspection.ts';
 import { readJson } from '../domain/read-json.ts';
-import { open, type QuestionKeys, seal } from '../domain/sealed-box.ts';
-
-const compress = promisify(deflateRaw);
-const decompress = promisify(inflateRaw);
+import { open, type QuestionKeys, seal } from './sealed-box.ts';
 
 /** More than all that an answer may hold, as JSON. */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 const JSON_BOUNDS = { depth: 8, parts: 200_000 };
 
 /**
- * Compresses and seals an answer. What does not fit is left out: content of the last files first, then the last files.
- * Throws for what is no public key.
+ * Seals an answer. What does not fit is left out: content of the last files first, then the last files. Throws for what
+ * isn't a public key.
  */
 export async function sealAnswer(answer: Answer, box: { to: string; about: string }): Promise<string> {
   for (let fitting = answer; ; fitting = withLess(fitting)) {
-    const sealed = seal(await compress(JSON.stringify(fitting)), box);
+    const sealed = await seal(Buffer.from(JSON.stringify(fitting)), box);
     if (sealed.length <= INSPECTION.sealed) return sealed;
   }
 }
@@ -52,8 +47,6 @@ export async function openAnswer(
   sealed: string,
   box: { keys: QuestionKeys; about: string },
 ): Promise<Answer | undefined> {
-  const compressed = open(sealed, box);
-  if (!compressed) return undefined;
-  const json = await decompress(compressed, { maxOutputLength: MAX_JSON_BYTES }).catch(() => undefined);
+  const json = await open(sealed, { ...box, maxBytes: MAX_JSON_BYTES });
   return json && readJson(answerSchema, json, JSON_BOUNDS);
 }

@@ -8,9 +8,9 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { makeCgroup } from '../../../scripts/testbed/memory-limit.ts';
 import { sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
-import { drawKeys } from '../../../shared/domain/sealed-box.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { drawKeys } from '../../../shared/io/sealed-box.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
 /** With paths that are so long they take as much memory as three times as many, and a third of the time to write. */
@@ -65,7 +65,7 @@ test('too many files for the memory are an error that names the limit to raise, 
   const changed = files.map(([file = '']) => [file, `{"changed": ${'"x"'.padEnd(400)}}\n`]);
   await repository.commit({ branch: 'other', files: Object.fromEntries(changed) });
   for (const asked of [{ kind: 'diff', ref: 'other' }, { kind: 'drift' }]) {
-    const keys = drawKeys();
+    const keys = await drawKeys();
     const id = randomUUID();
     const expires = new Date(Date.now() + 120_000).toISOString();
     const question = { ...asked, id, pods: ['gateway-0'], key: keys.publicKey, expires };

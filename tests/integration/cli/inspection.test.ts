@@ -9,10 +9,10 @@ import { askAgents } from '../../../cli/client/inspect.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
-import { drawKeys, type QuestionKeys } from '../../../shared/domain/sealed-box.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { drawKeys, type QuestionKeys } from '../../../shared/io/sealed-box.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { until } from '../../support/until.ts';
@@ -28,7 +28,7 @@ after(() => server.stop());
 
 /** Asks as `kubectl gs` does, and leaves the question there as one that is killed would. */
 async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {
-  const keys = drawKeys();
+  const keys = await drawKeys();
   const id = randomUUID();
   const expires = new Date(Date.now() + 8_000).toISOString();
   const question: Question = { id, kind: 'drift', pods: ['gateway-0'], key: keys.publicKey, expires, ...fields };
@@ -55,7 +55,7 @@ suite('an answer', () => {
     const about = { namespace, crName: 'gw', pod: 'gateway-0', id };
     const answer = await openAnswer(sealed, { keys, about: sealedAbout(about) });
     assert.equal(answer?.changes[0]?.after?.text, 'content that nobody else may see\n');
-    assert.equal(await openAnswer(sealed, { keys: drawKeys(), about: sealedAbout(about) }), undefined);
+    assert.equal(await openAnswer(sealed, { keys: await drawKeys(), about: sealedAbout(about) }), undefined);
     for (const other of [{ namespace: 'other' }, { crName: 'other' }, { pod: 'gateway-1' }, { id: randomUUID() }]) {
       assert.equal(await openAnswer(sealed, { keys, about: sealedAbout({ ...about, ...other }) }), undefined);
     }
@@ -199,7 +199,7 @@ suite('an answer', () => {
 
 test('what is no question does nothing to the sync, and the next question is answered', async (t) => {
   const { pod, repository, agent, gs } = await arrange(t, server, 'hostile');
-  const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: drawKeys().publicKey };
+  const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: (await drawKeys()).publicKey };
   const expires = new Date(Date.now() + 60_000).toISOString();
   const hostile = [
     'x'.repeat(200_000),

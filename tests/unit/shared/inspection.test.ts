@@ -3,16 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type Answer, INSPECTION, readQuestion } from '../../../shared/api/inspection.ts';
-import { drawKeys, seal } from '../../../shared/domain/sealed-box.ts';
 import { openAnswer, sealAnswer } from '../../../shared/io/inspection-answer.ts';
+import { drawKeys, seal } from '../../../shared/io/sealed-box.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+
+const keys = await drawKeys();
 
 const question = {
   id: '01234567-89ab-cdef-0123-456789abcdef',
   kind: 'diff',
   pods: ['gateway-0'],
   ref: 'main',
-  key: drawKeys().publicKey,
+  key: keys.publicKey,
   expires: '2026-01-01T00:00:00.000Z',
 };
 
@@ -58,8 +60,8 @@ suite('a question', () => {
 });
 
 suite('an answer', () => {
-  const keys = drawKeys();
-  const [about, to] = ['a question', keys.publicKey];
+  const about = 'a question';
+  const to = keys.publicKey;
   const changesOf = (count: number, text: () => string): Answer['changes'] =>
     Array.from({ length: count }, (_, index) => ({
       path: `config/${index}`,
@@ -106,9 +108,7 @@ suite('an answer', () => {
   });
 
   test('of somebody who means harm is none', async () => {
-    const { promisify } = await import('node:util');
-    const { deflateRaw } = await import('node:zlib');
-    const pack = async (bytes: Buffer | string) => seal(await promisify(deflateRaw)(bytes), { to, about });
+    const pack = async (bytes: Buffer | string) => await seal(Buffer.from(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     assert.ok(bomb.length < INSPECTION.sealed);
     const many = await pack(JSON.stringify({ changes: changesOf(INSPECTION.files + 1, () => 'x'), more: 0 }));
@@ -121,7 +121,6 @@ suite('an answer', () => {
       await pack('no JSON'),
       await pack(JSON.stringify({ changes: [{ path: 'a'.repeat(5_000), kind: 'add', reason: '' }], more: 0 })),
       await pack(`{"changes":${'['.repeat(100_000)}`),
-      seal(Buffer.from('not compressed'), { to, about }),
       'not sealed',
       '',
     ];

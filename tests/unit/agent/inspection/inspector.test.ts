@@ -7,16 +7,16 @@ import { Inspector, type InspectorOptions } from '../../../../agent/inspection/i
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { type Question, sealedAbout } from '../../../../shared/api/inspection.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
-import { drawKeys } from '../../../../shared/domain/sealed-box.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { openAnswer } from '../../../../shared/io/inspection-answer.ts';
+import { drawKeys } from '../../../../shared/io/sealed-box.ts';
 import { until } from '../../../support/until.ts';
 
 const identity = {
   ...{ podName: 'gateway-0', podUid: 'uid', namespace: 'ns', crName: 'gw' },
   ...{ profile: 'default', gatewayName: undefined },
 };
-const keys = drawKeys();
+const keys = await drawKeys();
 const never = new AbortController().signal;
 
 const resource = (inspect: string | undefined) => ({ ...(inspect && { inspect }) }) as WatchedResource;
@@ -155,7 +155,7 @@ test('what is no question for this gateway, or none any more, does nothing', asy
 
 test('a key that is none costs the answer, and nothing else', async () => {
   const { inspector, ask, counts } = inspectorOf();
-  ask(questionOf({ key: Buffer.alloc(32).toString('base64') }));
+  ask(questionOf({ key: Buffer.alloc(32).toString('base64url') }));
   await inspector.run(never);
   assert.deepEqual(counts(), { calls: 1, due: 1, shown: 0 });
   assert.equal(inspector.dueMs, Number.POSITIVE_INFINITY);

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { CompactEncrypt } from 'jose';
+import { drawKeys, open, seal } from '../../../../shared/io/sealed-box.ts';
+
+const about = 'this pod, that question';
+const maxBytes = 2_000;
+const keys = await drawKeys();
+const others = await drawKeys();
+const sealed = await seal(Buffer.from('content'), { to: keys.publicKey, about });
+
+suite('a sealed box', () => {
+  test('gives its owner what was put in, whatever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: maxBytes }), fc.string(), async (bytes, topic) => {
+        const box = await seal(bytes, { to: keys.publicKey, about: topic });
+        assert.deepEqual(Buffer.from((await open(box, { keys, about: topic, maxBytes })) ?? []), Buffer.from(bytes));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('opens with no other keys', async () => {
+    assert.equal(await open(sealed, { keys: others, about, maxBytes }), undefined);
+    const mixed = { ...others, publicKey: keys.publicKey };
+    assert.equal(await open(sealed, { keys: mixed, about, maxBytes }), undefined);
+  });
+
+  test('is about one thing, and cannot be shown as about another', async () => {
+    assert.equal(await open(sealed, { keys, about: `${about} `, maxBytes }), undefined);
+    assert.equal(await open(sealed, { keys, about: '', maxBytes }), undefined);
+  });
+
+  test('does not open with any bit of it changed, nor shortened', async () => {
+    const parts = sealed.split('.').map((part) => Buffer.from(part, 'base64url'));
+    for (const [index, part] of parts.entries()) {
+      for (let byte = 0; byte < part.length; byte += 1) {
+        const changed = Buffer.from(part);
+        changed.writeUInt8(changed.readUInt8(byte) ^ 1, byte);
+        const box = parts.with(index, changed).map((each) => each.toString('base64url'));
+        assert.equal(await open(box.join('.'), { keys, about, maxBytes }), undefined, `byte ${byte} of part ${index}`);
+      }
+    }
+    for (let length = 0; length < sealed.length; length += 1)
+      assert.equal(await open(sealed.slice(0, length), { keys, about, maxBytes }), undefined, `${length} characters`);
+  });
+
+  test('has another key each time, even for the same content', async () => {
+    const boxes = await Promise.all(
+      Array.from({ length: 10 }, () => seal(Buffer.from('x'), { to: keys.publicKey, about })),
+    );
+    assert.equal(new Set(boxes.map((box) => box.split('.')[0])).size, 10);
+  });
+
+  test('does not open if it holds more than the limit', async () => {
+    const bomb = await seal(Buffer.alloc(maxBytes + 1), { to: keys.publicKey, about });
+    assert.ok(bomb.length < maxBytes);
+    assert.equal(await open(bomb, { keys, about, maxBytes }), undefined);
+  });
+
+  test('does not open if it is about nothing', async () => {
+    const header = { alg: 'ECDH-ES', enc: 'A256GCM', zip: 'DEF' };
+    const box = new CompactEncrypt(Buffer.from('x')).setProtectedHeader(header);
+    const jwk = { kty: 'OKP', crv: 'X25519', x: keys.publicKey };
+    assert.equal(await open(await box.encrypt(jwk), { keys, about: '', maxBytes }), undefined);
+  });
+
+  test('is not made for what is no key, or one that lets everybody guess', async () => {
+    for (const bytes of [Buffer.alloc(0), Buffer.alloc(3), Buffer.alloc(32), Buffer.alloc(33, 1)])
+      await assert.rejects(seal(Buffer.from('x'), { to: bytes.toString('base64url'), about }), `${bytes.length} bytes`);
+  });
+});
