@@ -19,7 +19,7 @@ import { Replays } from './authentication/replays.ts';
 import { createReadSecrets, type SecretSources } from './authentication/secrets.ts';
 import { type Config, readReceiverConfig } from './config.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
-import { createLogAnswer } from './routes/log-answer.ts';
+import { createLogResponse } from './routes/log-response.ts';
 
 /** Time in which the cluster learns that this pod is to get no more requests, in milliseconds. */
 const LAME_DUCK_MS = 3000;
@@ -124,7 +124,7 @@ async function createHandler(
   const { maxBodyBytes, maxFailuresPerMinute, trustedHops } = config;
   const queue = await createQueue(metrics, log);
   metrics.watchQueue(() => queue.waiting);
-  const logAnswer = createLogAnswer(log);
+  const logResponse = createLogResponse(log);
   const burst = Math.max(1, Math.floor(maxFailuresPerMinute / 6));
   return createApp({
     log,
@@ -137,10 +137,10 @@ async function createHandler(
     secondLooks: new RateLimit({ ...SECOND_LOOKS, maxKeys: MAX_ADDRESSES }),
     replays: new Replays(),
     trustedHops,
-    store: (target, stamp) => queue.store(target, stamp),
-    onAnswer: (record) => {
-      metrics.countAnswer(record);
-      logAnswer(record);
+    queue,
+    onResponse: (request) => {
+      metrics.countAnswer(request);
+      logResponse(request);
     },
   });
 }

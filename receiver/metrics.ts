@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MetricsPage } from '../shared/io/http/serve-operations.ts';
-import type { AnswerRecord } from './routes/answer.ts';
 import { isStray, type Outcome, reasonOf } from './routes/outcome.ts';
+import type { HandledRequest } from './routes/respond.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;
   /** Counts an answered request: a delivery, or a stray request such as a scan. */
-  countAnswer(record: AnswerRecord): void;
+  countAnswer(record: HandledRequest): void;
   /** Counts a call of the API server; `code` is 0 where no answer came. */
   countPatch(code: number, seconds: number): void;
   /** Counts the deliveries that one patch carried beyond the first. */

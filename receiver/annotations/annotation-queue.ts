@@ -6,7 +6,9 @@ import { ServerClock } from '../../shared/io/kubernetes/server-clock.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Annotate } from './annotate.ts';
 import {
+  type AcceptedDelivery,
   type Annotations,
+  annotationsOf,
   isSuperseded,
   mergeAnnotations,
   type Part,
@@ -14,9 +16,9 @@ import {
   withoutPart,
 } from './annotations-of.ts';
 import { judgeFailure } from './judge-failure.ts';
-import type { Target } from './target.ts';
+import { keyOf, type Target } from './target.ts';
 
-/** What became of annotations: stored, themselves or newer ones in their place, or not. */
+/** What became of a delivery: it or a newer one in its place is stored, or neither. */
 export type StoreResult = { kind: 'stored'; superseded: boolean } | { kind: 'foreign' } | Failed;
 
 interface Failed {
@@ -24,9 +26,6 @@ interface Failed {
   reason: 'NotFound' | 'ApiServerRefused' | 'ApiServerUnavailable' | 'Overloaded' | 'TooManyRequests';
   details?: { retryAfterMs: number };
 }
-
-/** Makes annotations with the time at which they were asked for, by the clock of the API server. */
-export type Stamp = (at: Date) => Annotations;
 
 export interface QueueOptions {
   annotate: Annotate;
@@ -49,7 +48,7 @@ export interface QueueOptions {
 }
 
 interface Waiter {
-  stamp: Stamp;
+  delivery: AcceptedDelivery;
   arrived: number;
   /** Parts in whose place something newer is stored. */
   lost: Set<Part>;
@@ -65,8 +64,8 @@ interface Lane {
   lastError: unknown;
 }
 
-/** A patch as it was sent, with what each waiter has in it. */
-interface Attempt {
+/** A patch as it was sent, with the annotations of each waiter. */
+interface SentPatch {
   parts: Map<Waiter, Annotations>;
   merged: Annotations;
   offsetMs: number;
@@ -105,26 +104,26 @@ export class AnnotationQueue {
     return this.#waiting;
   }
 
-  /** Resolves when a patch that carries these annotations or newer ones is stored, or when they are given up. */
-  async store(target: Target, stamp: Stamp): Promise<StoreResult> {
+  /** Resolves when a patch with the annotations of this delivery or a newer one is stored, or when it is given up. */
+  async enqueue(target: Target, delivery: AcceptedDelivery): Promise<StoreResult> {
     if (this.#waiting >= this.#options.maxWaiting) return failed('Overloaded', RETRY_AFTER_MS);
-    const key = `${target.namespace}/${target.name}`;
+    const key = keyOf(target);
     const lane = this.#lanes.get(key);
     if (lane && lane.waiters.size >= this.#options.maxWaitingForOne) return failed('TooManyRequests', 1000);
-    if (lane) return await this.#wait(lane, stamp);
+    if (lane) return await this.#wait(lane, delivery);
     const opened: Lane = { target, waiters: new Set(), lastError: undefined };
     this.#lanes.set(key, opened);
-    const stored = this.#wait(opened, stamp);
+    const stored = this.#wait(opened, delivery);
     this.#drain(key, opened).catch((error: unknown) => {
       // An answer that nobody foresaw must neither end the process nor leave anybody waiting.
       this.#lanes.delete(key);
-      this.#warn(target, error, 'a patch failed in a way that nobody foresaw');
+      this.#warn(target, error, 'unexpected patch failure');
       for (const waiter of opened.waiters) waiter.settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
     });
     return await stored;
   }
 
-  #wait(lane: Lane, stamp: Stamp): Promise<StoreResult> {
+  #wait(lane: Lane, delivery: AcceptedDelivery): Promise<StoreResult> {
     this.#waiting++;
     return new Promise((resolve) => {
       const settle = (result: StoreResult) => {
@@ -138,7 +137,7 @@ export class AnnotationQueue {
         settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
       };
       const deadline = setTimeout(giveUp, this.#options.deadlineMs);
-      const waiter = { stamp, arrived: performance.now(), lost: new Set<Part>(), isRestamped: false, settle };
+      const waiter = { delivery, arrived: performance.now(), lost: new Set<Part>(), isRestamped: false, settle };
       lane.waiters.add(waiter);
     });
   }
@@ -177,23 +176,24 @@ export class AnnotationQueue {
   }
 
   /** Takes what waits up to the first delivery about another repository: a patch of both would be refused for one. */
-  #prepare(lane: Lane): Attempt {
+  #prepare(lane: Lane): SentPatch {
     const parts = new Map<Waiter, Annotations>();
     let repository: string | undefined;
     for (const waiter of lane.waiters) {
-      const stamped = this.#stamp(waiter);
-      repository ??= repositoryOf(stamped);
-      if (repositoryOf(stamped) !== repository) break;
-      parts.set(waiter, [...waiter.lost].reduce(withoutPart, stamped));
+      const annotations = this.#annotationsOf(waiter);
+      repository ??= repositoryOf(annotations);
+      if (repositoryOf(annotations) !== repository) break;
+      parts.set(waiter, [...waiter.lost].reduce(withoutPart, annotations));
     }
     return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: this.#options.clock.offsetMs };
   }
 
-  #stamp({ stamp, arrived }: Waiter): Annotations {
-    return stamp(this.#options.clock.at(arrived));
+  /** The annotations of a delivery, with its time by the clock of the API server as it is known now. */
+  #annotationsOf({ delivery, arrived }: Waiter): Annotations {
+    return annotationsOf(delivery, this.#options.clock.at(arrived));
   }
 
-  #fail(lane: Lane, attempt: Attempt, error: unknown): Next {
+  #fail(lane: Lane, attempt: SentPatch, error: unknown): Next {
     const failure = judgeFailure(error, lane.target);
     switch (failure.kind) {
       case 'retry':
@@ -216,7 +216,7 @@ export class AnnotationQueue {
     }
   }
 
-  #refuse({ target }: Lane, attempt: Attempt, error: unknown): Next {
+  #refuse({ target }: Lane, attempt: SentPatch, error: unknown): Next {
     this.#warn(target, error, 'a patch is refused for good');
     return settleAll(attempt, failed('ApiServerRefused'));
   }
@@ -224,11 +224,11 @@ export class AnnotationQueue {
   /** Refuses every delivery about this repository that waits by now, so that a flood from it costs one patch. */
   #refuseRepository({ waiters }: Lane, repository: string): void {
     for (const waiter of waiters)
-      if (repositoryOf(this.#stamp(waiter)) === repository) waiter.settle({ kind: 'foreign' });
+      if (repositoryOf(this.#annotationsOf(waiter)) === repository) waiter.settle({ kind: 'foreign' });
   }
 
   /** Takes the part that is too old out of what is sent next; what has nothing else is done. */
-  #supersede({ parts, offsetMs }: Attempt, part: Part): void {
+  #supersede({ parts, offsetMs }: SentPatch, part: Part): void {
     // The answer may have told that our clock is wrong: then the same is sent with the right time, but once. Behind one
     // address there may be API servers whose clocks differ.
     const hasNewTime = this.#options.clock.offsetMs !== offsetMs;
@@ -254,11 +254,11 @@ type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 const GO_ON: Next = { kind: 'go on' };
 
 /** How long the oldest delivery of an attempt has waited, in milliseconds. */
-function ageOf({ parts }: Attempt): number {
+function ageOf({ parts }: SentPatch): number {
   return performance.now() - Math.min(...[...parts.keys()].map(({ arrived }) => arrived));
 }
 
-function settleAll({ parts }: Attempt, result: StoreResult): Next {
+function settleAll({ parts }: SentPatch, result: StoreResult): Next {
   for (const waiter of parts.keys()) waiter.settle(result);
   return GO_ON;
 }

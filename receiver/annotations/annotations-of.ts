@@ -1,5 +1,5 @@
 import { NO_REPOSITORY, REQUEST_ANNOTATIONS, type RequestSource } from '../../shared/api/names.ts';
-import type { Wanted } from '../sources/delivery.ts';
+import type { WebhookIntent } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
@@ -15,11 +15,11 @@ export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
 const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
 const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
+/** An authentic delivery that asks for something, and the ID that its response names. */
+export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestId: string };
+
 /** The annotations that carry a delivery to the controller. A push leaves those of a request alone, and the reverse. */
-export function annotationsOf(
-  delivery: Wanted & { source: RequestSource },
-  { requestId, at }: { requestId: string; at: Date },
-): Annotations {
+export function annotationsOf(delivery: AcceptedDelivery, at: Date): Annotations {
   const time = at.toISOString();
   const { repository = NO_REPOSITORY } = delivery;
   const pushAnnotations = (ref: string) => ({ [pushedRef]: ref, [pushedAt]: time, [pushedRepo]: repository });
@@ -29,7 +29,7 @@ export function annotationsOf(
     [REQUEST_ANNOTATIONS.requestedAt]: time,
     [REQUEST_ANNOTATIONS.requestedBy]: delivery.source,
     [requestedRepo]: repository,
-    [REQUEST_ANNOTATIONS.requestId]: requestId,
+    [REQUEST_ANNOTATIONS.requestId]: delivery.requestId,
     ...(delivery.pushedRef === undefined ? {} : pushAnnotations(delivery.pushedRef)),
   };
 }

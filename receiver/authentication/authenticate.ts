@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'h3';
 import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { Body, ReadBody } from '../../shared/io/http/read-body.ts';
-import type { Target } from '../annotations/target.ts';
+import { keyOf, type Target } from '../annotations/target.ts';
 import { type Outcome, type RefusalReason, refused } from '../routes/outcome.ts';
-import { headersOf, nodeRequestOf, targetOf } from '../routes/request.ts';
+import { headersOf, nodeRequestOf, remoteAddressOf, targetOf } from '../routes/request.ts';
 import { authorize, type Secrets } from './authorize.ts';
 import { clientAddress } from './client-address.ts';
 import type { Replays } from './replays.ts';
@@ -41,16 +41,16 @@ const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
 export function authenticate(options: AuthenticateOptions): Middleware {
   const { readBody, readSecrets, failures, secondLooks, replays, trustedHops } = options;
   return async (event): Promise<Outcome | undefined> => {
-    const request = nodeRequestOf(event);
-    const headers = headersOf(event);
-    const client = clientAddress({
-      remoteAddress: request.socket.remoteAddress,
-      forwardedFor: headers['x-forwarded-for'],
-      trustedHops,
-    });
     const now = performance.now();
     const target = targetOf(event);
     const secrets = await readSecrets(target);
+    const request = nodeRequestOf(event);
+    const headers = headersOf(event);
+    const client = clientAddress({
+      remoteAddress: remoteAddressOf(event),
+      forwardedFor: headers['x-forwarded-for'],
+      trustedHops,
+    });
     // A token is known before the body is read: its holder is neither locked out nor cut off for the sake of others.
     const isTrusted = verifyToken(headers, secrets.bearer ?? []);
     const waitMs = failures.waitMs(client, now);
@@ -67,15 +67,13 @@ export function authenticate(options: AuthenticateOptions): Middleware {
       failures.count(client, now);
       return waitMs > 0 ? refused('TooManyFailures', { retryAfterMs: waitMs }) : refused('Unauthorized');
     }
-    event.context.admitted = { requestId: randomUUID(), body, replayKey: authorization.replayKey };
     const { replayKey } = authorization;
-    if (!replayKey || !replays.has(nameOf(target), replayKey)) return undefined;
+    event.context.admitted = { requestId: randomUUID(), body, replayKey };
+    if (!replayKey || !replays.has(keyOf(target), replayKey)) return undefined;
     body.release();
     return { kind: 'ignored', reason: 'Replayed' };
   };
 }
-
-const nameOf = ({ namespace, name }: Target) => `${namespace}/${name}`;
 
 /** A small body of a known length is read all the same, at a bounded rate. */
 function getsSecondLook(request: IncomingMessage, secondLooks: RateLimit, client: string): boolean {

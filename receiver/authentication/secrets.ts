@@ -12,14 +12,14 @@ export interface SecretSources {
 }
 
 /** The secrets of one method: those for all, and those of single resources by `<namespace>.<name>`. */
-interface Known {
+interface SecretSet {
   global: readonly string[];
   own: ReadonlyMap<string, readonly string[]>;
   /** Lines of the longest of all these. */
   most: number;
 }
 
-function knownOf(global: readonly string[], own: Known['own'] = new Map()): Known {
+function secretSetOf(global: readonly string[], own: SecretSet['own'] = new Map()): SecretSet {
   return { global, own, most: Math.max(1, global.length, ...[...own.values()].map(({ length }) => length)) };
 }
 
@@ -53,13 +53,13 @@ export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Tar
   };
 }
 
-function readerOf(source: SecretSource | undefined): (() => Promise<Known>) | undefined {
+function readerOf(source: SecretSource | undefined): (() => Promise<SecretSet>) | undefined {
   if (!source) return undefined;
   if ('file' in source) {
     const folder = new SecretFolder(source.file);
     return () => folder.read();
   }
-  const known = Promise.resolve(knownOf(linesOf(source.value)));
+  const known = Promise.resolve(secretSetOf(linesOf(source.value)));
   return () => known;
 }
 
@@ -67,7 +67,7 @@ function readerOf(source: SecretSource | undefined): (() => Promise<Known>) | un
 class SecretFolder {
   readonly #folder: string;
   readonly #file: string;
-  #known: Known = knownOf([]);
+  #known: SecretSet = secretSetOf([]);
   #readAt = Number.NEGATIVE_INFINITY;
   #wasThere = false;
   /** Where the link of a mounted Secret led when it was read: Kubernetes changes all files by changing this. */
@@ -79,7 +79,7 @@ class SecretFolder {
     this.#file = basename(file);
   }
 
-  async read(): Promise<Known> {
+  async read(): Promise<SecretSet> {
     if (performance.now() - this.#readAt >= REFRESH_MS) {
       this.#reading ??= this.#refresh().finally(() => {
         this.#reading = undefined;
@@ -127,7 +127,7 @@ class SecretFolder {
     ]);
     const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
     const isRead = [file, ...files].every((each) => each.isRead);
-    return { isThere, isRead, known: knownOf(file.secrets, new Map(ownSecrets)) };
+    return { isThere, isRead, known: secretSetOf(file.secrets, new Map(ownSecrets)) };
   }
 }
 

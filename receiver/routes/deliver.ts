@@ -1,7 +1,6 @@
 import type { H3Event } from 'h3';
-import type { Stamp, StoreResult } from '../annotations/annotation-queue.ts';
-import { annotationsOf } from '../annotations/annotations-of.ts';
-import { isPossibleTarget, type Target } from '../annotations/target.ts';
+import type { AnnotationQueue } from '../annotations/annotation-queue.ts';
+import { isPossibleTarget, keyOf, type Target } from '../annotations/target.ts';
 import { classify } from '../sources/classify.ts';
 import type { Delivery } from '../sources/delivery.ts';
 import { parseJsonObject } from '../sources/json-object.ts';
@@ -9,29 +8,26 @@ import { type Outcome, type Refusal, refused } from './outcome.ts';
 import { type Admitted, headersOf, targetOf } from './request.ts';
 
 export interface DeliverOptions {
-  /** Stores what a delivery asks for. */
-  store: (target: Target, stamp: Stamp) => Promise<StoreResult>;
-  /** Called for a delivery that does not have to be taken a second time. */
-  onTaken: (target: Target, replayKey: string) => void;
+  queue: Pick<AnnotationQueue, 'enqueue'>;
+  /** Remembers the deliveries that don't have to be handled a second time. */
+  replays: { remember(target: string, replayKey: string): void };
 }
 
-/** Finds out what an authentic delivery asks for, and stores that. */
-export function deliver({ store, onTaken }: DeliverOptions): (event: H3Event) => Promise<Outcome> {
+/** Finds out what an authentic delivery asks for, and has it stored. */
+export function deliver({ queue, replays }: DeliverOptions): (event: H3Event) => Promise<Outcome> {
   return async (event) => {
     const { admitted } = event.context;
-    if (!admitted) throw new TypeError('nobody let this delivery in');
-    const delivery = read(event, admitted);
-    const outcome =
-      delivery.kind === 'refused'
-        ? delivery
-        : await follow(delivery, (stamp) => store(targetOf(event), stamp), admitted);
-    if (isTaken(outcome) && admitted.replayKey) onTaken(targetOf(event), admitted.replayKey);
+    if (!admitted) throw new TypeError('missing authentication context');
+    const target = targetOf(event);
+    const delivery = classifyAndRelease(event, admitted);
+    const outcome = delivery.kind === 'refused' ? delivery : await store(delivery, { queue, target, admitted });
+    if (isTaken(outcome) && admitted.replayKey) replays.remember(keyOf(target), admitted.replayKey);
     return outcome;
   };
 }
 
-/** Reads the body and lets go of it: while the API server is waited for, only what the delivery asks for is kept. */
-function read(event: H3Event, { body }: Admitted): Delivery | Refusal {
+/** Reads the body and releases its memory: while the API server is waited for, only the result is kept. */
+function classifyAndRelease(event: H3Event, { body }: Admitted): Delivery | Refusal {
   try {
     const headers = headersOf(event);
     if (!isPossibleTarget(targetOf(event))) return refused('NotFound');
@@ -44,17 +40,20 @@ function read(event: H3Event, { body }: Admitted): Delivery | Refusal {
   }
 }
 
-async function follow(
-  delivery: Delivery,
-  store: (stamp: Stamp) => Promise<StoreResult>,
-  { requestId }: Admitted,
-): Promise<Outcome> {
+interface Destination {
+  queue: DeliverOptions['queue'];
+  target: Target;
+  admitted: Admitted;
+}
+
+/** Stores the first part of a delivery that is about the resource's own repository. */
+async function store(delivery: Delivery, { queue, target, admitted }: Destination): Promise<Outcome> {
   const { source } = delivery;
   if (delivery.kind === 'nothing') return { kind: 'ignored', reason: delivery.reason, source };
   if (delivery.kind === 'invalid') return refused(delivery.reason, { error: delivery.error, source });
-  for (const wanted of [delivery, ...(delivery.alternatives ?? [])]) {
-    const { ref, senderReason } = wanted;
-    const result = await store((at) => annotationsOf({ ...wanted, source }, { requestId, at }));
+  for (const intent of [delivery, ...(delivery.alternatives ?? [])]) {
+    const { ref, senderReason } = intent;
+    const result = await queue.enqueue(target, { ...intent, source, requestId: admitted.requestId });
     if (result.kind === 'foreign') continue;
     if (result.kind === 'failed') return refused(result.reason, { ...result.details, ref, source });
     return { kind: 'stored', ref, source, superseded: result.superseded, senderReason };

@@ -25,17 +25,39 @@ export function nodeRequestOf(event: H3Event): IncomingMessage {
   return request;
 }
 
-const arrivals = new WeakMap<IncomingMessage, number>();
-
-/** Notes when the headers of a request were there. */
-export function noteArrival(request: IncomingMessage): void {
-  arrivals.set(request, performance.now());
+interface Arrival {
+  /** Of the monotonic clock (ms). */
+  at: number;
+  /** Node forgets it when the connection closes. */
+  remoteAddress: string | undefined;
 }
 
-/** Seconds since the headers of a request were there. */
+const arrivals = new WeakMap<IncomingMessage, Arrival>();
+
+/** Notes when the headers of a request arrived, and from where. */
+export function noteArrival(request: IncomingMessage): void {
+  arrivals.set(request, { at: performance.now(), remoteAddress: request.socket.remoteAddress });
+}
+
+/** Seconds since the headers of a request arrived. */
 export function secondsSinceArrival(event: H3Event): number {
   const now = performance.now();
-  return (now - (arrivals.get(nodeRequestOf(event)) ?? now)) / 1000;
+  return (now - (arrivals.get(nodeRequestOf(event))?.at ?? now)) / 1000;
+}
+
+/** Address of the other end of the connection. */
+export function remoteAddressOf(event: H3Event): string | undefined {
+  return arrivals.get(nodeRequestOf(event))?.remoteAddress;
+}
+
+/** Whether the path has a percent sign that escapes nothing. */
+export function hasMalformedPath({ url: { pathname } }: H3Event): boolean {
+  try {
+    decodeURI(pathname);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Node joins headers that come several times, all but `set-cookie`. */

@@ -15,19 +15,19 @@ export const NOTHING_REASONS = [
 export type NothingReason = (typeof NOTHING_REASONS)[number];
 
 /** What an event asks for. Some hosts report several refs at once: a request may come with a push next to it. */
-export type Wanted = (
+export type WebhookIntent = (
   | { kind: 'request'; ref: string; pushedRef?: string; senderReason?: string }
   | { kind: 'push'; ref: string; senderReason?: string }
 ) & {
   /** The repository, as `recordedRepository` gives it. Absent if the payload names none. */
   repository?: string;
   /** Tried in this order if `repository` isn't the resource's own. */
-  alternatives?: readonly Wanted[];
+  alternatives?: readonly WebhookIntent[];
 };
 
 /** What an event means: a request to move, a push to a branch (`refs/heads/…`), nothing, or nonsense. */
 export type Reading =
-  | Wanted
+  | WebhookIntent
   | { kind: 'nothing'; reason: NothingReason }
   | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload' | 'UnknownPayload'; error: string };
 

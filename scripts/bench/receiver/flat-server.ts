@@ -4,9 +4,8 @@ import { H3, type H3Event } from 'h3';
 import { toNodeHandler } from 'h3/node';
 import { createAnnotate } from '../../../receiver/annotations/annotate.ts';
 import { AnnotationQueue } from '../../../receiver/annotations/annotation-queue.ts';
-import { annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
 import { createMetrics } from '../../../receiver/metrics.ts';
-import { createLogAnswer } from '../../../receiver/routes/log-answer.ts';
+import { createLogResponse } from '../../../receiver/routes/log-response.ts';
 import type { Outcome } from '../../../receiver/routes/outcome.ts';
 import { headersOf, nodeRequestOf, targetOf } from '../../../receiver/routes/request.ts';
 import { listen } from '../../../shared/io/http/listen.ts';
@@ -24,7 +23,7 @@ import { isSigned } from './is-signed.ts';
  */
 const [port] = process.argv.slice(2);
 const log = createLogger('receiver', { level: 'info' });
-const logAnswer = createLogAnswer(log);
+const logAnswer = createLogResponse(log);
 const metrics = createMetrics();
 const clock = new ServerClock();
 const client = new KubernetesClient(ApiCredentials.load(), {
@@ -63,8 +62,7 @@ async function deliver(event: H3Event): Promise<object> {
   const { ref } = JSON.parse(body.bytes.toString()) as { ref: string };
   body.release();
   const requestId = randomUUID();
-  const wanted = { kind: 'request', ref, source: 'generic' } as const;
-  const stored = await queue.store(target, (at) => annotationsOf(wanted, { requestId, at }));
+  const stored = await queue.enqueue(target, { kind: 'request', ref, source: 'generic', requestId });
   if (stored.kind !== 'stored') throw new Error(stored.kind);
   report(requestId, { kind: 'stored', ref, source: 'generic', superseded: stored.superseded });
   event.res.status = 202;

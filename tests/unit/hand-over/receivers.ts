@@ -19,7 +19,7 @@ export function arrive(world: World, index: number, delivery: Delivery, { parts 
   const { now } = world;
   const receiver = world.receivers[index] as Receiver;
   const id = `${delivery.ref}@${now}`;
-  const annotations = parts.annotationsOf({ ...delivery, source: 'github' }, { requestId: id, at: new Date(now) });
+  const annotations = parts.annotationsOf({ ...delivery, source: 'github', requestId: id }, new Date(now));
   const waiter: Waiter = { delivery, at: now, id, annotations, lost: [] };
   return withReceiver(world, index, { ...receiver, waiting: [...receiver.waiting, waiter] });
 }

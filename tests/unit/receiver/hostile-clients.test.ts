@@ -157,7 +157,7 @@ suite('a slow client', () => {
   test('that leaves after its request is stored all the same', async (t) => {
     const [reached, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const app = await startApp(t, {
-      store: async () => {
+      enqueue: async () => {
         reached.resolve();
         await gone.promise;
         return { kind: 'stored', superseded: false };
@@ -253,7 +253,7 @@ suite('requests that nobody waits for the answers of', () => {
   test('end their connection, and reach the program in a bounded number', async (t) => {
     let reached = 0;
     const app = await startApp(t, {
-      store: async () => {
+      enqueue: async () => {
         reached += 1;
         await sleep(500);
         return { kind: 'stored', superseded: false };
@@ -410,7 +410,7 @@ suite('requests on one connection', () => {
   test('that are under way when the server closes are answered, and the connection is closed soon after', async (t) => {
     const reached = Promise.withResolvers<void>();
     const app = await startApp(t, {
-      store: async () => {
+      enqueue: async () => {
         reached.resolve();
         await sleep(300);
         return { kind: 'stored', superseded: false };

@@ -3,11 +3,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
-import type { Annotations } from '../../../receiver/annotations/annotations-of.ts';
+import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../receiver/annotations/target.ts';
 import { type AppOptions, createApp } from '../../../receiver/app.ts';
 import { Replays } from '../../../receiver/authentication/replays.ts';
-import type { AnswerRecord } from '../../../receiver/routes/answer.ts';
+import type { HandledRequest } from '../../../receiver/routes/respond.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { type ListenOptions, listen } from '../../../shared/io/http/listen.ts';
@@ -19,7 +19,7 @@ export interface RunningApp {
   port: number;
   /** What was stored, oldest first. */
   stored: { target: Target; annotations: Annotations }[];
-  records: AnswerRecord[];
+  records: HandledRequest[];
   /** Bytes that came in on all connections so far. */
   readonly bytesRead: number;
   /** Waits until there are so many connections. */
@@ -38,13 +38,17 @@ interface Answer {
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Serves the app on a socket; `store` stands for the cluster. */
-export async function startApp(
-  t: TestContext,
-  options: Partial<AppOptions & ListenOptions> & { limits?: Partial<BodyLimits>; result?: StoreResult } = {},
-): Promise<RunningApp> {
+interface StartOptions extends Partial<AppOptions & ListenOptions> {
+  limits?: Partial<BodyLimits>;
+  result?: StoreResult;
+  /** Stores what was accepted, in place of `stored`. */
+  enqueue?: AppOptions['queue']['enqueue'];
+}
+
+/** Serves the app on a socket; `queue` stands for the cluster. */
+export async function startApp(t: TestContext, { enqueue, ...options }: StartOptions = {}): Promise<RunningApp> {
   const stored: RunningApp['stored'] = [];
-  const records: AnswerRecord[] = [];
+  const records: HandledRequest[] = [];
   const handler = createApp({
     log: createLogger('test', { level: 'silent' }),
     readBody: createReadBody({ maxBytes: 100_000, budgetBytes: 1_000_000, ...options.limits }),
@@ -53,11 +57,15 @@ export async function startApp(
     secondLooks: new RateLimit({ perMinute: 6000, burst: 100, maxKeys: 10 }),
     replays: new Replays(),
     trustedHops: 0,
-    store: async (target, stamp) => {
-      stored.push({ target, annotations: stamp(new Date()) });
-      return options.result ?? { kind: 'stored', superseded: false };
+    queue: {
+      enqueue:
+        enqueue ??
+        (async (target, delivery) => {
+          stored.push({ target, annotations: annotationsOf(delivery, new Date()) });
+          return options.result ?? { kind: 'stored', superseded: false };
+        }),
     },
-    onAnswer: (record) => records.push(record),
+    onResponse: (record) => records.push(record),
     ...options,
   });
   const listening = await listen({ ...options, handler, host: '127.0.0.1', port: await freePort() });

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Annotate } from '../../../../receiver/annotations/annotate.ts';
 import { AnnotationQueue } from '../../../../receiver/annotations/annotation-queue.ts';
-import type { Annotations } from '../../../../receiver/annotations/annotations-of.ts';
+import type { AcceptedDelivery, Annotations } from '../../../../receiver/annotations/annotations-of.ts';
 import type { Target } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { ServerClock } from '../../../../shared/io/kubernetes/server-clock.ts';
@@ -33,8 +33,19 @@ class World {
   };
 }
 
-const request = (id: number | string): Annotations => ({ 'requested-ref': `v${id}`, 'request-id': String(id) });
-const push = (at: number): Annotations => ({ 'pushed-ref': 'refs/heads/main', 'pushed-at': String(at) });
+const request = (id: number): AcceptedDelivery & { kind: 'request' } => ({
+  kind: 'request',
+  ref: `v${id}`,
+  source: 'generic',
+  requestId: String(id),
+});
+const push = (branch: string): AcceptedDelivery => ({
+  kind: 'push',
+  ref: `refs/heads/${branch}`,
+  source: 'github',
+  requestId: branch,
+});
+const requestAndPush = (id: number): AcceptedDelivery => ({ ...request(id), pushedRef: 'refs/heads/main' });
 const notFound = (name: string) =>
   new ApiError(404, JSON.stringify({ reason: 'NotFound', details: { name, kind: 'gatewaysyncs' } }));
 
@@ -43,8 +54,8 @@ suite('deliveries for one resource', () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     for (const id of [1, 2, 3]) {
-      assert.deepEqual(await queue.store(demo, () => request(id)), { kind: 'stored', superseded: false });
-      assert.equal(world.stored.get('team/demo')?.['request-id'], String(id));
+      assert.deepEqual(await queue.enqueue(demo, request(id)), { kind: 'stored', superseded: false });
+      assert.equal(world.stored.get('team/demo')?.['sync.io/request-id'], String(id));
     }
     assert.equal(world.writes, 3);
   });
@@ -52,10 +63,10 @@ suite('deliveries for one resource', () => {
   test('that come in a burst cost two writes, one at a time, and each is answered', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
-    const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.store(demo, () => request(id))));
+    const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(world.writes, 2);
     assert.equal(world.mostUnderWay, 1);
-    assert.equal(world.stored.get('team/demo')?.['requested-ref'], 'v499');
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v499');
     assert.deepEqual(results.at(0), { kind: 'stored', superseded: false });
     assert.deepEqual(results.at(-1), { kind: 'stored', superseded: false });
     assert.ok(results.slice(1, -1).every((result) => result.kind === 'stored' && result.superseded));
@@ -65,9 +76,10 @@ suite('deliveries for one resource', () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all(
-      [request(1), request(2), push(3), push(4), request(5)].map((each) => queue.store(demo, () => each)),
+      [request(1), request(2), push('a'), push('b'), request(5)].map((each) => queue.enqueue(demo, each)),
     );
-    assert.deepEqual(world.stored.get('team/demo'), { ...request(5), ...push(4) });
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v5');
+    assert.equal(world.stored.get('team/demo')?.['sync.io/pushed-ref'], 'refs/heads/b');
     assert.deepEqual(
       results.map((result) => result.kind === 'stored' && result.superseded),
       [false, true, true, false, false],
@@ -76,10 +88,7 @@ suite('deliveries for one resource', () => {
 });
 
 suite('deliveries about several repositories', () => {
-  const about = (repository: string, id: number): Annotations => ({
-    'sync.io/requested-ref': `v${id}`,
-    'sync.io/requested-repo': repository,
-  });
+  const about = (repository: string, id: number): AcceptedDelivery => ({ ...request(id), repository });
 
   /** A cluster whose policy refuses all repositories but one, and every patch that came. */
   function ownedBy(repository: string) {
@@ -97,7 +106,7 @@ suite('deliveries about several repositories', () => {
   test('are each answered for themselves, in whichever order they come', async () => {
     const { queue, patches } = ownedBy('org/own');
     const names = Array.from({ length: 60 }, (_, id) => (id % 3 === 0 ? 'org/own' : `org/other${id % 4}`));
-    const results = await Promise.all(names.map((name, id) => queue.store(demo, () => about(name, id))));
+    const results = await Promise.all(names.map((name, id) => queue.enqueue(demo, about(name, id))));
     for (const [id, name] of names.entries())
       assert.equal(results[id]?.kind, name === 'org/own' ? 'stored' : 'foreign', `${id}: ${name}`);
     const stored = patches.filter((patch) => patch['sync.io/requested-repo'] === 'org/own');
@@ -109,8 +118,9 @@ suite('deliveries about several repositories', () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const names = ['a/a', 'b/b', 'b/b', 'a/a', 'c/c', 'a/a', '-'];
-    await Promise.all(names.map((name, id) => queue.store(demo, () => about(name, id))));
-    assert.deepEqual(world.stored.get('team/demo'), about('-', 6));
+    await Promise.all(names.map((name, id) => queue.enqueue(demo, about(name, id))));
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v6');
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-repo'], '-');
   });
 });
 
@@ -136,13 +146,13 @@ suite('a failed write', () => {
       const world = new World();
       world.errors.push(error);
       const queue = new AnnotationQueue({ annotate: world.annotate, log });
-      const first = queue.store(demo, () => request(1));
+      const first = queue.enqueue(demo, request(1));
       await sleep(15);
-      const second = queue.store(demo, () => request(2));
+      const second = queue.enqueue(demo, request(2));
       assert.deepEqual(await first, { kind: 'stored', superseded: true });
       assert.deepEqual(await second, { kind: 'stored', superseded: false });
       assert.equal(world.writes, 2);
-      assert.deepEqual(world.stored.get('team/demo'), request(2));
+      assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
     }
   });
 
@@ -151,7 +161,7 @@ suite('a failed write', () => {
     world.errors.push(new ApiError(429, '', '1'));
     const started = performance.now();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
-    assert.equal((await queue.store(demo, () => request(1))).kind, 'stored');
+    assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
     assert.ok(performance.now() - started >= 1000);
   });
 
@@ -160,13 +170,13 @@ suite('a failed write', () => {
     world.errors.push(...Array.from({ length: 4 }, () => new ApiError(503, '')));
     const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 120 });
     const started = performance.now();
-    const result = await queue.store(demo, () => request(1));
+    const result = await queue.enqueue(demo, request(1));
     assert.equal(result.kind, 'failed');
     assert.ok(performance.now() - started < 5000);
     world.errors.length = 0;
     await sleep(400);
-    assert.deepEqual(await queue.store(demo, () => request(2)), { kind: 'stored', superseded: false });
-    assert.deepEqual(world.stored.get('team/demo'), request(2));
+    assert.deepEqual(await queue.enqueue(demo, request(2)), { kind: 'stored', superseded: false });
+    assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
   });
 
   test("tells that the resource is missing only by the API server's own word on it", async () => {
@@ -174,7 +184,7 @@ suite('a failed write', () => {
       const world = new World();
       world.errors.push(error);
       const queue = new AnnotationQueue({ annotate: world.annotate, log });
-      const stored = await queue.store(demo, () => request(1));
+      const stored = await queue.enqueue(demo, request(1));
       return stored.kind === 'failed' && stored.reason;
     };
     assert.equal(await reasonAfter(notFound('demo')), 'NotFound');
@@ -189,7 +199,7 @@ suite('a failed write', () => {
     const { log, lines } = recordingLog();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     for (let i = 0; i < 3; i++) {
-      const result = await queue.store(demo, () => request(i));
+      const result = await queue.enqueue(demo, request(i));
       assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
     }
     assert.equal(world.writes, 3);
@@ -204,10 +214,10 @@ suite('a failed write', () => {
     const world = new World();
     world.errors.push(forbidden(), forbidden());
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
-    assert.equal((await queue.store(demo, () => request(1))).kind, 'stored');
+    assert.equal((await queue.enqueue(demo, request(1))).kind, 'stored');
     world.errors.push(...Array.from({ length: 50 }, forbidden));
     const impatient = new AnnotationQueue({ annotate: world.annotate, log, forbiddenMs: 200 });
-    const result = await impatient.store(demo, () => request(2));
+    const result = await impatient.enqueue(demo, request(2));
     assert.equal(result.kind === 'failed' && result.reason, 'ApiServerRefused');
     assert.ok(world.errors.length > 40, 'given up before the deadline');
   });
@@ -217,7 +227,7 @@ suite('a failed write', () => {
     world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
     const { log, lines } = recordingLog();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, deadlineMs: 150 });
-    const results = await Promise.all([1, 2, 3, 4, 5].map((id) => queue.store(demo, () => request(id))));
+    const results = await Promise.all([1, 2, 3, 4, 5].map((id) => queue.enqueue(demo, request(id))));
     assert.ok(results.every((result) => result.kind === 'failed' && result.reason === 'ApiServerUnavailable'));
     assert.match(String(lines[0]?.err), /etcd is away/);
     assert.ok(lines.length <= 2, 'one line a second');
@@ -228,7 +238,7 @@ suite('a failed write', () => {
     const deadlineMs = 5_000;
     const queue = new AnnotationQueue({ annotate: async () => {}, log, clock, deadlineMs });
     const began = performance.now();
-    const result = await queue.store(demo, (at) => ({ 'sync.io/requested-at': at.toISOString() }));
+    const result = await queue.enqueue(demo, request(1));
     assert.equal(result.kind === 'failed' && result.reason, 'ApiServerUnavailable');
     assert.ok(performance.now() - began < deadlineMs, 'it was left to the deadline');
     assert.equal(queue.waiting, 0);
@@ -238,8 +248,8 @@ suite('a failed write', () => {
     const hanging: Annotate = ({ name }) =>
       name === 'demo' ? sleep(2000, undefined, { ref: false }) : Promise.resolve();
     const queue = new AnnotationQueue({ annotate: hanging, log, deadlineMs: 100, concurrency: 2 });
-    const stuck = queue.store(demo, () => request(1));
-    assert.equal((await queue.store({ namespace: 'team', name: 'other' }, () => request(2))).kind, 'stored');
+    const stuck = queue.enqueue(demo, request(1));
+    assert.equal((await queue.enqueue({ namespace: 'team', name: 'other' }, request(2))).kind, 'stored');
     assert.equal((await stuck).kind, 'failed');
   });
 });
@@ -252,21 +262,13 @@ const older = (key: string) => {
     JSON.stringify({ reason: 'Invalid', message, details: { name: 'demo', causes: [{ message }] } }),
   );
 };
-const requestAt = (at: Date, id: number): Annotations => ({
-  'sync.io/requested-at': at.toISOString(),
-  'sync.io/request-id': String(id),
-});
-const pushAt = (at: Date): Annotations => ({
-  'sync.io/pushed-ref': 'refs/heads/main',
-  'sync.io/pushed-at': at.toISOString(),
-});
 
 suite('a delivery that is older than what is stored', () => {
   test('is answered as superseded, and is not sent again', async () => {
     const world = new World();
     world.errors.push(older('sync.io/requested-at'));
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
-    assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: true });
+    assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: true });
     assert.equal(world.writes, 1);
     assert.equal(world.stored.size, 0);
   });
@@ -276,16 +278,16 @@ suite('a delivery that is older than what is stored', () => {
     world.errors.push(older('sync.io/requested-at'));
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all([
-      queue.store(demo, (at) => requestAt(at, 1)),
-      queue.store({ ...demo, name: 'other' }, (at) => requestAt(at, 2)),
-      queue.store(demo, (at) => ({ ...requestAt(at, 3), ...pushAt(at) })),
+      queue.enqueue(demo, request(1)),
+      queue.enqueue({ ...demo, name: 'other' }, request(2)),
+      queue.enqueue(demo, requestAndPush(3)),
     ]);
     assert.deepEqual(
       results.map((result) => result.kind === 'stored' && result.superseded),
       [true, false, false],
     );
     world.errors.push(older('sync.io/requested-at'));
-    const both = await queue.store(demo, (at) => ({ ...requestAt(at, 4), ...pushAt(at) }));
+    const both = await queue.enqueue(demo, requestAndPush(4));
     assert.deepEqual(both, { kind: 'stored', superseded: true });
     assert.equal(world.stored.get('team/demo')?.['sync.io/request-id'], '3', 'its request is not stored');
     assert.equal(world.writes, 5, 'its push is');
@@ -307,7 +309,7 @@ suite('a delivery that is older than what is stored', () => {
       },
     });
     world.errors.push(older('sync.io/requested-at'));
-    assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: false });
+    assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: false });
     assert.equal(sent.length, 2);
     assert.ok(Math.abs(Date.parse(sent[1] ?? '') - Date.now()) < 2000, String(sent));
   });
@@ -328,7 +330,7 @@ test('API servers whose clocks differ are asked twice, not for ever', async () =
       await world.annotate(target, annotations, timeoutMs);
     },
   });
-  assert.deepEqual(await queue.store(demo, (at) => requestAt(at, 1)), { kind: 'stored', superseded: true });
+  assert.deepEqual(await queue.enqueue(demo, request(1)), { kind: 'stored', superseded: true });
   assert.equal(world.writes, 2);
 });
 
@@ -337,7 +339,7 @@ suite('the load on the API server', () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, concurrency: 4 });
     await Promise.all(
-      Array.from({ length: 40 }, (_, i) => queue.store({ namespace: 'team', name: `r${i}` }, () => request(i))),
+      Array.from({ length: 40 }, (_, i) => queue.enqueue({ namespace: 'team', name: `r${i}` }, request(i))),
     );
     assert.equal(world.mostUnderWay, 4);
     assert.equal(world.stored.size, 40);
@@ -346,7 +348,7 @@ suite('the load on the API server', () => {
   test('is refused beyond what can wait for one resource, while others are served', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaitingForOne: 3 });
-    const results = await Promise.all([1, 2, 3, 4].map((id) => queue.store(demo, () => request(id))));
+    const results = await Promise.all([1, 2, 3, 4].map((id) => queue.enqueue(demo, request(id))));
     assert.deepEqual(results.at(-1), {
       kind: 'failed',
       reason: 'TooManyRequests',
@@ -359,9 +361,9 @@ suite('the load on the API server', () => {
   test('is refused beyond what can wait', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaiting: 10 });
-    const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.store(demo, () => request(id))));
+    const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(results.filter(({ kind }) => kind === 'stored').length, 10);
     assert.equal(results.filter(({ kind }) => kind === 'failed').length, 5);
-    assert.equal((await queue.store(demo, () => request(99))).kind, 'stored');
+    assert.equal((await queue.enqueue(demo, request(99))).kind, 'stored');
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnswerRecord } from '../../../../receiver/routes/answer.ts';
-import { createLogAnswer } from '../../../../receiver/routes/log-answer.ts';
+import { createLogResponse } from '../../../../receiver/routes/log-response.ts';
 import { refused } from '../../../../receiver/routes/outcome.ts';
+import type { HandledRequest } from '../../../../receiver/routes/respond.ts';
 import { createLogger } from '../../../../shared/log.ts';
 
 const secrets = {
@@ -13,21 +13,21 @@ const secrets = {
   cookie: 's3cret',
   'x-forwarded-for': 's3cret',
 };
-const record: AnswerRecord = {
+const record: HandledRequest = {
   requestId: 'id-1',
   target: { namespace: 'team', name: 'demo' },
   headers: { ...secrets, 'x-github-event': 'push', 'x-github-delivery': 'd'.repeat(500) },
   outcome: { kind: 'stored', ref: 'v1', source: 'github', superseded: false },
   seconds: 0.0123,
 };
-const stranger: AnswerRecord = { ...record, requestId: undefined, outcome: refused('Unauthorized') };
+const stranger: HandledRequest = { ...record, requestId: undefined, outcome: refused('Unauthorized') };
 
 /** The lines that these records make. */
-function linesOf(records: AnswerRecord[]): Record<string, unknown>[] {
+function linesOf(records: HandledRequest[]): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   const log = createLogger('test', { level: 'silent' });
   log.info = (fields: unknown) => void lines.push(JSON.parse(JSON.stringify(fields)));
-  const logAnswer = createLogAnswer(log);
+  const logAnswer = createLogResponse(log);
   for (const each of records) logAnswer(each);
   return lines;
 }
@@ -63,14 +63,14 @@ test('no line holds what authenticates a delivery, nor a path that names nothing
 });
 
 test('a flood of strangers makes no flood of lines, and hides none of the others', () => {
-  const lines = linesOf([...Array<AnswerRecord>(1000).fill(stranger), record]);
+  const lines = linesOf([...Array<HandledRequest>(1000).fill(stranger), record]);
   assert.ok(lines.length >= 11 && lines.length <= 21, `${lines.length} lines`);
   assert.equal(lines.at(-1)?.requestId, 'id-1');
 });
 
 test('no line holds characters that a terminal would obey', () => {
   const headers = { 'user-agent': 'a\u009b31mred\u001b[0m\u007f\u00e9' };
-  const outcome = { ...record.outcome, senderReason: 'b\u009d0;x\u202e\u2028' } as AnswerRecord['outcome'];
+  const outcome = { ...record.outcome, senderReason: 'b\u009d0;x\u202e\u2028' } as HandledRequest['outcome'];
   const [line] = linesOf([{ ...record, headers, outcome }]);
   assert.deepEqual(line?.headers, { 'user-agent': 'a\\u{9b}31mred\\u{1b}[0m\\u{7f}é' });
   assert.equal(line?.senderReason, 'b\\u{9d}0;x\\u{202e}\\u{2028}');

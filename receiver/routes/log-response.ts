@@ -2,8 +2,8 @@ import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { Logger } from '../../shared/log.ts';
 import { isPossibleTarget, type Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
-import type { AnswerRecord } from './answer.ts';
 import { reasonOf } from './outcome.ts';
+import type { HandledRequest } from './respond.ts';
 
 /** Headers that a log line may hold: they name the event and the delivery, never what authenticates it. */
 const LOGGED_HEADERS = [
@@ -31,7 +31,7 @@ const STRANGERS = { perMinute: 600, burst: 10, maxKeys: 1 };
 const nowhere: Partial<Target> = {};
 
 /** Makes the function that writes one line for each request; nothing of its body but the ref, also one that is refused, and the sender's reason. */
-export function createLogAnswer(log: Logger): (record: AnswerRecord) => void {
+export function createLogResponse(log: Logger): (request: HandledRequest) => void {
   const strangers = new RateLimit(STRANGERS);
 
   return ({ requestId, target, headers, outcome, seconds }) => {

@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/log.ts';
 import type { Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
-import { headersOf, nodeRequestOf, secondsSinceArrival, targetOf } from './request.ts';
+import { hasMalformedPath, headersOf, nodeRequestOf, secondsSinceArrival, targetOf } from './request.ts';
 
-/** What the log and the metrics get of every answered request. */
-export interface AnswerRecord {
+/** A request that got its response, for the log and the metrics. */
+export interface HandledRequest {
   /** Undefined where the request was refused before it was let in. */
   requestId: string | undefined;
   target: Target;
@@ -16,36 +16,41 @@ export interface AnswerRecord {
   seconds: number;
 }
 
-export interface AnswerOptions {
+export interface RespondOptions {
   log: Logger;
-  onAnswer: (record: AnswerRecord) => void;
+  onResponse: (request: HandledRequest) => void;
 }
 
-/** The body of every answer, as JSON, which leaves out what is undefined. */
-export interface AnswerBody {
+/** The body of every response, as JSON, which leaves out what is undefined. */
+interface ResponseBody {
   accepted: boolean;
   [field: string]: unknown;
 }
 
-/** Makes of what the routes return the answer, the log line and the metric; all that fails in them is an internal error. */
-export function answer({ log, onAnswer }: AnswerOptions): Middleware {
+/** Makes the response, the log line and the metric of the outcome that a route returns. An error is an internal error. */
+export function respond({ log, onResponse }: RespondOptions): Middleware {
   return async (event, next) => {
     let outcome: Outcome;
     try {
-      outcome = (await next()) as Outcome;
+      outcome = hasMalformedPath(event) ? refused('MalformedRequest') : ((await next()) as Outcome);
     } catch (err) {
       log.error({ err }, 'a request failed');
       outcome = refused('InternalError');
     }
-    return respond(event, outcome, onAnswer);
+    onResponse({
+      requestId: event.context.admitted?.requestId,
+      target: targetOf(event),
+      headers: headersOf(event),
+      outcome,
+      seconds: secondsSinceArrival(event),
+    });
+    return responseTo(event, outcome);
   };
 }
 
-/** Sets the status and the headers that belong to an outcome, reports it, and gives the body: JSON, or what h3 makes JSON of. */
-export function respond(event: H3Event, outcome: Outcome, onAnswer: AnswerOptions['onAnswer']): AnswerBody | string {
+/** Sets the status and the headers that belong to an outcome, and returns the body: JSON, or an object for h3. */
+function responseTo(event: H3Event, outcome: Outcome): ResponseBody | string {
   const requestId = event.context.admitted?.requestId;
-  const seconds = secondsSinceArrival(event);
-  onAnswer({ requestId, target: targetOf(event), headers: headersOf(event), outcome, seconds });
   switch (outcome.kind) {
     case 'stored': {
       const { ref, source, superseded } = outcome;
