@@ -5,10 +5,9 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { type Change, type ObjectKey, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
-import { LateReports } from './late-reports.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
 import { type ObservedPod, type Pod, projectPod } from './observed-pod.ts';
-import { isReportOf, leaveOut, type ObservedReport, projectReport } from './observed-report.ts';
+import { isReportOf, type ObservedReport, projectReport } from './observed-report.ts';
 import {
   type ObservedRoleBinding,
   projectRoleBinding,
@@ -16,6 +15,7 @@ import {
   ROLE_BINDING_SELECTOR,
   type RoleBinding,
 } from './observed-role-binding.ts';
+import { ReportsWithoutPod } from './reports-without-pod.ts';
 import { StringPool } from './string-pool.ts';
 
 export interface CacheListeners {
@@ -46,7 +46,7 @@ export class Caches {
   readonly #pods: Reflector<Pod, ObservedPod>[] = [];
   readonly #reports: Reflector<SyncReport, ObservedReport>[] = [];
   readonly #roleBindings: Reflector<RoleBinding, ObservedRoleBinding>[] = [];
-  readonly #late: LateReports;
+  readonly #withoutPod = new ReportsWithoutPod();
 
   constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
     const of = (kind: string) => ({
@@ -59,18 +59,6 @@ export class Caches {
       <TRaw, T>(project: (object: TRaw, previous?: T) => T) =>
       (object: TRaw, previous?: T) =>
         pool.intern(project(object, previous));
-    const projectJoined = compact((report: SyncReport, previous: ObservedReport | undefined) =>
-      projectReport(report, this.pod(keyOf(report)), previous),
-    );
-    this.#late = new LateReports({
-      client,
-      isLeftOut: (key) => this.report(key)?.isLeftOut === true,
-      onReport: (report) => {
-        const change = this.#takeLate(keyOf(report), projectJoined(report, this.report(keyOf(report))));
-        if (change) listeners.onReport(change);
-      },
-      log,
-    });
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
         make({
@@ -88,7 +76,7 @@ export class Caches {
           labelSelector: `${AGENT_LABEL}=true`,
           project: compact(projectPod),
           onChange: (change) => {
-            this.#joinReport(change);
+            this.#boundReports(change.key);
             listeners.onPod(change);
           },
         }),
@@ -97,8 +85,11 @@ export class Caches {
         make({
           ...of('syncreports'),
           path: syncReportPath(namespace),
-          project: projectJoined,
-          onChange: listeners.onReport,
+          project: compact(projectReport),
+          onChange: (change) => {
+            this.#boundReports(change.key);
+            listeners.onReport(change);
+          },
         }),
       );
       if (!roleBindings) continue;
@@ -126,10 +117,10 @@ export class Caches {
   /** Runs all watches until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-    const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings, this.#late];
+    const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings];
     await Promise.all([
       ...others.map((loop) => loop.run(signal)),
-      // What a report says is kept only where its pod is known.
+      // Only a bounded number of reports is kept without their pods.
       ...this.#reports.map(async (reports, index) => {
         await Promise.race([this.#pods[index]?.firstSync, stopped]);
         await reports.run(signal);
@@ -166,25 +157,15 @@ export class Caches {
     for (const reflector of this.#pods) yield* reflector.store.values();
   }
 
-  /** A report goes with its pod, and one that came before its pod is read again. */
-  #joinReport(change: Change<ObservedPod>): void {
-    const report = this.report(change.key);
-    if (report === undefined) return;
-    const isOfUse = isReportOf(report, change.type === 'upserted' ? change.object : undefined);
-    if (isOfUse && report.isLeftOut) this.#late.add(change.key);
-    if (!isOfUse && !report.isLeftOut) this.#replaceReport(change.key, leaveOut(report));
-  }
-
-  /** Nothing happens where the watch was faster. */
-  #takeLate(key: ObjectKey, object: ObservedReport): Change<ObservedReport> | undefined {
-    const previous = this.report(key);
-    if (!previous?.isLeftOut || object.isLeftOut) return undefined;
-    this.#replaceReport(key, object);
-    return { type: 'upserted', key, object, previous };
-  }
-
-  #replaceReport(key: ObjectKey, report: ObservedReport): void {
-    this.#reports.find(({ store }) => store.has(key))?.store.set(key, report);
+  /** Keeps the content of each report that has its pod, and of a bounded number of others. */
+  #boundReports(key: ObjectKey): void {
+    const report = this.report(key);
+    this.#withoutPod.delete(key);
+    if (!report || isReportOf(report, this.pod(key))) return;
+    const dropped = this.#withoutPod.add(key);
+    if (dropped === undefined) return;
+    const store = this.#reports.find((reflector) => reflector.store.has(dropped))?.store;
+    store?.set(dropped, { podUID: store.get(dropped)?.podUID, status: undefined });
   }
 
   get #all(): AnyReflector[] {
@@ -197,8 +178,6 @@ function make<TRaw extends GatewaySync | Pod | SyncReport | RoleBinding, T>(
 ): Reflector<TRaw, T> {
   return new Reflector(options);
 }
-
-const keyOf = ({ metadata }: SyncReport): ObjectKey => `${metadata.namespace}/${metadata.name}`;
 
 function find<T>(reflectors: Reflector<never, T>[], key: ObjectKey): T | undefined {
   for (const { store } of reflectors) {

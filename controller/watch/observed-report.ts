@@ -33,19 +33,12 @@ export interface ObservedReport {
   status: ObservedReportStatus | undefined;
   /** Seconds by which the clock of its agent is ahead, or behind if negative; undefined up to 30 s. */
   clockSkew?: number;
-  /** It is that of no gateway, or of one whose pod is not known yet: what it says was not kept. */
-  isLeftOut?: true;
 }
 
-/** Keeps what is used of a report: what it says only next to its pod, as reports may outlive their pods. */
-export function projectReport(
-  report: SyncReport,
-  pod: ObservedPod | undefined,
-  previous?: ObservedReport,
-): ObservedReport {
+/** Keeps the fields of a report that are used. */
+export function projectReport(report: SyncReport, previous?: ObservedReport): ObservedReport {
   const { metadata, status } = report;
   const podUID = clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID);
-  if (!isReportOf({ podUID }, pod)) return leaveOut({ podUID });
   if (!status?.state) return { podUID, status: undefined };
   const before = previous?.podUID === podUID ? previous : undefined;
   const clockSkew = noticedSkew(report, before);
@@ -65,13 +58,6 @@ function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): 
 
 /** Seconds. */
 const SAME_SKEW = 5;
-
-/** What is kept of a report that is of no use. */
-export const leaveOut = ({ podUID }: Pick<ObservedReport, 'podUID'>): ObservedReport => ({
-  podUID,
-  status: undefined,
-  isLeftOut: true,
-});
 
 /** Whether a report is that of this very pod, and the pod a gateway. */
 export const isReportOf = ({ podUID }: Pick<ObservedReport, 'podUID'>, pod: ObservedPod | undefined): boolean =>

@@ -74,43 +74,45 @@ suite('a report', () => {
     assert.equal(messageOf(caches), 'listed');
   });
 
-  test('that comes before its pod is read again, and its pod’s resource hears of it', async (t) => {
-    const { caches, changes, asked, stored, podsMayCome, send, untilWatched } = await arrange(t);
+  test('that comes before its pod counts as soon as the pod is there', async (t) => {
+    const { caches, asked, podsMayCome, send, untilWatched } = await arrange(t);
     podsMayCome.resolve();
     await untilWatched();
     send('syncreports', 'ADDED', report('u', 'early'));
     await until(() => caches.report(KEY), { describe: 'the report', accept: Boolean });
-    assert.deepEqual(caches.report(KEY), { podUID: 'u', status: undefined, isLeftOut: true });
-    stored.syncreports = report('u', 'early');
     send('pods', 'ADDED', pod('u'));
-    await until(() => messageOf(caches), { describe: 'what it says', accept: (message) => message === 'early' });
-    assert.equal(asked.at(-1), 'syncreports metadata.name=gateway-0');
-    assert.deepEqual(
-      changes.map(({ type, key, previous }) => [type, key, previous?.isLeftOut]),
-      [
-        ['upserted', KEY, undefined],
-        ['upserted', KEY, true],
-      ],
-    );
+    await until(() => caches.pod(KEY), { describe: 'the pod', accept: Boolean });
+    assert.equal(messageOf(caches), 'early');
+    assert.deepEqual(asked.slice(2), ['syncreports'], 'nothing is read again');
   });
 
-  test('goes with its pod, and is not that of the next one of the name', async (t) => {
+  test('of pods that do not exist are kept in a bounded number, the newest ones of their namespace', async (t) => {
     const world = { pods: pod('u'), syncreports: report('u', 'mine') };
-    const { caches, asked, podsMayCome, send, untilWatched } = await arrange(t, world);
+    const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
     podsMayCome.resolve();
     await untilWatched();
-    const leftOut = { podUID: 'u', status: undefined, isLeftOut: true };
-    for (const [type, uid] of [
-      ['DELETED', 'u'],
-      ['ADDED', 'next'],
-    ] as const) {
-      send('pods', type, pod(uid));
-      const isThere = type === 'ADDED';
-      await until(() => caches.pod(KEY), { describe: type, accept: (known) => Boolean(known) === isThere });
-      assert.deepEqual(caches.report(KEY), leftOut);
+    const names = Array.from({ length: 1_000 }, (_, index) => `fake-${index}`);
+    for (const name of names) {
+      const fake = report('none', 'made up');
+      send('syncreports', 'ADDED', { ...fake, metadata: { ...fake.metadata, name } });
     }
+    await until(() => caches.report('ns/fake-999'), { describe: 'the last one', accept: Boolean });
+    const kept = names.filter((name) => caches.report(`ns/${name}`)?.status);
+    assert.deepEqual(kept, names.slice(500));
+    assert.equal(messageOf(caches), 'mine');
+  });
+
+  test('is not that of the next pod of the name', async (t) => {
+    const world = { pods: pod('u'), syncreports: report('u', 'mine') };
+    const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
+    podsMayCome.resolve();
+    await untilWatched();
+    send('pods', 'DELETED', pod('u'));
+    send('pods', 'ADDED', pod('next'));
+    await until(() => caches.pod(KEY)?.uid, { describe: 'the next pod', accept: (uid) => uid === 'next' });
+    assert.equal(caches.report(KEY)?.podUID, 'u');
     send('syncreports', 'MODIFIED', report('next', 'its own'));
     await until(() => messageOf(caches), { describe: 'the next one', accept: (message) => message === 'its own' });
-    assert.deepEqual(asked.slice(2), ['syncreports'], 'nothing is read again');
+    assert.equal(caches.report(KEY)?.podUID, 'next');
   });
 });

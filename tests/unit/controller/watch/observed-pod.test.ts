@@ -4,7 +4,7 @@ import { gatewayNameOf } from '../../../../agent/plan/template-values.ts';
 import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.ts';
 import { injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
 import { type Pod, projectPod } from '../../../../controller/watch/observed-pod.ts';
-import { projectReport } from '../../../../controller/watch/observed-report.ts';
+import { isReportOf, projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import { clip } from '../../../../controller/watch/observed-text.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
@@ -277,11 +277,11 @@ suite('everything that is used', () => {
     const files = { added: 1, modified: 2, deleted: 3 };
     const unused = { podUID: 'u', gateway: 'g', profile: 'p', crName: 'app', changes: ['a'], inspection: { id: 'i' } };
     const status = { ...used, ...unused, files: { ...files, unchanged: 4 } };
-    assert.deepEqual(projectReport(reportOf(status), projectPod(gateway)), {
+    assert.deepEqual(projectReport(reportOf(status)), {
       ...{ podUID: 'u', status: { ...used, files } },
     });
     for (const empty of [undefined, { commit: 'c' }])
-      assert.deepEqual(projectReport(reportOf(empty), projectPod(gateway)), { podUID: 'u', status: undefined });
+      assert.deepEqual(projectReport(reportOf(empty)), { podUID: 'u', status: undefined });
   });
 
   test('of a report is how wrong the clock of its agent is, by a number that stays while it hardly changes', () => {
@@ -291,7 +291,7 @@ suite('everything that is used', () => {
       const managedFields = [{ time: iso(0), fieldsV1: { 'f:status': {} } }];
       const report = reportOf({ state: 'Synced', reportedAt: iso(seconds) });
       const stamped = { ...report, metadata: { ...report.metadata, managedFields } };
-      return projectReport(stamped, projectPod(gateway), previous);
+      return projectReport(stamped, previous);
     };
     const skews = (...seconds: number[]) => {
       let previous: ReturnType<typeof projectReport> | undefined;
@@ -307,15 +307,15 @@ suite('everything that is used', () => {
     assert.equal(reported(30, other).clockSkew, undefined, 'that was another pod');
   });
 
-  test('of a report whose pod is no gateway, or not there, is whose it is', () => {
-    const leftOut = { podUID: 'u', status: undefined, isLeftOut: true };
-    const report = reportOf({ state: 'Synced' });
+  test('of a report is the pod that owns it, and the report is that pod’s if it is a gateway', () => {
+    const report = projectReport(reportOf({ state: 'Synced' }));
+    assert.ok(isReportOf(report, projectPod(gateway)));
     const stranger = { ...gateway, metadata: { ...gateway.metadata, uid: 'another' } };
     for (const pod of [stranger, { ...gateway, metadata: created }, { ...gateway, spec: {} }])
-      assert.deepEqual(projectReport(report, projectPod(pod)), leftOut);
-    assert.deepEqual(projectReport(report, undefined), leftOut);
-    const unowned = reportOf({ state: 'Synced' }, owners.slice(0, 1));
-    assert.deepEqual(projectReport(unowned, projectPod(gateway)), { ...leftOut, podUID: undefined });
+      assert.ok(!isReportOf(report, projectPod(pod)));
+    assert.ok(!isReportOf(report, undefined));
+    const unowned = projectReport(reportOf({ state: 'Synced' }, owners.slice(0, 1)));
+    assert.ok(!isReportOf(unowned, projectPod(gateway)));
   });
 
   const resource = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', name: 'app', uid: 'app' };
