@@ -13,9 +13,9 @@ import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
 import type { GithubApps } from './polling/github-app.ts';
-import { gitLimitsOf, HostLimiter, type QuestionLimits } from './polling/host-limiter.ts';
-import type { RepositorySource } from './polling/query-repository.ts';
+import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
+import type { RepositorySource } from './polling/repository-client.ts';
 import { EventRecorder } from './reconcile/event-recorder.ts';
 import type { Installation } from './reconcile/observation.ts';
 import { KeyedQueue, type Priority, type Requeue } from './reconcile/queue.ts';
@@ -54,7 +54,7 @@ export interface ControllerSettings {
   /** Namespaces to watch; empty for the whole cluster. */
   namespaces: string[];
   /** Limits for queries to git servers. */
-  limits: QuestionLimits;
+  limits: HostLimits;
   bindAgents: boolean;
   installation: Installation;
   /** Name of this replica, for events. */
@@ -116,7 +116,7 @@ export class Controller {
       connect: ports.connect,
       limiter,
       gitLimiter: new HostLimiter(gitLimitsOf(limits)),
-      onAnswer: enqueue,
+      enqueue,
       onQuery: (outcome, seconds) => {
         metrics.gitQueries.inc({ outcome });
         metrics.gitQuerySeconds.observe(seconds);

@@ -34,7 +34,7 @@ import { makeFolder, removeLeft } from './own-folders.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
-import { RepositoryClient } from './polling/query-repository.ts';
+import { RepositoryClient } from './polling/repository-client.ts';
 
 /** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
 const LEASE_STUCK_MS = 2 * 60_000;

@@ -4,7 +4,7 @@ import { timerMs } from '../../shared/domain/duration.ts';
 import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
-import { HostLimiter, type Question, type QuestionLimits } from '../polling/host-limiter.ts';
+import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import { Pauses } from '../polling/pauses.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { formerOf, note, recall, recordOf } from './known-statuses.ts';
@@ -33,7 +33,7 @@ interface Entry {
   problem: StatusNews['problem'];
   /** Of the last attempt, where it failed. */
   trouble: Trouble | undefined;
-  question: Question | undefined;
+  call: HostCall | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -57,7 +57,7 @@ interface Trouble {
 }
 
 /** GitHub asks for one request a second at most that creates something. */
-const LIMITS: QuestionLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
+const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
 /** First delays before a retry (ms), which double, and the longest one. Final: until a user changes something. */
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
 /** The same where the host may have stored the status, by how often it may have: few attempts have to outlast a failure. */
@@ -112,7 +112,7 @@ export class StatusPoster {
     if (!entry) return;
     this.#entries.delete(key);
     clearTimeout(entry.timer);
-    if (entry.question) this.#limiter.remove(entry.question);
+    if (entry.call) this.#limiter.remove(entry.call);
   }
 
   /** Begins nothing more, and breaks off what is under way: another replica may lead. */
@@ -138,7 +138,7 @@ export class StatusPoster {
 
   #schedule(key: ObjectKey, entry: Entry): void {
     clearTimeout(entry.timer);
-    if (entry.question || this.#entries.get(key) !== entry) return;
+    if (entry.call || this.#entries.get(key) !== entry) return;
     if (recall(entry)) this.#options.enqueue(key);
     const next = this.#next(entry);
     if (!next) {
@@ -146,8 +146,10 @@ export class StatusPoster {
     } else if (next.inMs > 0) {
       entry.timer = setTimeout(() => this.#schedule(key, entry), timerMs(Math.ceil(next.inMs))).unref();
     } else {
-      entry.question = { host: new URL(next.place.api).hostname, requests: 1, ask: () => this.#attempt(key, entry) };
-      this.#limiter.add(entry.question, { namespace: entry.gatewaySync.namespace, isUrgent: false });
+      const { hostname: host } = new URL(next.place.api);
+      const { namespace } = entry.gatewaySync;
+      entry.call = { host, namespace, requests: 1, run: () => this.#attempt(key, entry) };
+      this.#limiter.add(entry.call, false);
     }
   }
 
@@ -168,7 +170,7 @@ export class StatusPoster {
         this.#options.enqueue(key);
       }
     }
-    entry.question = undefined;
+    entry.call = undefined;
     this.#schedule(key, entry);
   }
 
@@ -211,7 +213,7 @@ export class StatusPoster {
 }
 
 const newEntry = (gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry => ({
-  ...{ gatewaySync, posted, wanted: undefined, problem: 'unknown', question: undefined, timer: undefined },
+  ...{ gatewaySync, posted, wanted: undefined, problem: 'unknown', call: undefined, timer: undefined },
   ...{ earlier: [], wantedSince: performance.now(), trouble: undefined },
 });
 

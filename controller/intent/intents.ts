@@ -165,14 +165,20 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** What to query the git server for: refs by prefix, and a requested full hash that nothing vouches for yet. */
-export function neededRefs({ edit, kept, request, push }: Intents) {
+/** What to query the git server for: refs by their full names, and a requested hash that isn't known to exist. */
+export interface NeededRefs {
+  prefixes: string[];
+  commit: string | undefined;
+}
+
+export function neededRefs({ edit, kept, request, push }: Intents): NeededRefs {
   const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
   const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
-  const prefixes = new Set(names.flatMap(refPrefixes));
-  const hash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref) && request.ref;
-  if (hash) for (const prefix of ['refs/heads/', 'refs/tags/']) prefixes.add(prefix);
-  return { prefixes: [...prefixes], commits: hash ? [hash] : [] };
+  const isUnknownHash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref);
+  return {
+    prefixes: [...new Set(names.flatMap(refPrefixes))],
+    commit: isUnknownHash ? request.ref : undefined,
+  };
 }
 
 /**

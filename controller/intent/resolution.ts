@@ -17,17 +17,20 @@ export type Answer =
       retryAfterMs: number;
     };
 
-/** The repository is being asked, and has been for so many milliseconds as far as this resource is concerned. */
+/** A query is queued or in progress. */
 export interface Asking {
   kind: 'asking';
+  /** Time for which this resource has waited (ms). */
   forMs: number;
+  /** Time until the query can be queued (ms), if the resource has caused too many. */
+  retryAfterMs?: number;
 }
 
 /** What came of the attempt to find out which commit to follow. */
 export type Resolution =
   | { kind: 'paused'; echo: Echo }
   /** No answer yet; it is news where the status does not say already that somebody waits for it. */
-  | { kind: 'asking'; echo: Echo; isNews: boolean; forMs: number }
+  | (Asking & { echo: Echo; isNews: boolean })
   | {
       kind: 'resolved';
       followed: Followed;

@@ -10,7 +10,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { backoff } from './back-off.ts';
 import { type GithubApps, RENEW_BEFORE_MS, type TokenRequest, tokenHostOf, tokenKeyOf } from './github-app.ts';
-import type { HostLimiter, Question } from './host-limiter.ts';
+import type { HostCall, HostLimiter } from './host-limiter.ts';
 
 /** A token is looked after no sooner, nor another one asked for, in milliseconds: one may end as soon as it comes. */
 const LEAST_WAIT_MS = 60_000;
@@ -31,7 +31,7 @@ export interface GitTokenKeeperOptions {
  * milliseconds; `failingSince` is undefined where a token came.
  */
 type Attempt =
-  | { kind: 'asking'; failingSince: number | undefined; waiting: Set<ObjectKey>; question: Question }
+  | { kind: 'asking'; failingSince: number | undefined; waiting: Set<ObjectKey>; call: HostCall }
   | { kind: 'asked'; failingSince: number | undefined; retryAt: number };
 
 /** What a resource has been given, or is to be given. */
@@ -134,7 +134,7 @@ export class GitTokenKeeper {
       return;
     }
     const attempt = this.#attempts.get(before.tokenKey);
-    if (attempt?.kind === 'asking') this.#options.limiter.remove(attempt.question);
+    if (attempt?.kind === 'asking') this.#options.limiter.remove(attempt.call);
     this.#attempts.delete(before.tokenKey);
     this.#users.delete(before.tokenKey);
     this.#options.apps.forget(before.request);
@@ -177,14 +177,15 @@ export class GitTokenKeeper {
     }
     const waitMs = (before?.retryAt ?? 0) - performance.now();
     if (waitMs > 0) return waitMs;
-    const question = { host: tokenHostOf(request), requests: 1, ask: () => this.#fetch(tokenKey, request) };
+    const { namespace } = request;
+    const call = { host: tokenHostOf(request), namespace, requests: 1, run: () => this.#fetch(tokenKey, request) };
     this.#attempts.set(tokenKey, {
       kind: 'asking',
       failingSince: before?.failingSince,
       waiting: new Set([key]),
-      question,
+      call,
     });
-    this.#options.limiter.add(question, { namespace: request.namespace, isUrgent: false });
+    this.#options.limiter.add(call, false);
     return undefined;
   }
 

@@ -1,99 +1,94 @@
 import { Turns } from '../../shared/domain/turns.ts';
 import { Places } from './places.ts';
 
-/** How much git hosts are asked at most. */
-export interface QuestionLimits {
-  /** Questions under way at a time, over all hosts. */
+/** Limits for calls to git hosts. */
+export interface HostLimits {
+  /** Maximum calls that run at a time, over all hosts. */
   total: number;
-  /** Of these, questions of one namespace. */
+  /** Maximum of these for one namespace. */
   perNamespace: number;
-  /** Questions under way at one host at a time. */
+  /** Maximum calls that run at one host at a time. */
   perHost: number;
-  /** Requests that begin at one host each second, over time; so many may begin at once. */
+  /** Requests that one host gets each second, over time. The same number can begin at once. */
   perSecond: number;
 }
 
-/** Something to ask a host; known by its identity. */
-export interface Question {
+/** A call to a host, such as a query; it is identified by its object. */
+export interface HostCall {
   readonly host: string;
-  /** How many requests it costs the host. */
+  /** Namespace for which the call is made. */
+  readonly namespace: string;
+  /** Requests that it costs the host. */
   readonly requests: number;
-  /** Asks; must not reject, and must end by itself. */
-  ask(): Promise<void>;
-}
-
-/** Why a question is asked. */
-export interface Cause {
-  namespace: string;
-  /** Somebody did something, and waits for the result. */
-  isUrgent: boolean;
+  /** Makes the call. Must not reject, and must end by itself. */
+  run(): Promise<void>;
 }
 
 interface Host {
   name: string;
   places: Places;
-  /** Requests that may begin now; grows with time up to a second's worth. */
+  /** Requests that can begin now; refilled with time, up to those of one second. */
   tokens: number;
   refilledAt: number;
-  urgent: Turns<Question>;
-  polls: Turns<Question>;
+  urgent: Turns<HostCall>;
+  polls: Turns<HostCall>;
   urgentInARow: number;
   timer: { timeout: NodeJS.Timeout; due: number } | undefined;
 }
 
-/** Processes of git under way at a time: what they may use in all has to fit next to the controller. */
+/** Maximum git processes at a time: their memory has to fit next to the controller's. */
 const MAX_GIT_PROCESSES = 2;
-/** The limits for questions that the git binary asks, by ssh and git://. */
-export const gitLimitsOf = (limits: QuestionLimits): QuestionLimits => ({
+/** Limits for queries that the git binary sends, over ssh and git://. */
+export const gitLimitsOf = (limits: HostLimits): HostLimits => ({
   ...limits,
   total: Math.min(limits.total, MAX_GIT_PROCESSES),
 });
-/** So many urgent questions of a host in a row, and another one has its turn. */
+/** After this many urgent calls to a host in a row, a call that isn't urgent goes first. */
 const URGENT_IN_A_ROW = 7;
-/** More begins than ends, until all places are taken again. */
+/** Maximum calls that start when one ends, until all places are taken again. */
 const BEGIN_FOR_EACH_END = 2;
 
 /**
- * Lets questions through to the hosts, at the pace of each, and so that no namespace holds up another:
- * they have their turns at each host, urgent questions first, and a share of all that is under way.
+ * Queues calls and starts them at the pace of each host, so that no namespace holds up another: namespaces take turns at
+ * each host, urgent calls first, and each can use a share of all places.
  */
 export class HostLimiter {
-  readonly #limits: QuestionLimits;
+  readonly #limits: HostLimits;
   readonly #places: Places;
   readonly #hosts = new Map<string, Host>();
-  /** Hosts with questions that would have begun, were it not for the places over all hosts. */
+  /** Hosts with calls that only wait for a place over all hosts. */
   readonly #held = new Turns<Host>();
 
-  constructor(limits: QuestionLimits) {
+  constructor(limits: HostLimits) {
     this.#limits = limits;
     this.#places = new Places(limits.total, limits.perNamespace);
   }
 
-  /** Milliseconds by which a timer is late; 0 while all is well, however long hosts keep others waiting. */
+  /** Time by which a timer is late (ms). Calls that wait for a host don't count. */
   get stuckForMs(): number {
     const now = performance.now();
     const late = Array.from(this.#hosts.values(), ({ timer }) => (timer ? now - timer.due : 0));
-    return late.reduce((most, each) => Math.max(most, each), 0);
+    return late.reduce((longest, each) => Math.max(longest, each), 0);
   }
 
-  /** Number of hosts of which something is known. */
+  /** Number of hosts that the limiter keeps data about. */
   get hosts(): number {
     return this.#hosts.size;
   }
 
-  /** Asks when it is the question's turn. It may wait for several namespaces: the first whose turn it is has it asked. */
-  add(question: Question, { namespace, isUrgent }: Cause): void {
-    const host = this.#host(nameOf(question));
-    (isUrgent ? host.urgent : host.polls).add(namespace, question);
+  /** Queues a call, or makes one that is queued already urgent. */
+  add(call: HostCall, isUrgent: boolean): void {
+    const host = this.#host(nameOf(call));
+    (isUrgent ? host.urgent : host.polls).add(call.namespace, call);
     this.#dispatch(host);
   }
 
-  /** Drops a question that nobody needs answered any more. */
-  remove(question: Question): void {
-    const host = this.#hosts.get(nameOf(question));
+  /** Removes a call from the queue. */
+  remove(call: HostCall): void {
+    const host = this.#hosts.get(nameOf(call));
     if (!host) return;
-    host.urgent.delete(question);
-    host.polls.delete(question);
+    host.urgent.delete(call);
+    host.polls.delete(call);
     this.#dispatch(host);
   }
 
@@ -112,49 +107,51 @@ export class HostLimiter {
     return host;
   }
 
-  /** Begins what may begin at a host; gives how many that was. */
+  /** Starts the calls that can start at a host, and returns their number. */
   #dispatch(host: Host): number {
     this.#refill(host);
-    let begun = 0;
-    for (; host.tokens >= 1; begun += 1) {
-      const next = this.#take(host);
-      if (!next) break;
-      const { party: namespace, item: question } = next;
-      host.tokens -= question.requests;
+    let started = 0;
+    for (; host.tokens >= 1; started += 1) {
+      const call = this.#take(host);
+      if (!call) break;
+      const { namespace, requests } = call;
+      host.tokens -= requests;
       host.places.take(namespace);
       this.#places.take(namespace);
-      void question.ask().finally(() => this.#end(host, namespace));
+      void call.run().finally(() => this.#end(host, namespace));
     }
-    this.#lookAgain(host);
-    return begun;
+    this.#schedule(host);
+    return started;
   }
 
   #end(host: Host, namespace: string): void {
     host.places.release(namespace);
     this.#places.release(namespace);
-    for (let begun = 0; begun < BEGIN_FOR_EACH_END; ) {
+    for (let started = 0; started < BEGIN_FOR_EACH_END; ) {
       const next = this.#held.take((held) => this.#places.hasFor(held));
       if (!next) break;
-      begun += this.#dispatch(next.item);
+      started += this.#dispatch(next.item);
     }
     this.#dispatch(host);
   }
 
-  #take(host: Host): { party: string; item: Question } | undefined {
+  #take(host: Host): HostCall | undefined {
     const admits = (namespace: string) => {
       if (!host.places.hasFor(namespace)) return false;
       const isFree = this.#places.hasFor(namespace);
       if (!isFree) this.#held.add(namespace, host);
       return isFree;
     };
-    const isTurnOfUrgent = host.urgentInARow < URGENT_IN_A_ROW;
-    const [first, second] = isTurnOfUrgent ? [host.urgent, host.polls] : [host.polls, host.urgent];
-    const next = first.take(admits);
-    const taken = next ?? second.take(admits);
-    if (!taken) return undefined;
-    (next ? second : first).delete(taken.item);
-    host.urgentInARow = (next ? first : second) === host.urgent ? host.urgentInARow + 1 : 0;
-    return taken;
+    const isUrgentFirst = host.urgentInARow < URGENT_IN_A_ROW;
+    const urgent = isUrgentFirst ? host.urgent.take(admits) : undefined;
+    const poll = urgent ? undefined : host.polls.take(admits);
+    const late = urgent || poll ? undefined : host.urgent.take(admits);
+    const call = (urgent ?? poll ?? late)?.item;
+    if (!call) return undefined;
+    host.urgentInARow = poll ? 0 : host.urgentInARow + 1;
+    host.urgent.delete(call);
+    host.polls.delete(call);
+    return call;
   }
 
   #refill(host: Host): void {
@@ -164,8 +161,8 @@ export class HostLimiter {
     host.refilledAt = now;
   }
 
-  /** Comes back when another question may begin, or to forget a host of which nothing needs to be known. */
-  #lookAgain(host: Host): void {
+  /** Dispatches again when the next call can start. Forgets a host with nothing left to track. */
+  #schedule(host: Host): void {
     const { perSecond } = this.#limits;
     const waits = !host.urgent.isEmpty || !host.polls.isEmpty;
     const wanted = waits ? 1 : perSecond;
@@ -176,12 +173,12 @@ export class HostLimiter {
       this.#held.delete(host);
     }
     if (host.tokens >= wanted) return;
-    const wait = ((wanted - host.tokens) / perSecond) * 1000;
-    const timeout = setTimeout(() => this.#dispatch(host), wait);
-    timeout.unref(); // what waits keeps no program from ending
-    host.timer = { timeout, due: performance.now() + wait };
+    const waitMs = ((wanted - host.tokens) / perSecond) * 1000;
+    const timeout = setTimeout(() => this.#dispatch(host), waitMs);
+    timeout.unref(); // the queue doesn't keep the program from exiting
+    host.timer = { timeout, due: performance.now() + waitMs };
   }
 }
 
-/** One name for each host, however it is spelt: `GitHub.com.` is `github.com`. */
-const nameOf = ({ host }: Question) => host.toLowerCase().replace(/\.$/, '');
+/** One name for each host, whatever the spelling: `GitHub.com.` is `github.com`. */
+const nameOf = ({ host }: HostCall) => host.toLowerCase().replace(/\.$/, '');

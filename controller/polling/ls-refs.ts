@@ -4,7 +4,7 @@ import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { credentialsOf, type GitHttp, type GitHttpOptions } from './git-http.ts';
 import { brokenAnswer, reportedError } from './host-errors.ts';
 import { DELIMITER, FLUSH, MalformedPackets, packet, readPackets } from './pkt-line.ts';
-import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
+import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const AGENT = packet('agent=git/2-stoker-operator\n');
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
@@ -27,8 +27,7 @@ export async function discover(
 ): Promise<Endpoint> {
   const answer = await http.get(new URL(`${repository}/info/refs?service=git-upload-pack`), options);
   const url = new URL(answer.url.href.replace(/\/info\/refs(\?.*)?$/, '/git-upload-pack'));
-  // An old server sends all refs whatever is asked.
-  const advertisement = new Advertisement({ prefixes: query.prefixes, commits: query.commits });
+  const advertisement = new Advertisement(query);
   const credentials = credentialsOf(options);
   try {
     for await (const line of readPackets(answer.body)) {
@@ -158,7 +157,7 @@ class Advertisement {
     const zero = line.indexOf(0, space);
     const oid = oidOf(line, space);
     const name = line.toString('utf8', space + 1, zero === -1 ? line.length : zero);
-    if (oid) this.#wanted.addWithTip(name.endsWith('^{}') ? name.slice(0, -3) : name, oid);
+    if (oid) this.#wanted.add(name.endsWith('^{}') ? name.slice(0, -3) : name, oid);
   }
 }
 

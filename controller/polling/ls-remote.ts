@@ -5,7 +5,7 @@ import type { Git, GitLimits } from '../../shared/io/git/git.ts';
 import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { reportedError } from './host-errors.ts';
-import { prefixesToSend, type RefQuery, WantedRefs } from './wanted-refs.ts';
+import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const MIB = 1024 * 1024;
 /**

@@ -1,6 +1,6 @@
 /**
- * Places for what is under way. One half is for whoever comes first, the other one for namespaces that have none yet: so
- * whoever comes next finds one, unless about half as many namespaces as there are places do their utmost at once.
+ * Places for calls that run. The first half is for any namespace, the second half for namespaces that have none yet. So the
+ * next namespace gets one, unless about half as many namespaces as there are places use all they can at the same time.
  */
 export class Places {
   readonly #limit: number;
@@ -8,7 +8,7 @@ export class Places {
   readonly #taken = new Map<string, number>();
   #total = 0;
 
-  /** `perNamespace` may hold a namespace to fewer still. */
+  /** `perNamespace` lowers the share of one namespace further. */
   constructor(limit: number, perNamespace = limit) {
     this.#limit = limit;
     this.#perNamespace = perNamespace;

@@ -1,111 +1,129 @@
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
-import { CommitBudget } from './commit-budget.ts';
 import type { HostLimiter } from './host-limiter.ts';
-import type { RepositoryClient, RepositorySource } from './query-repository.ts';
-import { SharedRepository, type Subscription } from './shared-repository.ts';
-import type { RefQuery } from './wanted-refs.ts';
+import { ALL_PREFIXES } from './ref-query.ts';
+import type { RepositorySource } from './repository-client.ts';
+import { type Interest, SharedQuery, type SharedQueryOptions } from './shared-query.ts';
 
-export interface RepositoriesOptions {
-  connect: (source: RepositorySource) => Pick<RepositoryClient, 'query'>;
-  limiter: HostLimiter;
-  /** The same for hosts that the git binary asks. */
+export interface RepositoriesOptions extends Pick<SharedQueryOptions, 'limiter' | 'enqueue' | 'onQuery'> {
+  connect: (source: RepositorySource) => SharedQueryOptions['client'];
+  /** Limits the queries that the git binary sends. */
   gitLimiter: HostLimiter;
-  /** Called for the resources that have something to look at: the answer that they wait for, or refs that moved. */
-  onAnswer: (key: string) => void;
-  /** Called for every query that ended: for metrics. */
-  onQuery?: (outcome: 'success' | 'failure', seconds: number) => void;
 }
 
+/** What one resource needs to know about its repository. */
+export interface Subscription extends Interest {
+  source: RepositorySource;
+  /** A requested full hash that has to be looked up. */
+  commit: string | undefined;
+}
+
+/** Lookups of commits that one resource can cause: enough for each check of a commit that the host doesn't show yet. */
+const COMMIT_LIMIT = { perMinute: 6, burst: 6, maxKeys: 10_000 };
+
 /**
- * Knows what repositories say: one query for the refs of each distinct repository and credential, however many resources
- * share it. Nobody waits here: who needs to know more than is known is told when to look again.
+ * Queries the repositories of all resources. Resources of one namespace with the same repository and credential share one
+ * query for refs, and those that request the same commit one more for that. Nothing here waits for a git server.
  */
 export class Repositories {
   readonly #options: RepositoriesOptions;
-  readonly #repositories = new Map<string, SharedRepository>();
-  readonly #repositoryOf = new Map<string, SharedRepository>();
-  readonly #budget = new CommitBudget();
+  readonly #queries = new Map<string, SharedQuery>();
+  /** The queries that a resource shares. */
+  readonly #subscribed = new Map<string, SharedQuery[]>();
+  /** Kept while a resource is paused or replaced, so that neither resets its limit. */
+  readonly #commitLimit = new RateLimit(COMMIT_LIMIT);
 
   constructor(options: RepositoriesOptions) {
     this.#options = options;
   }
 
-  /** Time for which some query or poll has made no progress, in milliseconds. */
+  /** Longest time for which a query or a poll has made no progress (ms). */
   get stuckForMs(): number {
-    const repositories = Array.from(this.#repositories.values(), ({ stuckForMs }) => stuckForMs);
     const { limiter, gitLimiter } = this.#options;
-    const ofLimiters = Math.max(limiter.stuckForMs, gitLimiter.stuckForMs);
-    return repositories.reduce((most, each) => Math.max(most, each), ofLimiters);
+    let longest = Math.max(limiter.stuckForMs, gitLimiter.stuckForMs);
+    for (const { stuckForMs } of this.#queries.values()) longest = Math.max(longest, stuckForMs);
+    return longest;
   }
 
-  /** Makes the next query of the repository, whoever needs it, ask for this resource as well. */
-  subscribe(key: string, subscription: Subscription): void {
-    if (isEmpty(subscription.query)) this.#leave(key);
-    else this.#find(key, subscription.source).subscribe(key, subscription);
-  }
-
-  /** Subscribes a resource and gives what is known for it; where that will not do, the host is asked. */
-  ask(key: string, subscription: Subscription): Answer | Asking {
-    if (isEmpty(subscription.query)) {
-      this.#leave(key);
-      return { kind: 'refs', refs: new Map() };
+  /** Includes what a resource needs in the next query of its repository, whichever resource causes it. */
+  subscribe(key: string, { source, commit, ...interest }: Subscription): void {
+    const queries: SharedQuery[] = [];
+    if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
+    if (commit !== undefined) {
+      const unpolled = { ...interest, prefixes: ALL_PREFIXES, intervalMs: undefined };
+      queries.push(this.#join(key, unpolled, source, commit));
     }
-    const repository = this.#find(key, subscription.source);
-    repository.subscribe(key, subscription);
-    return repository.answerFor(key);
+    for (const query of this.#queriesOf(key)) if (!queries.includes(query)) this.#leave(key, query);
+    this.#subscribed.set(key, queries);
   }
 
-  /** Ends the interest of a resource that is gone, or that is handled elsewhere. */
-  forget(key: string): void {
-    this.#budget.forget(key);
-    this.#leave(key);
+  /** Subscribes a resource, and returns what is known for it. If that isn't enough, queues a query. */
+  query(key: string, subscription: Subscription): Answer | Asking {
+    this.subscribe(key, subscription);
+    return combine(this.#queriesOf(key).map((query) => query.query(key)));
+  }
+
+  /** Drops the subscriptions of a resource that is paused or gone. */
+  unsubscribe(key: string): void {
+    for (const query of this.#queriesOf(key)) this.#leave(key, query);
+    this.#subscribed.delete(key);
   }
 
   /** Stops polling. */
   stop(): void {
-    for (const repository of this.#repositories.values()) repository.stop();
+    for (const query of this.#queries.values()) query.stop();
   }
 
-  #leave(key: string): void {
-    const repository = this.#repositoryOf.get(key);
-    this.#repositoryOf.delete(key);
-    repository?.forget(key);
-    if (repository?.isUnused) this.#repositories.delete(repository.id);
+  #queriesOf(key: string): readonly SharedQuery[] {
+    return this.#subscribed.get(key) ?? [];
   }
 
-  #find(key: string, source: RepositorySource): SharedRepository {
-    const id = identityOf(source);
-    const current = this.#repositoryOf.get(key);
-    if (current?.id === id) return current;
-    this.#leave(key);
-    const repository = this.#repositories.get(id) ?? this.#make(id, source);
-    this.#repositories.set(id, repository);
-    this.#repositoryOf.set(key, repository);
-    return repository;
+  #join(key: string, interest: Interest, source: RepositorySource, commit?: string): SharedQuery {
+    const id = identityOf(source, commit);
+    const query = this.#queries.get(id) ?? this.#create(id, source, commit);
+    query.subscribe(key, interest);
+    return query;
   }
 
-  #make(id: string, source: RepositorySource): SharedRepository {
-    const { connect, limiter, gitLimiter, onAnswer, onQuery } = this.#options;
+  #create(id: string, source: RepositorySource, commit: string | undefined): SharedQuery {
+    const { connect, limiter, gitLimiter, enqueue, onQuery } = this.#options;
     const repository = parseRepository(source.git.repo);
     const isByGit = repository !== undefined && repository.transport !== 'http';
-    return new SharedRepository({
+    const query = new SharedQuery({
       id,
       host: repository?.host ?? '',
+      namespace: source.namespace,
       client: connect(source),
       limiter: isByGit ? gitLimiter : limiter,
-      budget: this.#budget,
-      onAnswer,
-      ...(onQuery ? { onQuery } : {}),
+      commit,
+      rateLimit: commit === undefined ? undefined : this.#commitLimit,
+      enqueue,
+      onQuery,
     });
+    this.#queries.set(id, query);
+    return query;
+  }
+
+  #leave(key: string, query: SharedQuery): void {
+    query.unsubscribe(key);
+    if (query.isUnused) this.#queries.delete(query.id);
   }
 }
 
-/** Whether no query is needed, as for a resource that names a full commit hash. */
-const isEmpty = ({ prefixes, commits }: RefQuery) => prefixes.length === 0 && commits.length === 0;
+/** Namespace, repository and credential, and the commit if there is one. Secrets are read again for each query. */
+const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, commit: string | undefined) =>
+  JSON.stringify([namespace, repo, auth, caSecretRef, commit]);
 
-/** Repository and credential; a changed Secret keeps its identity, since it is read again for each query. */
-function identityOf({ namespace, git }: RepositorySource): string {
-  const scope = git.auth || git.caSecretRef ? namespace : '';
-  return JSON.stringify([git.repo, scope, git.auth ?? null, git.caSecretRef ?? null]);
+/** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
+function combine(parts: (Answer | Asking)[]): Answer | Asking {
+  const refs = new Map<string, string>();
+  let failed: (Answer & { kind: 'error' }) | undefined;
+  for (const part of parts) {
+    if (part.kind === 'asking') return part;
+    if (part.kind === 'error') failed ??= part;
+    for (const [name, commit] of (part.kind === 'refs' ? part.refs : part.lastGood) ?? []) refs.set(name, commit);
+  }
+  if (!failed) return { kind: 'refs', refs };
+  return { ...failed, lastGood: refs.size > 0 ? refs : undefined };
 }

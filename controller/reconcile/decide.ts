@@ -55,6 +55,7 @@ export function decide(observation: Observation, now: number): Decision {
   const wanted = placed?.kind === 'place' ? wantedStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
+  const retryAfterMs = 'retryAfterMs' in resolution ? resolution.retryAfterMs : undefined;
   const isDue = waits || unresolved || !gatewaySync.spec.polling.enabled;
   return {
     status,
@@ -64,7 +65,7 @@ export function decide(observation: Observation, now: number): Decision {
       ...podTransitions(gatewaySync.status, status, observation.pods),
     ],
     holdForMs: holdFor(gatewaySync, resolution),
-    retryAfterMs: resolution.kind === 'failed' && isDue ? resolution.retryAfterMs : undefined,
+    retryAfterMs: resolution.kind === 'asking' || isDue ? retryAfterMs : undefined,
     lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
     commitStatus: placed?.kind === 'place' && wanted ? { place: placed.place, wanted } : undefined,

@@ -10,8 +10,7 @@ import type { StatusPoster } from '../commit-status/poster.ts';
 import type { MissingSidecars } from '../injection/missing-sidecars.ts';
 import { eventOf, type Intents, isSettled, neededRefs, readIntents } from '../intent/intents.ts';
 import type { GitTokenKeeper } from '../polling/git-token-keeper.ts';
-import type { Repositories } from '../polling/repositories.ts';
-import type { Subscription } from '../polling/shared-repository.ts';
+import type { Repositories, Subscription } from '../polling/repositories.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -127,7 +126,7 @@ export class Reconciler {
   /** Drops the state of a resource, and what it shares with others. */
   forget(key: ObjectKey): void {
     this.#states.delete(key);
-    this.#options.repositories.forget(key);
+    this.#options.repositories.unsubscribe(key);
     this.#options.gitTokens?.forget(key);
     this.#options.commitStatuses.forget(key);
   }
@@ -174,8 +173,8 @@ export class Reconciler {
     { gatewaySync, intents }: { gatewaySync: ObservedGatewaySync; intents: Intents },
   ) {
     const { repositories } = this.#options;
-    if (!gatewaySync.spec.paused) return repositories.ask(key, subscriptionOf(gatewaySync, intents, state));
-    repositories.forget(key);
+    if (!gatewaySync.spec.paused) return repositories.query(key, subscriptionOf(gatewaySync, intents, state));
+    repositories.unsubscribe(key);
     return undefined;
   }
 
@@ -227,7 +226,7 @@ function subscriptionOf(
   const event = eventOf(gatewaySync, intents);
   return {
     source: { namespace, git: spec.git },
-    query: neededRefs(intents),
+    ...neededRefs(intents),
     intervalMs: enabled ? (parseDuration(interval) ?? DEFAULT_INTERVAL_MS) : undefined,
     event: event && `${event}${requeries.number}`,
     isUrgent: !isSettled(gatewaySync, intents),

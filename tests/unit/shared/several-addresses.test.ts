@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../agent/git/git-access.ts';
 import { GitHttp } from '../../../controller/polling/git-http.ts';
-import { RepositoryClient } from '../../../controller/polling/query-repository.ts';
+import { RepositoryClient } from '../../../controller/polling/repository-client.ts';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -14,7 +14,7 @@ import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
 import { REFUSING, silentAddress } from '../../support/dead-address.ts';
 import { queryTools, sshAuth, sshTools } from '../controller/polling/query-world.ts';
 
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 const git = new Git({ PATH: process.env.PATH });
 
 /** A server of one kind on 127.0.0.1, as the host `git.test`. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import type { TerminalError } from '../../../../shared/errors.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { queryTools } from '../../controller/polling/query-world.ts';
@@ -37,7 +37,7 @@ export async function queryMain(t: TestContext, repo: string, values: SecretValu
   const tools = { ...queryTools(), client };
   t.after(() => tools.http.close());
   const repository = new RepositoryClient(tools, { namespace: 'ns', git: gitOf(repo, values) });
-  return (await repository.query({ prefixes: ['refs/heads/main'], commits: [] })).get('refs/heads/main');
+  return (await repository.query({ prefixes: ['refs/heads/main'] })).get('refs/heads/main');
 }
 
 /** The files of a commit, as a fresh agent delivers them. */

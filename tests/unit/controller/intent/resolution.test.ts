@@ -283,7 +283,7 @@ suite('what is followed', () => {
   });
 });
 
-test('a query asks for the refs that are named, and for all tips if a commit is requested', () => {
+test('a query asks for the refs that are named, and for a commit that is requested', () => {
   const needed = (given: Asked) => neededRefs(readIntents(resourceOf({ status: followsMain, ...given })));
   const ofMain = [
     'refs/tags/main',
@@ -293,21 +293,17 @@ test('a query asks for the refs that are named, and for all tips if a commit is 
     'refs/heads/vmain',
     'refs/vmain',
   ];
-  assert.deepEqual(needed({}), { prefixes: ofMain, commits: [] });
+  assert.deepEqual(needed({}), { prefixes: ofMain, commit: undefined });
   assert.deepEqual(needed({ request: { ref: '-x' }, push: { ref: 'refs/heads/main' } }), {
-    ...{
-      prefixes: [...ofMain, 'refs/heads/main'].filter((ref, index, all) => all.indexOf(ref) === index),
-      commits: [],
-    },
+    prefixes: [...new Set([...ofMain, 'refs/heads/main'])],
+    commit: undefined,
   });
   const commit = '9'.repeat(40);
-  assert.deepEqual(needed({ ref: commit, status: {} }), { prefixes: [], commits: [] });
-  assert.deepEqual(needed({ ref: commit, request: { ref: commit } }), { prefixes: [], commits: [] });
+  assert.deepEqual(needed({ ref: commit, status: {} }), { prefixes: [], commit: undefined });
+  assert.deepEqual(needed({ ref: commit, request: { ref: commit } }), { prefixes: [], commit: undefined });
   const target = { ref: commit, source: 'Request' } as const;
-  assert.deepEqual(needed({ status: { ...followsMain, target } }), { prefixes: ofMain, commits: [] });
-  assert.deepEqual(needed({ request: { ref: commit } }), {
-    ...{ prefixes: [...ofMain, 'refs/heads/', 'refs/tags/'], commits: [commit] },
-  });
+  assert.deepEqual(needed({ status: { ...followsMain, target } }), { prefixes: ofMain, commit: undefined });
+  assert.deepEqual(needed({ request: { ref: commit } }), { prefixes: ofMain, commit });
 });
 
 test('a host that does not show a ref is asked eight times in a minute, less and less often', () => {

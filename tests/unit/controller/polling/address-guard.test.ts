@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { configSchema } from '../../../../controller/config.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { readConfig } from '../../../../shared/config.ts';
@@ -15,7 +15,7 @@ import { until } from '../../../support/until.ts';
 import { queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
 
 const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 
 /** A client that sees the names as given, one list of addresses after the other; the last one stays. */
 function arrange(t: TestContext, repo: string, names: Record<string, string[][]>, denied = new Networks(defaults)) {
@@ -144,7 +144,7 @@ suite('a name is looked up once for each connection, and that address is connect
     const repository = await daemon.createRepository('app');
     const commit = await repository.commit({ files: { a: '1' } });
     const { client, lookups } = arrange(t, repository.url.replace('127.0.0.1', 'git.test'), moving(), other);
-    assert.equal((await client.query({ ...main, commits: [commit] })).get('refs/heads/main'), commit);
+    assert.equal((await client.query({ ...main, commit })).get('refs/heads/main'), commit);
     assert.equal(lookups.length, 1);
     const { port, received } = await startListener(t);
     await assert.rejects(arrange(t, `git://git.test:${port}/app.git`, moving(), other).client.query(main));

@@ -1,4 +1,4 @@
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { messageOf } from '../../../../shared/errors.ts';
 import { queryTools } from './query-world.ts';
 
@@ -7,7 +7,7 @@ import { queryTools } from './query-world.ts';
 const [repo = ''] = process.argv.slice(2);
 const tools = queryTools();
 const client = new RepositoryClient(tools, { namespace: 'default', git: { repo } });
-const result = await client.query({ prefixes: ['refs/heads/main'], commits: [] }).then(
+const result = await client.query({ prefixes: ['refs/heads/main'] }).then(
   (refs) => ({ refs: Object.fromEntries(refs) }),
   (error: unknown) => ({ message: messageOf(error) }),
 );

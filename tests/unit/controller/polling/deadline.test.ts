@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
@@ -43,7 +43,7 @@ async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Prom
   t.after(() => tools.http.close());
   const client = new RepositoryClient(tools, { namespace: 'default', git });
   const began = performance.now();
-  const query = client.query({ prefixes: ['refs/heads/main'], commits: ['a'.repeat(40)] });
+  const query = client.query({ prefixes: ['refs/heads/main'], commit: 'a'.repeat(40) });
   await assert.rejects(query, { name: 'TransientError', reason: 'GitTimeout' });
   const took = performance.now() - began;
   assert.ok(took < SOON_MS, `${took} ms`);
@@ -110,7 +110,7 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
     const client = new RepositoryClient(tools, { namespace: 'default', git: { repo: 'https://127.0.0.1:1/x', auth } });
     t.after(() => tools.client.close());
     const began = performance.now();
-    await assert.rejects(client.query({ prefixes: ['HEAD'], commits: [] }), { reason: 'GitTimeout' });
+    await assert.rejects(client.query({ prefixes: ['HEAD'] }), { reason: 'GitTimeout' });
     assert.ok(performance.now() - began < SOON_MS);
   });
 });
@@ -126,7 +126,6 @@ suite('a query ends, where the host', { concurrency: 2 }, () => {
       const git = { repo: `http://127.0.0.1:${port}/app.git` };
       const query = new RepositoryClient(tools, { namespace: 'default', git }).query({
         prefixes: ['HEAD'],
-        commits: [],
       });
       await assert.rejects(query, { name: 'TransientError', reason: 'GitUnreachable' });
     });

@@ -6,7 +6,7 @@ import { until } from '../../../support/until.ts';
 import { arrange } from './repositories-world.ts';
 
 test('two processes of git ask at a time, one of them for a namespace, and HTTP waits for neither', async (t) => {
-  const { ask, first, untilAnswered } = await arrange(t, 2_500);
+  const { query, first, untilAnswered } = await arrange(t, 2_500);
   let [open, most] = [0, 0];
   const server = createServer((socket) => {
     open += 1;
@@ -25,10 +25,10 @@ test('two processes of git ask at a time, one of them for a namespace, and HTTP 
   t.after(() => server.close());
   const repo = (name: string) => `git://127.0.0.1:${(server.address() as AddressInfo).port}/${name}.git`;
   const all = ['a/1', 'a/2', 'a/3', 'b/1', 'c/1'];
-  for (const key of all) ask(key, { repo: repo(key) });
+  for (const key of all) query(key, { repo: repo(key) });
   const answer = await untilAnswered('a/http');
   assert.equal(answer.kind === 'refs' && answer.refs.get('refs/heads/main'), first);
-  await until(() => all.every((key) => ask(key, { repo: repo(key) }).kind !== 'asking'), {
+  await until(() => all.every((key) => query(key, { repo: repo(key) }).kind !== 'asking'), {
     describe: 'each had its turn',
   });
   assert.equal(most, 2);

@@ -90,6 +90,6 @@ test('a host that wants to be left alone for years is asked again after an hour'
     t,
     (_, response) => void response.writeHead(429, { 'Retry-After': '1000000000000' }).end(),
   );
-  const query = clientFor(t, url).query({ prefixes: ['HEAD'], commits: [] });
+  const query = clientFor(t, url).query({ prefixes: ['HEAD'] });
   await assert.rejects(query, { name: 'TransientError', reason: 'GitRateLimited', retryAfterMs: 3_600_000 });
 });

@@ -14,9 +14,9 @@ test('a host serves a commit of a repository whose ids are SHA-256, and none wit
   await run('config', 'uploadpack.allowReachableSHA1InWant', 'true');
   const first = await commit({ files: { a: '1' } });
   await commit({ files: { a: '2' } });
-  const refs = await clientFor(t, url).query({ prefixes: [], commits: [first] });
+  const refs = await clientFor(t, url).query({ prefixes: [], commit: first });
   assert.deepEqual([...refs.keys()], [first]);
-  const other = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(40)] });
+  const other = await clientFor(t, url).query({ prefixes: [], commit: 'a'.repeat(40) });
   assert.deepEqual([...other.keys()], []);
 });
 
@@ -25,6 +25,6 @@ test('a host serves no commit with a SHA-256 id of a repository whose ids are SH
   t.after(() => daemon.stop());
   const { url, commit } = await daemon.createRepository('x');
   await commit({ files: { a: '1' } });
-  const refs = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(64)] });
+  const refs = await clientFor(t, url).query({ prefixes: [], commit: 'a'.repeat(64) });
   assert.deepEqual([...refs.keys()], []);
 });

@@ -11,7 +11,7 @@ import { ADVERTISEMENT, clientFor, SERVICE, startHost, startLyingHost, VERSION_2
 
 const first = 'a'.repeat(40);
 const second = 'b'.repeat(40);
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 
 /** Expects an error that is tried again, and that says nothing of the repository or its refs. */
 async function assertTriedAgain(query: Promise<unknown>): Promise<void> {
@@ -76,7 +76,7 @@ suite('an answer that is not whole is tried again, where', () => {
     ['half a packet', '00'],
   ] as const) {
     test(`a commit is asked for and the host says ${name}`, async (t) => {
-      await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commits: [first] }));
+      await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commit: first }));
     });
   }
 
@@ -110,7 +110,7 @@ suite('a host', () => {
       return response.end(body.includes('ls-refs') ? '0000' : packet('packfile\n'));
     });
     const commit = 'a'.repeat(64);
-    const refs = await clientFor(t, url).query({ prefixes: ['refs/heads/main', 'refs/tags/'], commits: [commit] });
+    const refs = await clientFor(t, url).query({ prefixes: ['refs/heads/main', 'refs/tags/'], commit });
     assert.equal(refs.get(commit), commit);
     const upload = (command: string, ...lines: string[]) => {
       const head = ['agent=git/2-stoker-operator\n', 'object-format=sha256'].map(packet).join('');
@@ -140,11 +140,11 @@ suite('a host', () => {
   test('that begins to send a commit in any way serves it', async (t) => {
     for (const section of ['packfile', 'shallow-info', 'acknowledgments', 'wanted-refs']) {
       const client = clientFor(t, await startLyingHost(t, packet(`${section}\n`)));
-      assert.equal((await client.query({ prefixes: [], commits: [first] })).get(first), first, section);
+      assert.equal((await client.query({ prefixes: [], commit: first })).get(first), first, section);
     }
     const unadvertised = packet(`ERR upload-pack: Server does not allow request for unadvertised object ${first}`);
     const client = clientFor(t, await startLyingHost(t, unadvertised));
-    assert.equal((await client.query({ prefixes: [], commits: [first] })).size, 0);
+    assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
   });
 
   test('that goes on after the end of its answer is not listened to any more', { timeout: 30_000 }, async (t) => {
@@ -164,7 +164,7 @@ suite('a host', () => {
   test('that says it does not serve a commit is believed', async (t) => {
     for (const words of [`upload-pack: not our ref ${first}`, `want ${first} not valid`]) {
       const client = clientFor(t, await startLyingHost(t, packet(`ERR ${words}`)));
-      assert.equal((await client.query({ prefixes: [], commits: [first] })).size, 0);
+      assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
     }
   });
 
@@ -180,7 +180,7 @@ suite('a host', () => {
         response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
         response.end(request.method === 'POST' ? '' : VERSION_2.replace(packet('ls-refs\n'), formats));
       });
-      const refs = await clientFor(t, url).query({ prefixes: [], commits: ['a'.repeat(ids)] });
+      const refs = await clientFor(t, url).query({ prefixes: [], commit: 'a'.repeat(ids) });
       assert.deepEqual([refs.size, posts], [0, 0]);
     }
   });
@@ -205,12 +205,15 @@ suite('a host', () => {
       response.writeHead(200, { 'Content-Type': ADVERTISEMENT }).end(version0(...lines));
     });
     const prefixes = ['refs/tags/v1', 'refs/heads/'];
-    const refs = await clientFor(t, url).query({ prefixes, commits: [first, second, third] });
-    assert.deepEqual(
-      Object.fromEntries(refs),
-      { 'refs/heads/main': first, [first]: first, 'refs/tags/v1': second, [second]: second },
-      'what nobody asked for is not kept',
-    );
+    const named = { 'refs/tags/v1': second };
+    for (const [commit, found] of [
+      [first, { 'refs/heads/main': first, [first]: first }],
+      [second, { [second]: second }],
+      [third, {}],
+    ] as const) {
+      const refs = await clientFor(t, url).query({ prefixes, commit });
+      assert.deepEqual(Object.fromEntries(refs), { ...named, ...found });
+    }
   });
 
   test('that speaks protocol version 2 is asked for everything at once, and names what was asked for', async (t) => {
@@ -224,11 +227,13 @@ suite('a host', () => {
     const many = Array.from({ length: 2_500 }, (_, index) => `refs/heads/none-${index}`);
     const client = clientFor(t, repository.url);
     const nothing = 'e'.repeat(40);
-    const refs = await client.query({ prefixes: ['refs/heads/main', 'refs/tags/v1'], commits: [old, nothing] });
-    assert.deepEqual(Object.fromEntries(refs), { 'refs/heads/main': tip, 'refs/tags/v1': old, [old]: old });
-    const bare = await client.query({ prefixes: ['refs/heads/', 'refs/tags/'], commits: [tip] });
+    const prefixes = ['refs/heads/main', 'refs/tags/v1'];
+    const named = { 'refs/heads/main': tip, 'refs/tags/v1': old };
+    assert.deepEqual(Object.fromEntries(await client.query({ prefixes, commit: nothing })), named);
+    assert.deepEqual(Object.fromEntries(await client.query({ prefixes, commit: old })), { ...named, [old]: old });
+    const bare = await client.query({ prefixes: ['refs/heads/', 'refs/tags/'], commit: tip });
     assert.deepEqual(Object.fromEntries(bare), { 'refs/heads/main': tip, [tip]: tip });
-    const more = await client.query({ prefixes: [...many, 'refs/heads/main', 'HEAD'], commits: [] });
+    const more = await client.query({ prefixes: [...many, 'refs/heads/main', 'HEAD'] });
     assert.deepEqual(Object.fromEntries(more), { HEAD: tip, 'refs/heads/main': tip });
   });
 });

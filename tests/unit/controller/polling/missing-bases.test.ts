@@ -21,7 +21,7 @@ test('a host that sends the difference from an object that is not there is asked
   await once(server, 'listening');
   t.after(() => server.close());
   const url = `git://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  await assert.rejects(clientFor(t, url).query({ prefixes: [], commits: ['1'.repeat(40)] }), {
+  await assert.rejects(clientFor(t, url).query({ prefixes: [], commit: '1'.repeat(40) }), {
     name: 'TransientError',
   });
   assert.equal(fetches, 1);

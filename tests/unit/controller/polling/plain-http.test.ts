@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { sshTools } from './query-world.ts';
 
@@ -11,7 +11,7 @@ test('a CA for plain HTTP is refused for good, and in words, since there is no c
   const tools = sshTools();
   t.after(() => tools.http.close());
   const git = { repo, caSecretRef: { name: 'ca', key: 'key' } };
-  const query = new RepositoryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'], commits: [] });
+  const query = new RepositoryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'] });
   await assert.rejects(query, {
     name: 'TerminalError',
     reason: 'CAWithoutTLS',

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { queryTools } from './query-world.ts';
 
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 
 /** Two hosts with a CA each, a repository at the first one, and a way to ask it with any bundle. */
 async function arrange(t: TestContext) {

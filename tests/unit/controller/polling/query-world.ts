@@ -6,7 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { type QueryTools, RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { type QueryTools, RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
+import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { until } from '../../../support/until.ts';
+import { ADVERTISEMENT, startHost, VERSION_2 } from './query-world.ts';
 import { arrange, commitOf, HOUR_MS } from './repositories-world.ts';
 
 suite('repositories', { concurrency: 4 }, () => {
-  test('are asked once for all who share them, and tell each who waits', async (t) => {
-    const { ask, told, queries, first, untilAnswered } = await arrange(t);
-    const keys = Array.from({ length: 500 }, (_, index) => `default/${index}`);
-    for (const key of keys) assert.equal(ask(key).kind, 'asking');
-    await until(() => told.length > 0, { describe: 'the answer' });
-    assert.deepEqual(told.sort(), keys.sort());
+  test('are queried once for 1,000 resources of a namespace, and each is enqueued', async (t) => {
+    const { query, enqueued, queries, first, untilAnswered } = await arrange(t);
+    const keys = Array.from({ length: 1_000 }, (_, index) => `default/${index}`);
+    for (const key of keys) assert.equal(query(key).kind, 'asking');
+    await until(() => enqueued.length > 0, { describe: 'the answer' });
+    assert.deepEqual(enqueued.sort(), keys.sort());
     for (const key of keys) assert.equal(commitOf(await untilAnswered(key), 'refs/heads/main'), first);
     assert.equal(queries(), 1);
   });
@@ -27,14 +30,14 @@ suite('repositories', { concurrency: 4 }, () => {
   });
 
   test('do not count a query that began before an event', async (t) => {
-    const { server, repository, ask, untilAnswered, told, queries } = await arrange(t);
+    const { server, repository, query, untilAnswered, enqueued, queries } = await arrange(t);
     const asked = Promise.withResolvers<void>();
     server.fault = { delay: asked.promise, times: 1 };
-    ask('default/a', { event: 'request 1' });
+    query('default/a', { event: 'request 1' });
     await until(() => server.requests.length > 0, { describe: 'the first query' });
-    ask('default/b', { event: 'request 2' });
+    query('default/b', { event: 'request 2' });
     asked.resolve();
-    await until(() => told.includes('default/b'), { describe: 'told' });
+    await until(() => enqueued.includes('default/b'), { describe: 'the result' });
     const second = await repository.commit({ files: { a: '2' } });
     assert.equal(commitOf(await untilAnswered('default/b', { event: 'request 2' }), 'refs/heads/main'), second);
     assert.equal(queries(), 2);
@@ -49,29 +52,29 @@ suite('repositories', { concurrency: 4 }, () => {
   });
 
   test('tell those who poll of what somebody else found out', async (t) => {
-    const { repository, untilAnswered, told } = await arrange(t);
+    const { repository, untilAnswered, enqueued } = await arrange(t);
     await repository.tag('v1');
     await untilAnswered('default/polls');
     await untilAnswered('default/another-ref', { ref: 'v1' });
     await untilAnswered('default/does-not-poll', { intervalMs: undefined });
-    told.length = 0;
+    enqueued.length = 0;
     await repository.commit({ files: { a: '2' } });
     await untilAnswered('default/asks', { event: 'push' });
-    assert.deepEqual(told.sort(), ['default/asks', 'default/polls']);
+    assert.deepEqual(enqueued.sort(), ['default/asks', 'default/polls']);
   });
 
   test('are polled at the least interval of those who share them', async (t) => {
-    const { repository, untilAnswered, ask, told, queries, repositories } = await arrange(t);
+    const { repository, untilAnswered, query, enqueued, queries, repositories } = await arrange(t);
     await untilAnswered('default/seldom');
     await untilAnswered('default/often', { intervalMs: 50 });
-    told.length = 0;
+    enqueued.length = 0;
     await repository.commit({ files: { a: '2' } });
-    await until(() => told.length === 2, { describe: 'both are told' });
-    ask('default/often', { intervalMs: HOUR_MS });
+    await until(() => enqueued.length === 2, { describe: 'both are enqueued' });
+    query('default/often', { intervalMs: HOUR_MS });
     await until(() => repositories.stuckForMs === 0, { describe: 'the last poll' });
     const before = queries();
     await repository.commit({ files: { a: '3' } });
-    ask('default/often', { intervalMs: 50 });
+    query('default/often', { intervalMs: 50 });
     await until(() => queries() > before, { describe: 'a poll, since the interval is short again' });
   });
 
@@ -146,10 +149,29 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.ok(answer.kind === 'error' && answer.retryAfterMs <= 5_000, JSON.stringify(answer));
   });
 
-  test('are left alone once nobody is interested', async (t) => {
+  test('are queried in each namespace separately, so a ref over which the host fails harms no other one', async (t) => {
+    const tip = 'a'.repeat(40);
+    const repo = await startHost(t, async (request, response) => {
+      const body = await text(request);
+      if (body.includes('hostile')) return response.writeHead(403).end();
+      response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
+      return response.end(request.method === 'GET' ? VERSION_2 : `${packet(`${tip} refs/heads/main\n`)}0000`);
+    });
+    const { query, untilAnswered } = await arrange(t);
+    query('hostile/a', { repo, ref: 'hostile' });
+    assert.equal(commitOf(await untilAnswered('other/a', { repo }), 'refs/heads/main'), tip);
+    assert.equal(commitOf(await untilAnswered('hostile/a', { repo, ref: 'hostile' }), ''), 'git.authentication');
+    assert.equal(
+      commitOf(await untilAnswered('hostile/b', { repo }), ''),
+      'git.authentication',
+      'within one, they share it',
+    );
+  });
+
+  test('are not polled once no resource subscribes', async (t) => {
     const { untilAnswered, repositories, queries } = await arrange(t);
     await untilAnswered('default/a', { intervalMs: 1_000 });
-    repositories.forget('default/a');
+    repositories.unsubscribe('default/a');
     const forgottenAt = performance.now();
     await untilAnswered('default/b', { intervalMs: undefined });
     await until(() => performance.now() - forgottenAt > 2_500, { describe: 'the time of several polls' });

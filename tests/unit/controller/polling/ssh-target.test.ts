@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { RepositoryClient } from '../../../../controller/polling/query-repository.ts';
+import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import type { TransientError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
 import { sshAuth, sshTools } from './query-world.ts';
 
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 
 test('ssh is told where to connect to, and looks the host up in known_hosts as it does by itself', async (t) => {
   const seen: unknown[] = [];

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { clientFor, VERSION_2 } from './query-world.ts';
 
-const main = { prefixes: ['refs/heads/main'], commits: [] };
+const main = { prefixes: ['refs/heads/main'] };
 
 /** A host that answers for ever, in HTTP chunks of so many bytes; in its own thread, so that its work is not ours. */
 const host = `

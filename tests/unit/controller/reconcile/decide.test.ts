@@ -92,6 +92,11 @@ suite('a host that is unavailable', () => {
   test('is asked again also where nothing is polled', () => {
     assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
   });
+
+  test('is queried later if the resource has caused too many queries', () => {
+    const limited = { kind: 'asking' as const, forMs: 0, retryAfterMs: 4_000 };
+    assert.equal(decideFor(observed(), limited).retryAfterMs, 4_000);
+  });
 });
 
 suite('while the host is asked', () => {

@@ -26,7 +26,7 @@ import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
-import type { RefQuery } from './wanted-refs.ts';
+import type { RefQuery } from './ref-query.ts';
 
 /** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
 const DEADLINE_MS = 20_000;
@@ -55,14 +55,10 @@ export interface RepositorySource {
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
 }
 
-/** Commits that are known to exist are remembered, so many of a repository at most. */
-const MAX_KNOWN = 1_000;
-
-/** Asks one repository, remembering where it answered. Throws typed errors with words for a condition. */
+/** Queries one repository, and remembers its endpoint. Throws typed errors with messages for a condition. */
 export class RepositoryClient {
   readonly #tools: QueryTools;
   readonly #source: RepositorySource;
-  readonly #known = new Set<string>();
   #endpoint: Endpoint | undefined;
 
   constructor(tools: QueryTools, source: RepositorySource) {
@@ -70,16 +66,15 @@ export class RepositoryClient {
     this.#source = source;
   }
 
-  /** The refs asked for; commits that exist stand there under their own hash. */
+  /** Returns the refs of a query, and its commit under its own hash if that exists. */
   async query(query: RefQuery): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl(this.#source.git.repo);
     const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
+    const isHttp = repository.transport === 'http';
     try {
-      const ask = repository.transport === 'http' ? this.#byHttp : this.#byGit;
-      const refs = new Map(await beforeAbort(deadline, ask.call(this, repository, query, deadline)));
-      for (const commit of query.commits) if (this.#known.has(commit)) refs.set(commit, commit);
-      return refs;
+      const result = isHttp ? this.#byHttp(repository, query, deadline) : this.#byGit(repository, query, deadline);
+      return await beforeAbort(deadline, result);
     } catch (error) {
       if (deadline.aborted) throw timedOut();
       throw repository.transport === 'ssh' && this.#tools.http.hasProxy ? withoutProxy(error) : error;
@@ -99,16 +94,14 @@ export class RepositoryClient {
     };
     try {
       const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
-      if (endpoint.refs) return endpoint.refs; // an old server says everything at once, and only at once
+      // A server with protocol version 0 sends all its refs with its capabilities, and can't be asked for a commit.
+      if (endpoint.refs) return await withCommit(endpoint.refs, query, async () => false);
       this.#endpoint = endpoint;
       const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
-      for (const commit of this.#unknown(query)) {
-        if (await servesCommit(http, endpoint, commit, options)) this.#remember(commit);
-      }
-      return refs;
+      return await withCommit(refs, query, (commit) => servesCommit(http, endpoint, commit, options));
     } catch (error) {
       this.#endpoint = undefined;
-      // A token may end before its time: when the App's rights change, for one.
+      // A token can become invalid before it expires, for example when the permissions of the App change.
       if (error instanceof TerminalError && error.reason === 'AuthenticationFailed') githubApps?.forget(this.#source);
       throw error;
     }
@@ -123,16 +116,6 @@ export class RepositoryClient {
     return (await githubApps.token(this.#source)).token;
   }
 
-  #remember(commit: string): void {
-    const [oldest] = this.#known;
-    if (oldest !== undefined && this.#known.size >= MAX_KNOWN) this.#known.delete(oldest);
-    this.#known.add(commit);
-  }
-
-  #unknown({ commits }: RefQuery): string[] {
-    return commits.filter((commit) => !this.#known.has(commit));
-  }
-
   async #byGit(repository: Repository, query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const { guard, scratch, keys } = this.#tools;
     const { transport } = repository;
@@ -142,20 +125,17 @@ export class RepositoryClient {
     return withFiles(keys, contents, async ({ key, knownHosts }) => {
       const files = { sshKeyFile: key, knownHostsFile: knownHosts, ignoresHostKey };
       return await untilConnected(targets, ({ sshHost, ...target }) =>
-        this.#askGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }),
+        this.#runGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }),
       );
     }).catch((error: unknown) => {
       throw transport === 'git' ? mayPass(error) : error;
     });
   }
 
-  async #askGit(query: RefQuery, remote: RemoteAccess): Promise<AdvertisedRefs> {
+  async #runGit(query: RefQuery, remote: RemoteAccess): Promise<AdvertisedRefs> {
     const { git } = this.#tools;
     const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
-    for (const commit of this.#unknown(query)) {
-      if (await fetchesCommit(git, remote, commit)) this.#remember(commit);
-    }
-    return refs;
+    return await withCommit(refs, query, (commit) => fetchesCommit(git, remote, commit));
   }
 
   async #sshFiles(): Promise<Record<string, string>> {
@@ -168,6 +148,17 @@ export class RepositoryClient {
     if ([key, lines ?? ''].some((text) => Buffer.byteLength(text) > MAX_KEY_BYTES)) throw keyTooLarge();
     return { key: readSshKey(key), ...(lines === undefined ? {} : { knownHosts: lines }) };
   }
+}
+
+/** Adds the commit of a query under its own hash if a ref points at it, or else if the server serves it. */
+async function withCommit(
+  refs: AdvertisedRefs,
+  { commit }: RefQuery,
+  isServed: (commit: string) => Promise<boolean>,
+): Promise<AdvertisedRefs> {
+  if (commit === undefined) return refs;
+  const exists = [...refs.values()].includes(commit) || (await isServed(commit));
+  return exists ? new Map([...refs, [commit, commit]]) : refs;
 }
 
 type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;

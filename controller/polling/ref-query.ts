@@ -1,0 +1,63 @@
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { answerTooLarge } from './host-errors.ts';
+
+/** What to query a repository for. */
+export interface RefQuery {
+  /** Full names of refs. One that ends in a slash stands for all refs below it that point at `commit`. */
+  prefixes: readonly string[];
+  /** A full hash. If the repository has that commit, the result has it under its own hash. */
+  commit?: string | undefined;
+}
+
+/** Prefixes of all branches and tags. */
+export const ALL_PREFIXES: readonly string[] = ['refs/heads/', 'refs/tags/'];
+/** Maximum names in a query. With more, it asks for all branches and tags. */
+const MAX_PREFIXES = 2_000;
+/** Maximum refs kept because they point at the commit: a repository with more at one commit isn't in real use. */
+const MAX_AT_COMMIT = 10_000;
+/** Maximum characters of such a ref's name; longer ones can't be followed anyway. */
+const MAX_NAME = 1_024;
+
+/** The prefixes to send. The server may return more refs than are wanted, but the query stays short. */
+export function prefixesToSend(prefixes: readonly string[]): readonly string[] {
+  if (prefixes.length <= MAX_PREFIXES) return prefixes;
+  return [...ALL_PREFIXES, ...prefixes.filter((prefix) => !ALL_PREFIXES.some((all) => prefix.startsWith(all)))];
+}
+
+/** Keeps the refs of a query, and drops all others while they stream by. */
+export class WantedRefs {
+  readonly #kept = new Map<string, string>();
+  readonly #names: ReadonlySet<string>;
+  readonly #directories: readonly string[];
+  readonly #commit: string | undefined;
+  #atCommit = 0;
+
+  constructor({ prefixes, commit }: RefQuery) {
+    this.#names = new Set(prefixes);
+    this.#directories = prefixes.filter((prefix) => prefix.endsWith('/'));
+    this.#commit = commit;
+  }
+
+  /** The refs kept so far. */
+  get refs(): AdvertisedRefs {
+    return this.#kept;
+  }
+
+  /** Adds a ref. The last commit given for a name counts, which is that of a peeled tag. Throws if there are too many. */
+  add(name: string, commit: string): void {
+    if (!this.#names.has(name)) {
+      if (!this.#isAtCommit(name, commit)) return;
+      this.#atCommit += 1;
+      if (this.#atCommit > MAX_AT_COMMIT) throw answerTooLarge(`${MAX_AT_COMMIT} refs at the same commit`);
+    }
+    this.#kept.set(name, commit);
+  }
+
+  #isAtCommit(name: string, commit: string): boolean {
+    return (
+      commit === this.#commit &&
+      name.length <= MAX_NAME &&
+      this.#directories.some((directory) => name.startsWith(directory))
+    );
+  }
+}

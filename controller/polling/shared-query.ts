@@ -1,0 +1,236 @@
+import { timerMs } from '../../shared/domain/duration.ts';
+import type { RateLimit } from '../../shared/domain/rate-limit.ts';
+import { isTyped } from '../../shared/errors.ts';
+import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import type { Answer, Asking } from '../intent/resolution.ts';
+import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
+import { backoff } from './back-off.ts';
+import type { HostCall, HostLimiter } from './host-limiter.ts';
+import type { RepositoryClient } from './repository-client.ts';
+
+/** What one resource needs of a query that it shares. */
+export interface Interest {
+  /** Full names of refs. */
+  prefixes: readonly string[];
+  /** Time between two polls (ms); undefined if the resource isn't polled. */
+  intervalMs: number | undefined;
+  /** Identifies an event, such as a request. Only a query that began after the event was first seen counts for it. */
+  event: string | undefined;
+  /** Whether a request, a push or an edit waits for the result, and the status doesn't show it yet. */
+  isUrgent: boolean;
+}
+
+export interface SharedQueryOptions {
+  /** Identity: namespace, repository, credential, and the commit if the query is about one. */
+  id: string;
+  host: string;
+  namespace: string;
+  client: Pick<RepositoryClient, 'query'>;
+  limiter: HostLimiter;
+  /** The full hash that the query looks for, if it is about a commit. */
+  commit?: string | undefined;
+  /** Limits how often a resource can cause this query. */
+  rateLimit?: RateLimit | undefined;
+  /** Called for the resources that can go on: the result that they wait for has arrived, or their refs moved. */
+  enqueue: (key: string) => void;
+  /** Called after every query, for metrics. */
+  onQuery?: ((outcome: 'success' | 'failure', seconds: number) => void) | undefined;
+}
+
+type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; since: number };
+
+/** The last result, when its query began, and the prefixes that it had. */
+type Result = { startedAt: number; covered: ReadonlySet<string> } & (
+  | Extract<Answer, { kind: 'refs' }>
+  /** `failingSince` is when the first query began that failed, with no success since then. */
+  | (Extract<Answer, { kind: 'error' }> & { failingSince: number })
+);
+
+interface Subscriber extends Interest {
+  /** When its event was first seen. */
+  eventAt: number;
+  /** Since when it waits for a result; undefined if it has one. */
+  waitingSince: number | undefined;
+}
+
+/** A query that the resources of a namespace with one repository and credential share, sent for all of them at once. */
+export class SharedQuery implements HostCall {
+  readonly #options: SharedQueryOptions;
+  readonly #subscribers = new Map<string, Subscriber>();
+  #state: State = { kind: 'idle' };
+  #result: Result | undefined;
+  #poll: { timer: NodeJS.Timeout; due: number } | undefined;
+
+  constructor(options: SharedQueryOptions) {
+    this.#options = options;
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  get host(): string {
+    return this.#options.host;
+  }
+
+  get namespace(): string {
+    return this.#options.namespace;
+  }
+
+  /** Requests to the host: one for the refs, and at most one more for a commit. */
+  get requests(): number {
+    return this.#options.commit === undefined ? 1 : 2;
+  }
+
+  get isUnused(): boolean {
+    return this.#subscribers.size === 0;
+  }
+
+  /** Time by which the running query is too old, or the next poll overdue (ms); 0 if neither. */
+  get stuckForMs(): number {
+    const since = this.#state.kind === 'running' ? this.#state.since : this.#poll?.due;
+    return since === undefined ? 0 : Math.max(0, performance.now() - since);
+  }
+
+  /** Includes the refs of a resource in the next query, whichever resource causes it. */
+  subscribe(key: string, interest: Interest): void {
+    const before = this.#subscribers.get(key);
+    const eventAt = before && before.event === interest.event ? before.eventAt : performance.now();
+    this.#subscribers.set(key, { ...interest, eventAt, waitingSince: before?.waitingSince });
+    if (before?.intervalMs !== interest.intervalMs) this.#schedulePoll();
+  }
+
+  /** Returns the last result if it serves the subscriber. Otherwise queues a query, and `enqueue` is called after it. */
+  query(key: string): Answer | Asking {
+    const subscriber = this.#subscribers.get(key);
+    if (!subscriber) throw new Error(`${key} has not subscribed`);
+    if (this.#result && suffices(this.#result, subscriber)) {
+      subscriber.waitingSince = undefined;
+      return this.#resultFor(subscriber, this.#result);
+    }
+    const now = performance.now();
+    subscriber.waitingSince ??= now;
+    const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, now) : 0;
+    if (retryAfterMs === 0) this.#queue(subscriber.isUrgent);
+    return { kind: 'asking', forMs: now - subscriber.waitingSince, ...(retryAfterMs > 0 ? { retryAfterMs } : {}) };
+  }
+
+  unsubscribe(key: string): void {
+    const before = this.#subscribers.get(key);
+    this.#subscribers.delete(key);
+    if (this.isUnused) this.stop();
+    else if (before?.intervalMs !== undefined) this.#schedulePoll();
+  }
+
+  /** Drops all subscribers and the result, and sends no more queries. */
+  stop(): void {
+    clearTimeout(this.#poll?.timer);
+    this.#poll = undefined;
+    this.#subscribers.clear();
+    this.#options.limiter.remove(this);
+    this.#result = undefined;
+    if (this.#state.kind === 'queued') this.#state = { kind: 'idle' };
+  }
+
+  /** Sends the query for all subscribers; never rejects. Called by the limiter. */
+  async run(): Promise<void> {
+    const startedAt = performance.now();
+    this.#state = { kind: 'running', since: startedAt };
+    this.#schedulePoll();
+    const prefixes = new Set(Array.from(this.#subscribers.values(), (subscriber) => subscriber.prefixes).flat());
+    const before = this.#result;
+    const after = await this.#send(prefixes, startedAt);
+    this.#state = { kind: 'idle' };
+    const outcome = after.kind === 'refs' ? 'success' : 'failure';
+    this.#options.onQuery?.(outcome, (performance.now() - startedAt) / 1000);
+    if (this.isUnused) return;
+    this.#result = after;
+    this.#schedulePoll();
+    for (const [key, { waitingSince, intervalMs, prefixes }] of this.#subscribers) {
+      const isPolled = intervalMs !== undefined;
+      if (waitingSince !== undefined || (isPolled && isNews(before, after, prefixes))) this.#options.enqueue(key);
+    }
+  }
+
+  async #send(covered: ReadonlySet<string>, startedAt: number): Promise<Result> {
+    const { client, commit } = this.#options;
+    try {
+      const refs = await client.query({ prefixes: [...covered], commit });
+      return { kind: 'refs', refs, startedAt, covered };
+    } catch (thrown) {
+      const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
+      const before = this.#result;
+      const failingSince = before?.kind === 'error' ? before.failingSince : startedAt;
+      const lastGood = before?.kind === 'error' ? before.lastGood : before?.refs;
+      const retryAfterMs = backoff(error, startedAt - failingSince);
+      return { kind: 'error', error, lastGood, retryAfterMs, failingSince, startedAt, covered };
+    }
+  }
+
+  /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
+  #resultFor({ prefixes }: Interest, result: Result): Answer {
+    if (this.#options.commit !== undefined) return result;
+    if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
+    return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
+  }
+
+  /** Counts a query that the resource causes. Returns the time that it has to wait instead (ms), if any. */
+  #waitMs(key: string, now: number): number {
+    const { rateLimit } = this.#options;
+    const waitMs = rateLimit?.waitMs(key, now) ?? 0;
+    if (waitMs === 0) rateLimit?.count(key, now);
+    return waitMs;
+  }
+
+  #queue(isUrgent: boolean): void {
+    if (this.#state.kind === 'running') return;
+    this.#state = { kind: 'queued' };
+    this.#options.limiter.add(this, isUrgent);
+  }
+
+  /** Polls one interval after the last query began, whatever caused that. The shortest interval counts. */
+  #schedulePoll(): void {
+    clearTimeout(this.#poll?.timer);
+    this.#poll = undefined;
+    if (!this.#result || this.#state.kind === 'running') return;
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const { intervalMs } of this.#subscribers.values()) waitMs = Math.min(waitMs, intervalMs ?? waitMs);
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    if (this.#result.kind === 'error') waitMs = Math.max(waitMs, this.#result.retryAfterMs);
+    const now = performance.now();
+    const due = Math.max(now, this.#result.startedAt + waitMs * (0.95 + Math.random() * 0.1));
+    const timer = setTimeout(
+      () => {
+        this.#poll = undefined;
+        this.#queue(false);
+      },
+      timerMs(due - now),
+    );
+    this.#poll = { timer: timer.unref(), due };
+  }
+}
+
+/** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
+function suffices(result: Result, { prefixes, event, eventAt, waitingSince }: Subscriber): boolean {
+  const { startedAt, covered } = result;
+  if (event !== undefined && startedAt < eventAt) return false;
+  const isCurrent = result.kind === 'refs' || performance.now() < startedAt + result.retryAfterMs;
+  const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
+  return (isCurrent || isAwaited) && prefixes.every((prefix) => covered.has(prefix));
+}
+
+/** Whether a result differs from the previous one for a subscriber with these refs. */
+export function isNews(before: Answer | undefined, after: Answer, prefixes: readonly string[]): boolean {
+  if (before?.kind === 'error' && after.kind === 'error') return before.error.code !== after.error.code;
+  if (before?.kind !== 'refs' || after.kind !== 'refs') return true;
+  return prefixes.some((name) => before.refs.get(name) !== after.refs.get(name));
+}
+
+function onlyRefs(refs: AdvertisedRefs, names: readonly string[]): AdvertisedRefs {
+  const own = new Map<string, string>();
+  for (const name of names) {
+    const commit = refs.get(name);
+    if (commit !== undefined) own.set(name, commit);
+  }
+  return own;
+}

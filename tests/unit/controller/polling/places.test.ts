@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Places } from '../../../../controller/polling/places.ts';
+
+suite('places', () => {
+  test('are for whoever comes first in one half, and for namespaces that have none in the other', () => {
+    const places = new Places(4);
+    assert.ok(places.isEmpty);
+    for (const namespace of ['a', 'a']) {
+      assert.ok(places.hasFor(namespace));
+      places.take(namespace);
+    }
+    assert.ok(!places.hasFor('a') && places.hasFor('b'));
+    for (const namespace of ['b', 'c']) places.take(namespace);
+    assert.ok(!places.hasFor('d'));
+    places.release('a');
+    assert.ok(!places.hasFor('a') && places.hasFor('d'));
+    for (const namespace of ['a', 'b', 'c']) places.release(namespace);
+    assert.ok(places.isEmpty && places.hasFor('a'));
+  });
+
+  test('may be fewer for a namespace', () => {
+    const places = new Places(8, 1);
+    places.take('a');
+    assert.ok(!places.hasFor('a') && places.hasFor('b'));
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Answer } from '../../../../controller/intent/resolution.ts';
+import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-query.ts';
+import { isNews } from '../../../../controller/polling/shared-query.ts';
+import { TransientError } from '../../../../shared/errors.ts';
+
+const [A, B] = ['a'.repeat(40), 'b'.repeat(40)];
+
+suite('a resource with a branch and a tag', () => {
+  const main = 'refs/heads/main';
+  const refs = (entries: Record<string, string>): Answer => ({ kind: 'refs', refs: new Map(Object.entries(entries)) });
+  const failed = (code: string): Answer => ({
+    kind: 'error',
+    error: new TransientError('no', { code, reason: 'X' }),
+    retryAfterMs: 0,
+    lastGood: undefined,
+  });
+  const rows: [what: string, before: Answer | undefined, after: Answer, expected: boolean][] = [
+    ['the first result', undefined, refs({}), true],
+    ['the same refs', refs({ [main]: A }), refs({ [main]: A }), false],
+    ['a ref that moved', refs({ [main]: A }), refs({ [main]: B }), true],
+    ['a new ref', refs({}), refs({ [main]: A }), true],
+    ['a deleted ref', refs({ [main]: A }), refs({}), true],
+    ['a ref of another resource', refs({ [main]: A }), refs({ [main]: A, 'refs/heads/main2': B }), false],
+    ['an error', refs({}), failed('x'), true],
+    ['the end of an error', failed('x'), refs({}), true],
+    ['the same error', failed('x'), failed('x'), false],
+    ['another error', failed('x'), failed('y'), true],
+  ];
+  for (const [what, before, after, expected] of rows)
+    test(`is ${expected ? '' : 'not '}enqueued after ${what}`, () => {
+      assert.equal(isNews(before, after, [main, 'refs/tags/v1']), expected);
+    });
+});
+
+suite('the refs of a response', () => {
+  test('are kept if the query names them, or if they point at its commit', () => {
+    const wanted = new WantedRefs({ prefixes: ['refs/heads/main', 'refs/tags/'], commit: A });
+    const long = `refs/tags/${'x'.repeat(1_014)}`;
+    for (const [name, commit] of [
+      ['refs/heads/main', B],
+      ['refs/heads/main2', A],
+      ['refs/tags/v1', A],
+      ['refs/tags/v2', B],
+      [long, A],
+      [`${long}x`, A],
+    ] as const)
+      wanted.add(name, commit);
+    assert.deepEqual([...wanted.refs.keys()], ['refs/heads/main', 'refs/tags/v1', long]);
+    wanted.add('refs/heads/main', A);
+    assert.equal(wanted.refs.get('refs/heads/main'), A, 'a tag comes before the commit that it is peeled to');
+  });
+
+  test('are too many if 10,001 point at the commit', () => {
+    const wanted = new WantedRefs({ prefixes: ['refs/tags/'], commit: A });
+    for (let n = 0; n < 10_000; n += 1) wanted.add(`refs/tags/${n}`, A);
+    assert.throws(() => wanted.add('refs/tags/x', A), {
+      reason: 'GitAnswerTooLarge',
+      message: /10000 refs at the same/,
+    });
+  });
+
+  test('are requested by name, and beyond 2,000 names with all branches and tags', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, n) => `refs/${n % 2 ? 'heads' : 'tags'}/${n}`);
+    assert.deepEqual(prefixesToSend(names(2_000)), names(2_000));
+    assert.deepEqual(prefixesToSend([...names(2_000), 'HEAD']), ['refs/heads/', 'refs/tags/', 'HEAD']);
+  });
+});
