@@ -1,190 +1,109 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
-import type { ControlPlane } from '../testbed/control-plane.ts';
+import { type RunningProgram, startProgram } from '../demo/programs.ts';
+import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
-import { readMemory } from './process-usage.ts';
-import { compareWays, type Row } from './receiver/compare-ways.ts';
-import { CONNECTIONS, costOf, loadReceiver, type ReceiverLoad } from './receiver/cost-of.ts';
-import { applyLoad, type LoadResult } from './receiver/load.ts';
-import { directPatch } from './receiver/requests.ts';
-import { connectionsTo, NAMESPACE, prepareCluster, type Server, startOther, startReceiver } from './receiver/world.ts';
-import { printTable, quantile, spread } from './table.ts';
+import { inParallel } from './in-parallel.ts';
+import { readCpuSeconds, readMemory } from './process-usage.ts';
+import { readMetric } from './read-metric.ts';
+import { sendDeliveries } from './receiver/send-deliveries.ts';
+import { megabytes, printTable, type Row } from './table.ts';
+import { createResource, inWorld, SECRET, type World } from './world.ts';
 
-const RESOURCES = 1000;
+const RESOURCES = 1_000;
 
-interface Bench {
-  cluster: ControlPlane;
-  seconds: number;
-  rounds: number;
-  launches: number;
-  rows: Row[];
-}
+const loads = {
+  hot: { what: 'one hot resource', resources: 1, secret: SECRET },
+  many: { what: '1,000 resources', resources: RESOURCES, secret: SECRET },
+  refused: { what: 'wrong signatures', resources: 1, secret: 'another secret' },
+};
 
-/** The way of a delivery, one hot resource, many resources, wrong signatures, memory; `--seconds 10 --rounds 3 --launches 5 --memory-seconds 60`. */
-export async function run(args: string[]): Promise<void> {
-  const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
-  const options = {
-    seconds: text('10'),
-    rounds: text('3'),
-    launches: text('5'),
-    'memory-seconds': text('60'),
-    only: text('all'),
-  };
-  const { values } = parseArgs({ args, options });
-  const [seconds, rounds, launches] = [Number(values.seconds), Number(values.rounds), Number(values.launches)];
-  const wanted = (name: string) => values.only === 'all' || values.only.split(',').includes(name);
-  await buildBundles();
-  const rows = wanted('ways') ? await compareWays({ launches, seconds }) : [];
-  if (['hot', 'many', 'cost', 'memory'].some(wanted)) {
-    const cluster = await step('Starting a control plane with 1,000 resources', () => prepareCluster(RESOURCES));
-    const bench: Bench = { cluster, seconds, rounds, launches, rows };
-    try {
-      if (wanted('hot')) await compareStored(bench, 'one hot resource', 1);
-      if (wanted('many')) await compareStored(bench, '1,000 resources', RESOURCES);
-      if (wanted('cost')) await compareCost(bench);
-      if (wanted('memory')) await measureMemory(bench, Number(values['memory-seconds']));
-    } finally {
-      await cluster.stop();
-    }
-  }
-  printTable(['what', 'measured', 'floor', 'ratio', 'aim'], rows);
-}
-
-async function compareStored(
-  { cluster, seconds, rounds, rows }: Bench,
-  what: string,
-  resources: number,
-): Promise<void> {
-  const { token, connect: connectApi } = await connectionsTo(cluster);
-  const receiver = await startReceiver(cluster);
-  const isHot = resources === 1;
-  const patches = { connections: CONNECTIONS, seconds, connect: connectApi };
-  const pathOf = (n: number) => gatewaySyncPath(NAMESPACE, `r${n % resources}`);
-  const load = { seconds, resources };
-  const measure = async () => ({
-    floor: await step(`${what}: direct patches`, () =>
-      applyLoad({ ...patches, request: (n) => directPatch(pathOf(n), n, token) }),
-    ),
-    own: await step(`${what}: deliveries`, () => loadReceiver(receiver, load)),
-  });
-  // What a delivery costs falls until some ten thousand of them have told the compiler what to make fast.
-  await step('warming up', () => loadReceiver(receiver, { ...load, seconds: 3 * seconds }));
-  const before = await countPatches(receiver);
-  const results: Awaited<ReturnType<typeof measure>>[] = [];
-  for (let round = 0; round < rounds; round++) results.push(await measure());
-  const sent = (await countPatches(receiver)) - before;
-  const accepted = results.reduce((sum, { own }) => sum + (own.statuses['202'] ?? 0), 0);
-  await receiver.process.stop();
-  const { floor, own } = middle(results, ratioOf);
-  rows.push(
-    [`${what}: accepted a second`, perSecond(own), perSecond(floor), ratio(own, floor), isHot ? '≥ 20' : '≥ 0.85'],
-    [
-      `${what}: p50, p99`,
-      `${own.p50.toFixed(0)}, ${own.p99.toFixed(0)} ms`,
-      `${floor.p50.toFixed(0)}, ${floor.p99.toFixed(0)} ms`,
-      '',
-      isHot ? 'p99 < 150 ms' : '',
-    ],
-    [`${what}: accepted for one patch`, (accepted / sent).toFixed(1), '1', '', isHot ? '≥ 20' : ''],
-    [
-      `${what}: answers`,
-      statuses(results.map((each) => each.own)),
-      statuses(results.map((each) => each.floor)),
-      '',
-      isHot ? '202' : '202, 503',
-    ],
-  );
-}
+/** These seconds don't count: the cost of a delivery falls until V8 has compiled the code that handles it. */
+const WARM_UP_SECONDS = 10;
 
 /**
- * Processor time that one request costs, next to the floor. Machines are shared, and two processes of the same code
- * differ, since each compiles its own way: so several are launched of each, in turns, and the middle one counts.
+ * How many deliveries one receiver takes a second, how soon it answers, and its memory: for one resource, for 1,000, and
+ * with wrong signatures; `--seconds 60 --only hot,many,refused`.
  */
-async function compareCost({ cluster, seconds, launches, rows }: Bench): Promise<void> {
-  const open = { MAX_AUTH_FAILURES_PER_MINUTE: '0', LOG_LEVEL: 'info' };
-  const own = (environment = {}) => startReceiver(cluster, environment);
-  const many = { seconds, resources: RESOURCES };
-  const wrong = { seconds, resources: 1, secret: 'another secret' };
-  for (const [what, load, start, aim] of [
-    ['a wrong signature, 401', wrong, () => own(open), '≥ 0.9'],
-    ['a wrong signature, 429', wrong, own, ''],
-    ['1,000 resources, 202', many, own, '≥ 0.9'],
-  ] as const) {
-    const costs = { own: [] as number[], floor: [] as number[] };
-    for (let launch = 1; launch <= launches; launch++) {
-      await step(`${what}: launch ${launch} of ${launches}`, async () => {
-        costs.own.push(await warmCostOf(await start(), load));
-        costs.floor.push(await warmCostOf(await startOther(cluster, 'floor'), load));
-      });
-    }
-    const [mine, other] = [quantile(costs.own, 0.5), quantile(costs.floor, 0.5)];
-    rows.push([
-      `${what}: processor time`,
-      `${spread(costs.own)} µs`,
-      `${spread(costs.floor)} µs`,
-      (other / mine).toFixed(2),
-      aim,
-    ]);
-  }
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: { type: 'string', default: '60' },
+      only: { type: 'string', default: Object.keys(loads).join() },
+    },
+  });
+  const names = values.only.split(',') as (keyof typeof loads)[];
+  await buildBundles();
+  await inWorld(async (world) => {
+    await step(`Creating ${RESOURCES} resources`, () =>
+      inParallel(RESOURCES, 32, (index) =>
+        createResource(world, { name: `r${index}`, repo: 'https://git.example.test/site.git' }),
+      ),
+    );
+    const rows: Row[] = [['memory, idle', await measureIdle(world), '< 85 MB']];
+    for (const name of names) rows.push(...(await measure(world, loads[name], Number(values.seconds))));
+    printTable(['what', 'measured', 'aim'], rows);
+  });
 }
 
-/** Microseconds of processor time that a request costs a server, which is stopped afterwards. */
-async function warmCostOf(server: Server, load: ReceiverLoad): Promise<number> {
-  await loadReceiver(server, load); // what a request costs falls until the compiler knows what to make fast
-  const cost = await costOf(server, load);
-  await server.process.stop();
-  return cost;
+async function measureIdle(world: World): Promise<string> {
+  const { program } = await startReceiver(world);
+  await sleep(5_000);
+  const memory = megabytes(await readMemory(program.pid));
+  await program.stop();
+  return memory;
 }
 
-async function measureMemory({ cluster, rows }: Bench, seconds: number): Promise<void> {
-  if (seconds === 0) return;
-  const idle = await startReceiver(cluster);
-  await sleep(5000);
-  rows.push(['memory, idle', megabytes(await readMemory(idle.process.pid)), '', '', '< 85 MB']);
-  await idle.process.stop();
-  for (const [what, resources, secret] of [
-    ['one hot resource', 1, undefined],
-    ['1,000 resources', RESOURCES, undefined],
-    ['wrong signatures', 1, 'another secret'],
-  ] as const) {
-    const receiver = await startReceiver(cluster, { MAX_AUTH_FAILURES_PER_MINUTE: '0' });
-    const minutes: string[] = [];
-    const look = async () => minutes.push((await readMemory(receiver.process.pid)).now.toFixed(0));
-    const timer = setInterval(look, 60_000);
-    await step(`memory: ${what}`, () => loadReceiver(receiver, { seconds, resources, secret }));
-    clearInterval(timer);
-    rows.push([
-      `memory after ${seconds} s of ${what} (peak)`,
-      megabytes(await readMemory(receiver.process.pid)),
-      '',
-      minutes.length > 1 ? `after each minute: ${minutes.join(', ')}` : '',
-      '< 120 MB',
-    ]);
-    await receiver.process.stop();
-  }
+async function measure(
+  world: World,
+  { what, ...load }: (typeof loads)[keyof typeof loads],
+  seconds: number,
+): Promise<Row[]> {
+  const receiver = await startReceiver(world);
+  const { pid } = receiver.program;
+  await step(`${what}: warming up`, () => sendDeliveries(receiver.port, { ...load, seconds: WARM_UP_SECONDS }));
+  const [cpu, patches] = [await readCpuSeconds(pid), await countPatches(receiver)];
+  const result = await step(what, () => sendDeliveries(receiver.port, { ...load, seconds }));
+  const cpuSeconds = (await readCpuSeconds(pid)) - cpu;
+  const newPatches = (await countPatches(receiver)) - patches;
+  const memory = await readMemory(pid);
+  await receiver.program.stop();
+  const { perSecond, p50, p99, statuses } = result;
+  const isAccepted = load.secret === SECRET;
+  const count = [...statuses.values()].reduce((sum, each) => sum + each, 0);
+  const merged: Row = [`${what}: accepted for one patch`, ((statuses.get('202') ?? 0) / newPatches).toFixed(1)];
+  return [
+    [`${what}: ${isAccepted ? 'accepted' : 'refused'} a second`, `${perSecond.toFixed(0)}/s`],
+    [`${what}: p50, p99`, `${p50.toFixed(0)}, ${p99.toFixed(0)} ms`],
+    ...(isAccepted ? [merged] : []),
+    [`${what}: processor time of one`, `${((cpuSeconds / count) * 1e6).toFixed(0)} µs`],
+    [`${what}: answers`, Array.from(statuses, ([status, each]) => `${each} × ${status}`).join(', ')],
+    [`memory after ${WARM_UP_SECONDS + seconds} s of ${what} (peak)`, megabytes(memory), '< 120 MB'],
+  ];
 }
 
-async function countPatches({ metricsPort }: Server): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  const counts = [...text.matchAll(/^sync_receiver_patch_duration_seconds_count\{code="2\d\d"\} (\d+)$/gm)];
-  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+interface Receiver {
+  program: RunningProgram;
+  port: number;
+  metricsPort: number;
 }
 
-/** The round whose ratio is in the middle: others use the same machine. */
-function middle<T>(results: T[], ratioOf: (result: T) => number): T {
-  const sorted = [...results].sort((a, b) => ratioOf(a) - ratioOf(b));
-  return sorted[Math.floor((sorted.length - 1) / 2)] as T;
+/** Starts the receiver as its image does, without the limits for one address: all load comes from one. */
+async function startReceiver({ cluster }: World): Promise<Receiver> {
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const environment = {
+    KUBECONFIG: cluster.kubeconfig,
+    RECEIVER_HOST: '127.0.0.1',
+    RECEIVER_PORT: String(port),
+    METRICS_PORT: String(metricsPort),
+    WEBHOOK_HMAC_SECRET: SECRET,
+    MAX_CONNECTIONS_PER_ADDRESS: '0',
+    MAX_AUTH_FAILURES_PER_MINUTE: '0',
+  };
+  return { program: await startProgram('receiver', environment, cluster.dir), port, metricsPort };
 }
 
-const perSecond = (result: LoadResult) => `${result.perSecond.toFixed(0)}/s`;
-const ratioOf = ({ own, floor }: { own: LoadResult; floor: LoadResult }) => own.perSecond / floor.perSecond;
-const ratio = (own: LoadResult, floor: LoadResult) => ratioOf({ own, floor }).toFixed(2);
-const megabytes = ({ now, peak }: { now: number; peak: number }) => `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
-
-function statuses(results: LoadResult[]): string {
-  const names = new Set(results.flatMap((result) => Object.keys(result.statuses)));
-  const count = (name: string) => results.reduce((sum, result) => sum + (result.statuses[name] ?? 0), 0);
-  return [...names].map((name) => `${name}: ${count(name)}`).join(', ');
-}
+const countPatches = ({ metricsPort }: Receiver): Promise<number> =>
+  readMetric(metricsPort, /^sync_receiver_patch_duration_seconds_count\{code="2\d\d"\} /);

@@ -1,6 +1,9 @@
+/** A row of a benchmark: what was measured, the figure, and the figure that it should have. */
+export type Row = [what: string, measured: string | number, aim?: string | number | undefined];
+
 /** Prints rows under headings, in columns. */
-export function printTable(headings: string[], rows: (string | number)[][]): void {
-  const lines = [headings, ...rows.map((row) => row.map(String))];
+export function printTable(headings: string[], rows: readonly (string | number | undefined)[][]): void {
+  const lines = [headings, ...rows.map((row) => headings.map((_, column) => String(row[column] ?? '')))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   const format = (line: string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   console.log(format(headings));
@@ -14,8 +17,17 @@ export function quantile(values: number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The median of figures, and in brackets the least and the most. */
-export function spread(figures: number[], digits = 0): string {
-  const [median, least, most] = [quantile(figures, 0.5), Math.min(...figures), Math.max(...figures)];
-  return `${median.toFixed(digits)} (${least.toFixed(digits)} to ${most.toFixed(digits)})`;
+/** Median and 99th percentile of times in milliseconds. */
+export const percentiles = (times: number[]): string =>
+  `${quantile(times, 0.5).toFixed(0)}, ${quantile(times, 0.99).toFixed(0)} ms`;
+
+/** Memory now, with its peak in brackets, in MB. */
+export const megabytes = ({ now, peak }: { now: number; peak: number }): string =>
+  `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
+
+/** How often each value occurs, such as `120 × 202, 3 × 503`. */
+export function countEach(values: Iterable<string | number>): string {
+  const counts = new Map<string | number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return Array.from(counts, ([value, count]) => `${count} × ${value}`).join(', ');
 }

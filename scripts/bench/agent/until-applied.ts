@@ -1,13 +1,12 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BenchAgent } from './world.ts';
 
-/** More than the last line of a manifest has. */
+/** More bytes than the last line of a manifest has. */
 const END_BYTES = 4096;
 
-/** Waits until the agent's manifest ends with the commit: it is then completely in place. */
-export async function untilApplied({ data }: Pick<BenchAgent, 'data'>, commit: string): Promise<void> {
+/** Waits until the manifest in an agent's data directory ends with the commit, which is its last write of a sync. */
+export async function untilApplied(data: string, commit: string): Promise<void> {
   const manifest = path.join(data, '.sync-agent/manifest.jsonl');
   for (;;) {
     const lines = readEnd(manifest).trimEnd();
@@ -16,7 +15,7 @@ export async function untilApplied({ data }: Pick<BenchAgent, 'data'>, commit: s
   }
 }
 
-/** Only the end, and without a wait: what this does while an agent works slows the agent down, and counts as its time. */
+/** Reads only the end: the agent shares the processor with this program. */
 function readEnd(file: string): string {
   if (!existsSync(file)) return '';
   const descriptor = openSync(file, 'r');

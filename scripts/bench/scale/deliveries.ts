@@ -1,35 +1,36 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { type Program, SECRET } from './programs.ts';
+import { SECRET } from '../world.ts';
+import type { Replica } from './programs.ts';
 import type { Resource } from './world.ts';
 
 export type Kind = 'push' | 'release';
 
-/** A delivery and what became of it; times in milliseconds of the monotonic clock. */
+/** A delivery with its response; times are of `performance.now()`. */
 export interface Delivery {
   key: string;
   kind: Kind;
   sentAt: number;
-  /** By the clock of this machine, as the receiver stamps. */
+  /** The same moment by the clock of this machine, with which the receiver stamps. */
   wallAt: number;
   answeredAt?: number;
   status?: number;
   requestId?: string;
-  /** When the watch showed a status that answers it, or a newer one. */
+  /** When a status was seen that answers it or a newer one. */
   handledAt?: number;
 }
 
-/** Sends signed deliveries, to the receivers in turn, and notes when each is answered and handled. */
+/** Sends signed deliveries to the receivers in turn, and records when each is answered and handled. */
 export class Deliveries {
   readonly all: Delivery[] = [];
-  readonly #receivers: Program[];
+  readonly #receivers: Replica[];
   readonly #open = new Map<string, Set<Delivery>>();
 
-  constructor(receivers: Program[]) {
+  constructor(receivers: Replica[]) {
     this.#receivers = receivers;
   }
 
-  /** Deliveries that were answered 202 and that no status answers yet. */
+  /** Deliveries that were answered 202 and that no status has answered yet. */
   get unhandled(): Delivery[] {
     return this.all.filter(({ status, handledAt }) => status === 202 && handledAt === undefined);
   }
@@ -42,7 +43,7 @@ export class Deliveries {
     return await this.#send(resource, 'release', { action: 'published', release: { tag_name: tag } });
   }
 
-  /** A watch brought the resource. */
+  /** Marks the deliveries that a version of the resource answers. */
   onResource({ metadata: { namespace, name }, status }: GatewaySync): void {
     const open = this.#open.get(`${namespace}/${name}`);
     if (!open) return;
@@ -54,7 +55,7 @@ export class Deliveries {
   }
 
   async #send({ namespace, name, key, repository }: Resource, kind: Kind, payload: object): Promise<Delivery> {
-    const receiver = this.#receivers[this.all.length % this.#receivers.length] as Program;
+    const receiver = this.#receivers[this.all.length % this.#receivers.length] as Replica;
     const body = JSON.stringify({ ...payload, repository: { clone_url: repository.url } });
     const headers = {
       'Content-Type': 'application/json',
@@ -76,7 +77,7 @@ export class Deliveries {
   }
 }
 
-/** Whether a status says what became of a delivery, or of a newer one of its kind. */
+/** Returns whether a status answers a delivery, or a newer one of its kind. */
 export function isHandled(
   { kind, wallAt, requestId }: Pick<Delivery, 'kind' | 'wallAt' | 'requestId'>,
   status: GatewaySync['status'],

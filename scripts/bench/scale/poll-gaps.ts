@@ -1,17 +1,17 @@
 import type { GitRequest } from '../../testbed/git-request.ts';
 
-/** How long a repository was not asked for its refs, in seconds, and how often that was within a span of time. */
+/** Seconds between two queries of a repository's refs, within a span of time. */
 export interface PollGaps {
-  /** Gaps that a poll ended: those that a push or a request ended are shorter than any poll could be. */
+  /** Gaps that a poll ended. Those that a push or a request ended are shorter than the interval of polls. */
   gaps: number[];
-  /** Repositories that were not asked for longer than a poll may wait when the span ended. */
+  /** Repositories whose poll was late when the span ended. */
   overdue: number;
 }
 
-/** A poll is due after 0.95 to 1.05 of its interval. */
+/** A poll is due after 0.95 to 1.05 times its interval. */
 const SPREAD = 0.05;
 
-/** Between two questions about refs; `from` and `to` are milliseconds since the epoch, the interval is in seconds. */
+/** Computes the gaps; `from` and `to` are milliseconds since the epoch, the interval is in seconds. */
 export function pollGaps(
   requests: Pick<GitRequest, 'repository' | 'command' | 'at'>[],
   { from, to, interval }: { from: number; to: number; interval: number },

@@ -1,38 +1,36 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RunningProgram, startProgram } from '../../demo/programs.ts';
+import { startProgram } from '../../demo/programs.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { tailOf } from '../../testbed/guarded-process.ts';
 import { LIMIT_KB, makeCgroup } from '../../testbed/memory-limit.ts';
-import { readMetric } from '../controller/start-controller.ts';
-import { kubeconfigOf, SYSTEM, WEBHOOK, type World } from './world.ts';
+import { readMetric } from '../read-metric.ts';
+import { SECRET } from '../world.ts';
+import { type ScaleWorld, SYSTEM, WEBHOOK } from './world.ts';
 
-/** The kubelet waits for longer after the first times, in milliseconds. */
+/** The kubelet waits longer after the first times, in milliseconds. */
 const RESTART_MS = 1_000;
 
-/** Deliveries are signed by it. */
-export const SECRET = 'a-secret-of-the-benchmark';
-
-/** A program of ours with the memory that the chart grants, in a cgroup where the machine lets us. */
-export interface Program {
+/** A replica with the memory limit of its container, in a cgroup if this machine allows one. */
+export interface Replica {
   name: string;
   readonly pid: number;
-  /** Where it takes deliveries, or reviews. */
+  /** Port for deliveries, or for admission reviews. */
   port: number;
   metricsPort: number;
   isLimited: boolean;
-  /** Milliseconds from its start until it was ready. */
-  readyAfterMs: number;
-  /** Why it ended by itself, each time: it is started again, as the kubelet would. */
-  restarts: string[];
+  /** Seconds from its start until it was ready. */
+  readyAfter: number;
+  /** How often it exited by itself; it is then started again, as the kubelet would. */
+  readonly restarts: number;
   stop(): Promise<void>;
-  /** As a node that fails does. */
+  /** Kills it without a grace period, as the failure of a node would. */
   kill(): Promise<void>;
 }
 
-/** Starts a replica of the controller, as the chart does; it takes reviews at the port. */
-export async function startController(world: World, name: string, port: number): Promise<Program> {
+/** Starts a replica of the controller that serves admission at a port. */
+export async function startControllerReplica(world: ScaleWorld, name: string, port: number): Promise<Replica> {
   const metricsPort = await freePort();
   const environment = {
     POD_NAME: name,
@@ -44,11 +42,12 @@ export async function startController(world: World, name: string, port: number):
     METRICS_SECURE: 'false',
     GIT_ALLOW_LOCAL: 'true',
   };
-  return await start(world, { kind: 'controller', name, environment, port, metricsPort });
+  const limitMib = world.size.memory;
+  return await start(world, { kind: 'controller', name, environment, port, metricsPort, limitMib });
 }
 
-/** Starts a replica of the receiver, as the chart does. */
-export async function startReceiver(world: World, name: string): Promise<Program> {
+/** Starts a replica of the receiver. */
+export async function startReceiverReplica(world: ScaleWorld, name: string): Promise<Replica> {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const environment = {
     RECEIVER_HOST: '127.0.0.1',
@@ -56,68 +55,65 @@ export async function startReceiver(world: World, name: string): Promise<Program
     METRICS_PORT: String(metricsPort),
     WEBHOOK_HMAC_SECRET: SECRET,
   };
-  return await start(world, { kind: 'receiver', name, environment, port, metricsPort });
+  return await start(world, { kind: 'receiver', name, environment, port, metricsPort, limitMib: LIMIT_KB / 1024 });
 }
 
-interface Start {
+interface NewReplica {
   kind: 'controller' | 'receiver';
   name: string;
   environment: Record<string, string>;
   port: number;
   metricsPort: number;
+  limitMib: number;
 }
 
-async function start(world: World, { kind, name, environment, port, metricsPort }: Start): Promise<Program> {
-  const limit = kind === 'controller' ? world.size.memory : LIMIT_KB / 1024;
-  const cgroup = await makeCgroup(limit * 1024);
-  // As the image's flag, by which V8 gets half of the limit for its heap.
-  const heap = `--max-old-space-size=${limit / 2}`;
-  const logs = path.join(world.cluster.dir, name);
+async function start({ cluster }: ScaleWorld, replica: NewReplica): Promise<Replica> {
+  const { kind, name, port, metricsPort, limitMib } = replica;
+  const cgroup = await makeCgroup(limitMib * 1024);
+  // Node reads the limit of a cgroup when it starts, which is before it joins this one: half of the limit is for the heap.
+  const flags = [`--max-old-space-size=${limitMib / 2}`, ...(cgroup?.flags ?? [])];
+  const logs = path.join(cluster.dir, name);
   await mkdir(logs, { recursive: true });
-  const variables = { KUBECONFIG: await kubeconfigOf(world, kind), ...environment };
-  const launch = () => startProgram(kind, variables, logs, [heap, ...(cgroup?.flags ?? [])]);
+  const kubeconfig = await cluster.kubeconfigFor({ namespace: SYSTEM, serviceAccount: kind });
+  const launch = () => startProgram(kind, { KUBECONFIG: kubeconfig, ...replica.environment }, logs, flags);
   const started = performance.now();
-  let running: RunningProgram = await launch();
-  const readyAfterMs = performance.now() - started;
-  const restarts: string[] = [];
+  let running = await launch();
+  const readyAfter = (performance.now() - started) / 1000;
+  let restarts = 0;
   let isWanted = true;
-  const keepUp = async () => {
+  const keepRunning = async () => {
     for (await running.exited; isWanted; await running.exited) {
-      restarts.push(await lastWordsOf(running));
+      restarts += 1;
+      console.error(`${name} exited: ${await tailOf(running.log, 1)}`);
       await sleep(RESTART_MS);
       if (isWanted) running = await launch();
     }
   };
-  void keepUp().catch((error) => restarts.push(String(error)));
-  const end = async (graceMs: number) => {
+  void keepRunning().catch((error) => console.error(`${name} could not be started again:`, error));
+  const stop = async (graceMs: number) => {
     isWanted = false;
     await running.stop(graceMs);
     await cgroup?.remove();
   };
   return {
-    ...{ name, port, metricsPort, readyAfterMs, restarts, isLimited: cgroup !== undefined },
+    name,
+    port,
+    metricsPort,
+    readyAfter,
+    isLimited: cgroup !== undefined,
     get pid() {
       return running.pid;
     },
-    stop: () => end(10_000),
-    kill: () => {
-      isWanted = false;
-      running.child.kill('SIGKILL');
-      return end(0);
+    get restarts() {
+      return restarts;
     },
+    stop: () => stop(10_000),
+    kill: () => stop(0),
   };
 }
 
-/** The message of the last line of its log, and how it ended. */
-async function lastWordsOf({ log, exited }: RunningProgram): Promise<string> {
-  const { code, signal } = await exited;
-  const line = await tailOf(log, 1);
-  const message = /"msg":"([^"]*)"/.exec(line)?.[1] ?? line;
-  return `${message} (${signal ?? code})`;
-}
-
-/** Waits until one of the replicas leads, and gives that one. */
-export async function untilLeader(replicas: Program[]): Promise<Program> {
+/** Waits until one of the replicas is the leader, and returns it. */
+export async function untilLeader(replicas: Replica[]): Promise<Replica> {
   for (;;) {
     for (const replica of replicas) {
       const leads = await readMetric(replica.metricsPort, /^sync_controller_leader /).catch(() => 0);

@@ -1,149 +1,130 @@
-import { availableParallelism } from 'node:os';
-import { printTable, quantile } from '../table.ts';
-import { callsPerSecond } from './api-calls.ts';
-import type { Delivery } from './deliveries.ts';
+import { readMetric } from '../read-metric.ts';
+import { countEach, percentiles, printTable, quantile, type Row } from '../table.ts';
+import type { Deliveries, Delivery } from './deliveries.ts';
+import type { MixCounts } from './mix.ts';
 import { pollGaps } from './poll-gaps.ts';
-import type { Results, Span, StartResults, TakeOvers } from './results.ts';
+import type { Replica } from './programs.ts';
+import type { TakeOver } from './take-over.ts';
+import type { MemoryPeaks, Usage } from './usage.ts';
+import type { ScaleWorld } from './world.ts';
 
-/** Kinds of calls that are listed each; the rest is summed up. */
-const LISTED_CALLS = 14;
+/** A cold start with all objects in place; seconds since the start of the first controller. */
+export interface ColdStart {
+  ready: number;
+  leads: number;
+  /** When it had queried every repository. */
+  queriedAll: number;
+  /** Seconds until a second replica was ready. */
+  spareReady: number;
+}
 
-/** Prints what is known before the mix begins. */
-export function printStart(results: StartResults): void {
-  const { size } = results.world;
-  const limit = results.programs.every(({ isLimited }) => isLimited)
+export function printStart({ size }: ScaleWorld, start: ColdStart, replicas: Replica[]): void {
+  const limit = replicas.every(({ isLimited }) => isLimited)
     ? `controllers in cgroups of ${size.memory} MiB, receivers of 128 MiB`
     : 'without cgroups';
   console.log(`\n${size.resources} resources, ${size.pods} pods, ${size.repositories} repositories, ${limit}\n`);
-  printTable(['at rest', 'measured'], [...startRows(results), ...memoryRows(results)]);
+  printTable(
+    ['start', 'measured'],
+    [
+      [
+        'a controller starts: ready; leads; has queried all repositories',
+        seconds(start.ready, start.leads, start.queriedAll),
+      ],
+      ['a spare starts: ready', seconds(start.spareReady)],
+    ],
+  );
 }
 
-/** Prints what the mix led to, who used the processor, and the calls of the API server. */
-export function printMix(results: Results): void {
-  const { quiet, mix } = results;
+/** What was measured during the mix. */
+export interface MixResults {
+  world: ScaleWorld;
+  replicas: Replica[];
+  deliveries: Deliveries;
+  counts: MixCounts;
+  /** Number of reports that agents wrote. */
+  reports: number;
+  /** Milliseconds since the epoch. */
+  from: number;
+  to: number;
+  quiet: Usage;
+  mix: Usage;
+  peaks: MemoryPeaks;
+}
+
+export async function printMix(results: MixResults): Promise<void> {
+  const { world, replicas, deliveries, counts, quiet, mix } = results;
+  const { interval, minutes } = world.size;
+  const { gaps, overdue } = pollGaps(world.server.requests, { ...results, interval });
+  const { pushes, commits, releases, edits, churn, errors } = counts;
+  const restarts = replicas.reduce((sum, replica) => sum + replica.restarts, 0);
   console.log();
   printTable(
-    [`${results.world.size.minutes} minutes of everything`, 'measured'],
-    [...mixRows(results), ...memoryRows(results)],
+    [`${minutes} minutes of everything`, 'measured'],
+    [
+      [
+        'pushes, commits that a poll found, releases, edits, pods, reports',
+        [pushes, commits, releases, edits, churn, results.reports].join(', '),
+      ],
+      ['changes that failed', `${errors.length} ${errors[0] ?? ''}`],
+      ['deliveries: answers', countEach(deliveries.all.map(({ status = 0 }) => status))],
+      ['deliveries answered 202 that no status answered', deliveries.unhandled.length],
+      ['from POST to the answer, p50, p99', percentiles(timesTo(deliveries, 'answeredAt'))],
+      ['from POST to a status that answers it, p50, p99', percentiles(timesTo(deliveries, 'handledAt'))],
+      [
+        `between two polls of a repository (${interval} s), p50, p99, longest`,
+        seconds(quantile(gaps, 0.5), quantile(gaps, 0.99), Math.max(...gaps)),
+      ],
+      ['repositories whose poll was overdue at the end', overdue],
+      ['API calls of the operator a second, at rest; in the mix', perSecond(quiet, mix)],
+      ['programs that exited by themselves', restarts],
+    ],
   );
   console.log();
-  printTable([`percent of one of ${availableParallelism()} cores`, 'quiet', 'mix'], cpuRows(quiet, mix));
-  console.log();
-  printTable(['API calls a second', 'quiet', 'mix'], callRows(quiet, mix));
+  printTable(
+    ['replica', 'own memory (peak)', 'used heap', 'processor at rest', 'in the mix'],
+    await replicaRows(results),
+  );
 }
 
-/** Prints what happened when leaders changed. */
-export function printTakeOvers({ killed, told, readyAgain, lost }: TakeOvers): void {
+async function replicaRows({ replicas, quiet, mix, peaks }: MixResults): Promise<string[][]> {
+  const percent = ({ cpuPercent }: Usage, name: string) => `${(cpuPercent.get(name) ?? 0).toFixed(1)} %`;
+  const heap = ({ metricsPort }: Replica) => readMetric(metricsPort, /^nodejs_heap_size_used_bytes /).catch(() => 0);
+  return await Promise.all(
+    replicas.map(async (replica) => [
+      replica.name,
+      `${(peaks.byName.get(replica.name) ?? 0).toFixed(0)} MB`,
+      `${((await heap(replica)) / 1e6).toFixed(0)} MB`,
+      percent(quiet, replica.name),
+      percent(mix, replica.name),
+    ]),
+  );
+}
+
+export function printTakeOvers(killed: TakeOver, stopped: TakeOver, lost: number): void {
+  const rows = (what: string, { ledAfter, firstHandledAfter, lastHandledAfter, deliveries }: TakeOver): Row[] => [
+    [`${what}: another leads; handles the first delivery`, seconds(ledAfter, firstHandledAfter)],
+    [`all ${deliveries} deliveries of that time are handled`, seconds(lastHandledAfter)],
+  ];
   console.log();
   printTable(
     ['a change of the leader', 'measured'],
     [
-      ['killed: another leads; handles the first delivery', seconds(killed.ledAfter, killed.firstHandledAfter)],
-      [`all ${killed.deliveries} deliveries of that time are handled`, seconds(killed.lastHandledAfter)],
-      ['a spare starts: ready', seconds(readyAgain)],
-      ['told to stop: another leads; handles the first delivery', seconds(told.ledAfter, told.firstHandledAfter)],
-      [`all ${told.deliveries} deliveries of that time are handled`, seconds(told.lastHandledAfter)],
-      ['202 that no status answered', String(lost)],
+      ...rows('the leader is killed', killed),
+      ...rows('the leader is stopped', stopped),
+      ['deliveries answered 202 that no status answered', String(lost)],
     ],
   );
 }
 
-type Row = [what: string, measured: string];
-
-function startRows({ start, watchesMb, world }: StartResults): Row[] {
-  return [
-    [
-      'a controller starts: ready; leads; has asked all repositories',
-      seconds(start.ready, start.leads, start.askedAll),
-    ],
-    ['a spare starts: ready', seconds(start.standbyReady)],
-    ['memory of the API server for each watch', `${((watchesMb * 1000) / world.size.watches).toFixed(0)} KB`],
-  ];
+/** Milliseconds from each POST. */
+function timesTo({ all }: Deliveries, moment: 'answeredAt' | 'handledAt'): number[] {
+  return all.flatMap((delivery: Delivery) => {
+    const at = delivery[moment];
+    return at === undefined ? [] : [at - delivery.sentAt];
+  });
 }
 
-function mixRows({ world, deliveries, mix, burst, lost }: Results): Row[] {
-  const isIn = ({ sentAt }: Delivery) => burst !== undefined && sentAt >= burst.from && sentAt <= burst.to;
-  const inMix = deliveries.all.filter(({ wallAt }) => wallAt >= mix.from && wallAt <= mix.to);
-  const calm = inMix.filter((delivery) => !isIn(delivery));
-  const { gaps, overdue } = pollGaps(world.server.requests, { ...mix, interval: world.size.interval });
-  const { counts } = mix;
-  return [
-    [
-      'pushes, unannounced commits, releases, edits, pods, reports',
-      [counts.pushes, counts.commits, counts.releases, counts.edits, counts.churn, mix.reports].join(', '),
-    ],
-    ['failed on the side of the load', `${counts.errors.length} ${counts.errors[0] ?? ''}`],
-    ...latencyRows('deliveries', calm),
-    ...(burst
-      ? [
-          ...latencyRows(`deliveries while ${burst.fetchedAfter.length} agents fetch`, inMix.filter(isIn)),
-          [
-            `${burst.fetchedAfter.length} agents fetch one commit: resolved; p50; the last has it`,
-            seconds(burst.resolvedAfter, quantile(burst.fetchedAfter, 0.5), Math.max(...burst.fetchedAfter)),
-          ] satisfies Row,
-        ]
-      : []),
-    ['answers', statuses(deliveries.all)],
-    ['202 that no status answered', String(lost)],
-    [
-      `between two polls of a repository (${world.size.interval} s): p50, p99, longest`,
-      seconds(quantile(gaps, 0.5), quantile(gaps, 0.99), Math.max(...gaps)),
-    ],
-    ['repositories whose poll was overdue at the end', String(overdue)],
-    ['calls that priority and fairness refused', String(mix.api.after.rejected)],
-    ['database of etcd', `${(mix.api.after.stored / 1e6).toFixed(0)} MB`],
-  ];
-}
-
-function latencyRows(what: string, deliveries: Delivery[]): Row[] {
-  const since = (moment: 'answeredAt' | 'handledAt') =>
-    deliveries.flatMap((delivery) => {
-      const at = delivery[moment];
-      return at === undefined ? [] : [at - delivery.sentAt];
-    });
-  const row = (name: string, times: number[]): Row => [
-    `${what} (${times.length}): ${name}, p50, p99`,
-    `${quantile(times, 0.5).toFixed(0)}, ${quantile(times, 0.99).toFixed(0)} ms`,
-  ];
-  return [row('answered', since('answeredAt')), row('handled', since('handledAt'))];
-}
-
-function memoryRows({ peaks, programs }: StartResults): Row[] {
-  const restarts = programs.flatMap(({ name, restarts }) => restarts.map((why) => `${name}: ${why}`));
-  const taken = Array.from(
-    peaks,
-    ([name, { anonymousMib, heapMb }]): Row => [
-      `${name}: its own memory, heap, at most`,
-      `${anonymousMib.toFixed(0)} MiB, ${heapMb.toFixed(0)} MB`,
-    ],
-  );
-  return [...taken, ['programs that ended by themselves', restarts.join('; ') || '0']];
-}
-
-function cpuRows(...spans: Span[]): string[][] {
-  const names = new Set(spans.flatMap(({ cpu }) => [...cpu.after.keys()]));
-  const percent = ({ cpu, seconds: length }: Span, name: string) =>
-    (100 * ((cpu.after.get(name) ?? 0) - (cpu.before.get(name) ?? 0))) / length;
-  return Array.from(names, (name) => [name, ...spans.map((span) => percent(span, name).toFixed(1))]);
-}
-
-function callRows(...spans: Span[]): string[][] {
-  const rates = spans.map(({ api, seconds: length }) => new Map(callsPerSecond(api.before, api.after, length)));
-  const total = (each: Map<string, number>, calls: string[]) =>
-    calls.reduce((sum, call) => sum + (each.get(call) ?? 0), 0).toFixed(2);
-  const calls = [...new Set([...rates].reverse().flatMap((each) => [...each.keys()]))];
-  const listed = calls.slice(0, LISTED_CALLS);
-  return [
-    ...listed.map((call) => [call, ...rates.map((each) => total(each, [call]))]),
-    ['others', ...rates.map((each) => total(each, calls.slice(LISTED_CALLS)))],
-    ['all', ...rates.map((each) => total(each, calls))],
-  ];
-}
-
-function statuses(deliveries: Delivery[]): string {
-  const counts = new Map<number, number>();
-  for (const { status = 0 } of deliveries) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return Array.from(counts, ([status, count]) => `${count} × ${status}`).join(', ');
-}
+const perSecond = (...usages: Usage[]): string =>
+  usages.map(({ callsPerSecond }) => callsPerSecond.toFixed(1)).join('; ');
 
 const seconds = (...values: number[]): string => values.map((value) => `${value.toFixed(1)} s`).join('; ');

@@ -1,50 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deliveries, Delivery } from './deliveries.ts';
-import { type Program, untilLeader } from './programs.ts';
-import type { World } from './world.ts';
+import { type Replica, untilLeader } from './programs.ts';
+import type { ScaleWorld } from './world.ts';
 
-/** What became of deliveries while another replica took over; times in seconds since the leader was ended. */
+/** A change of the leader; times in seconds since the previous one was stopped. */
 export interface TakeOver {
-  leader: Program;
-  /** When the other replica said that it leads. */
+  leader: Replica;
+  /** When the other replica became the leader. */
   ledAfter: number;
-  /** When the first delivery of that time was handled, and the last one. */
+  /** When the first and the last of the deliveries of that time were handled. */
   firstHandledAfter: number;
   lastHandledAfter: number;
   deliveries: number;
 }
 
-/** Deliveries a second meanwhile, each of another resource. */
+/** Deliveries a second in the meantime, each for another resource. */
 const PER_SECOND = 4;
-/** Deliveries go on for so long after another replica leads, in milliseconds. */
+/** Deliveries go on for this long after another replica became the leader, in milliseconds. */
 const AFTERWARDS_MS = 5_000;
-const SETTLED_WITHIN_MS = 300_000;
+const HANDLED_WITHIN_MS = 300_000;
 
-/** Ends the leader, and measures how long nobody handles what comes in. */
+/** Stops the leader and measures how long deliveries wait for the next one. */
 export async function takeOver(
-  { resources }: World,
+  { resources }: ScaleWorld,
   deliveries: Deliveries,
-  { end, spares }: { end: () => Promise<void>; spares: Program[] },
+  { stop, spare }: { stop: () => Promise<void>; spare: Replica },
 ): Promise<TakeOver> {
   const sent: Promise<Delivery>[] = [];
   const started = performance.now();
-  const ended = end();
+  const stopped = stop();
   const timer = setInterval(() => {
     const resource = resources[(sent.length * 97) % resources.length];
     if (resource) sent.push(deliveries.push(resource));
   }, 1000 / PER_SECOND);
-  const leader = await untilLeader(spares);
-  const ledAfter = secondsSince(started);
+  const leader = await untilLeader([spare]);
+  const ledAfter = (performance.now() - started) / 1000;
   await sleep(AFTERWARDS_MS);
   clearInterval(timer);
-  await ended;
-  const all = (await Promise.all(sent)).filter(({ status }) => status === 202);
-  await untilHandled(deliveries, SETTLED_WITHIN_MS);
-  const handled = all.map(({ handledAt = Number.NaN }) => (handledAt - started) / 1000);
+  await stopped;
+  const accepted = (await Promise.all(sent)).filter(({ status }) => status === 202);
+  await untilHandled(deliveries, HANDLED_WITHIN_MS);
+  const handled = accepted.map(({ handledAt = Number.NaN }) => (handledAt - started) / 1000);
   return {
-    ...{ leader, ledAfter, deliveries: all.length },
+    leader,
+    ledAfter,
     firstHandledAfter: Math.min(...handled),
     lastHandledAfter: Math.max(...handled),
+    deliveries: accepted.length,
   };
 }
 
@@ -53,5 +55,3 @@ export async function untilHandled(deliveries: Deliveries, withinMs: number): Pr
   const deadline = performance.now() + withinMs;
   while (deliveries.unhandled.length > 0 && performance.now() < deadline) await sleep(200);
 }
-
-const secondsSince = (moment: number): number => (performance.now() - moment) / 1000;

@@ -1,0 +1,43 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
+import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+
+/** A pod whose agent is played. */
+export interface PlayedAgent {
+  namespace: string;
+  name: string;
+  uid: string;
+  labels: Record<string, string>;
+  /** The report that it wrote, or is about to, as JSON. */
+  reported: string;
+}
+
+/** The report that an agent writes for a version of its GatewaySync; undefined as long as it waits for the controller. */
+export function reportOf(agent: PlayedAgent, { metadata, spec, status }: GatewaySync): object | undefined {
+  if (!status?.lastSyncCommit || status.observedGeneration !== metadata.generation) return undefined;
+  const report = {
+    podUID: agent.uid,
+    crName: metadata.name,
+    gateway: agent.name,
+    profile: 'default',
+    agentVersion: AGENT_KNOWS_ROLLOUTS,
+    state: 'Synced',
+    generation: metadata.generation,
+    ref: status.lastSyncRef,
+    commit: status.lastSyncCommit,
+    duration: '0.4s',
+    files: { added: 0, modified: 1, deleted: 0, unchanged: 200 },
+  };
+  const { rollout } = status;
+  if (!rollout) return report;
+  const key = rolloutKey(agent.name, agent.name);
+  const waves = fittingWaves(spec.rollout?.waves ?? [], new Map(Object.entries(agent.labels)));
+  const isAdmitted = isWithin(key, rollout.admission[waveOf(waves, key, rollout.admission)]?.admitted ?? '');
+  const isConcerned = isAdmitted || rollout.phase === 'RollingBack';
+  return {
+    ...report,
+    commit: isAdmitted ? rollout.commit : rollout.stableCommit,
+    revision: isAdmitted ? rollout.revision : rollout.stableRevision,
+    ...(isConcerned && { rollout: rollout.number }),
+  };
+}

@@ -1,0 +1,66 @@
+import { createHmac } from 'node:crypto';
+import autocannon from 'autocannon';
+import { NAMESPACE } from '../world.ts';
+
+const CONNECTIONS = 50;
+/** Requests of one connection, which sends them again and again. */
+const REQUESTS = 200;
+/** Bytes of a body, which are about those of a small release. */
+const BODY_BYTES = 1024;
+
+/** Deliveries for the resources `r0`, `r1`, …; with another secret, their signatures are wrong. */
+export interface Load {
+  seconds: number;
+  resources: number;
+  secret: string;
+}
+
+/** The responses to a load. */
+export interface LoadResult {
+  /** Responses in the median second. */
+  perSecond: number;
+  /** Number of responses by their status. */
+  statuses: Map<string, number>;
+  /** Percentiles of the times to a response, in milliseconds. */
+  p50: number;
+  p99: number;
+}
+
+/** Sends deliveries over 50 connections, each the next one as soon as the previous one is answered. */
+export async function sendDeliveries(port: number, { seconds, resources, secret }: Load): Promise<LoadResult> {
+  let connections = 0;
+  const {
+    requests,
+    latency,
+    statusCodeStats = {},
+  } = await autocannon({
+    url: `http://127.0.0.1:${port}`,
+    connections: CONNECTIONS,
+    duration: seconds,
+    // With one list for all connections, all would send the same delivery at the same time.
+    setupClient: (client) => {
+      const first = connections++;
+      const numbers = Array.from({ length: REQUESTS }, (_, index) => first + index * CONNECTIONS);
+      client.setRequests(numbers.map((number) => delivery(number, resources, secret)));
+    },
+  });
+  return {
+    perSecond: requests.p50,
+    statuses: new Map(Object.entries(statusCodeStats).map(([status, { count = 0 }]) => [status, count])),
+    p50: latency.p50,
+    p99: latency.p99,
+  };
+}
+
+/** A signed delivery that requests its own ref. */
+function delivery(number: number, resources: number, secret: string): autocannon.Request {
+  const start = `{"ref":"v${number}","padding":"`;
+  const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`;
+  const signature = createHmac('sha256', secret).update(body).digest('hex');
+  return {
+    method: 'POST',
+    path: `/webhook/${NAMESPACE}/r${number % resources}`,
+    headers: { 'Content-Type': 'application/json', 'X-Hub-Signature-256': `sha256=${signature}` },
+    body,
+  };
+}

@@ -1,0 +1,104 @@
+import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { type RunningProgram, startProgram } from '../demo/programs.ts';
+import { clientOf } from '../testbed/client-of.ts';
+import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
+import { type GitServer, startGitServer } from '../testbed/git-server.ts';
+import { installCrds } from '../testbed/install-crds.ts';
+import { step } from '../testbed/step.ts';
+
+/** The namespace of a benchmark's objects. */
+export const NAMESPACE = 'bench';
+/** Receivers check the signatures of deliveries with it. */
+export const SECRET = 'a-secret-of-the-benchmark';
+
+/** A real control plane with the CRDs, and a real git server. */
+export interface World {
+  cluster: ControlPlane;
+  client: KubernetesClient;
+  server: GitServer;
+  /** Aborted when the benchmark ends. */
+  ending: AbortController;
+}
+
+/** Starts both, runs a benchmark, and stops both. */
+export async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
+  const cluster = await step('Starting a control plane', () => startControlPlane());
+  const server = await startGitServer({ address: '0.0.0.0' });
+  const client = clientOf(cluster.kubeconfig, { userAgent: 'bench', maxSockets: 64 });
+  const ending = new AbortController();
+  try {
+    await installCrds(cluster);
+    await client.create(corePath('namespaces'), { metadata: { name: NAMESPACE } });
+    await work({ cluster, client, server, ending });
+  } finally {
+    ending.abort();
+    await Promise.all([server.stop(), cluster.stop()]);
+  }
+}
+
+/** A GatewaySync without polls that maps the directory `files`; `spec` replaces parts of its spec. */
+export interface NewResource {
+  name: string;
+  namespace?: string;
+  repo: string;
+  spec?: object;
+}
+
+/** Creates a GatewaySync. */
+export async function createResource(
+  { client }: Pick<World, 'client'>,
+  { name, namespace = NAMESPACE, repo, spec }: NewResource,
+): Promise<void> {
+  await client.create(gatewaySyncPath(namespace), {
+    apiVersion: API_VERSION,
+    kind: GATEWAY_SYNC.kind,
+    metadata: { name, namespace },
+    spec: {
+      git: { repo, ref: 'main' },
+      polling: { enabled: false },
+      sync: { profiles: { default: { mappings: [{ source: 'files', destination: 'files' }] } } },
+      ...spec,
+    },
+  });
+}
+
+/** Sets annotations of a GatewaySync. */
+export async function annotate({ client }: World, name: string, annotations: Record<string, string>): Promise<void> {
+  await client.mergePatch(gatewaySyncPath(NAMESPACE, name), { metadata: { annotations } });
+}
+
+/** Announces a push to the branch, as the receiver does for a delivery. */
+export const announcePush = (world: World, name: string): Promise<void> =>
+  annotate(world, name, {
+    [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main',
+    [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
+  });
+
+/** Starts the controller as its image does; without admission, metrics and leader election unless `environment` has them. */
+export const startController = (
+  { cluster }: World,
+  environment: Record<string, string> = {},
+): Promise<RunningProgram> =>
+  startProgram(
+    'controller',
+    {
+      KUBECONFIG: cluster.kubeconfig,
+      POD_NAMESPACE: NAMESPACE,
+      LEADER_ELECTION: 'false',
+      WEBHOOK_PORT: '0',
+      METRICS_PORT: '0',
+      METRICS_SECURE: 'false',
+      DEFAULT_AGENT_IMAGE: 'agent:bench',
+      GIT_ALLOW_LOCAL: 'true',
+      LOG_LEVEL: 'warn',
+      ...environment,
+    },
+    cluster.dir,
+  );
+
+/** Small files in 97 directories, by their paths. */
+export const manyFiles = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`files/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));
