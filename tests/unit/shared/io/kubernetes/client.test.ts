@@ -35,8 +35,6 @@ const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\n';
 const noAnswers: Record<string, string> = {
   'a change to another protocol': `${SWITCH}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`,
   'a change to a protocol that it does not name': `${SWITCH}\r\n`,
-  'nothing but informational answers': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000),
-  'nothing but 100 Continue': 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000),
 };
 
 type Call = (client: KubernetesClient, signal?: AbortSignal) => Promise<unknown>;
