@@ -10,8 +10,10 @@ import { type AnswerLimit, bytesOf } from '../../shared/io/http/bytes-of.ts';
 import { GuardedHttp, type GuardedRequest } from '../../shared/io/http/guarded-http.ts';
 import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
+/** Time without data that ends a query (ms), if its time limit is longer. */
+const STALL_MS = 300_000;
 /** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */
-const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB') };
+const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB'), stallMs: STALL_MS };
 /** The same for the API of a host: a token is a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
 /** The most that a CA bundle may have: reading it keeps everybody else waiting. */
@@ -132,6 +134,7 @@ function requestOf(
     ...(payload && { body: payload }),
     ca,
     signal,
+    stallMs: STALL_MS,
     refusal,
   };
 }

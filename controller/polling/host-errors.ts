@@ -15,7 +15,7 @@ export const reportedError = (credentials: Credentials) =>
   new TransientError(reported(credentials), { code: 'git.reportedError', reason: 'GitUnreachable' });
 
 export const timedOut = () =>
-  new TransientError('the git host did not answer in time: it is tried again', {
+  new TransientError('the git server did not respond in time: the request is retried', {
     code: 'git.timeout',
     reason: 'GitTimeout',
   });

@@ -1,4 +1,6 @@
+import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
+import { CallDeadline, type TimedCall } from './call-deadline.ts';
 import { Places } from './places.ts';
 
 /** Limits for calls to git hosts. */
@@ -14,22 +16,18 @@ export interface HostLimits {
 }
 
 /** A call to a host, such as a query; it is identified by its object. */
-export interface HostCall {
+export interface HostCall extends TimedCall {
   readonly host: string;
-  /** Namespace for which the call is made. */
-  readonly namespace: string;
   /** Requests that it costs the host. */
   readonly requests: number;
-  /** Makes the call. Must not reject, and must end by itself. */
-  run(): Promise<void>;
+  /** Makes the call, and ends when the signal aborts or earlier. Must not reject. */
+  run(signal: AbortSignal): Promise<void>;
 }
 
 interface Host {
   name: string;
   places: Places;
-  /** Requests that can begin now; refilled with time, up to those of one second. */
-  tokens: number;
-  refilledAt: number;
+  slowPlaces: Places;
   urgent: Turns<HostCall>;
   polls: Turns<HostCall>;
   urgentInARow: number;
@@ -43,6 +41,10 @@ export const gitLimitsOf = (limits: HostLimits): HostLimits => ({
   ...limits,
   total: Math.min(limits.total, MAX_GIT_PROCESSES),
 });
+/** Part of the places that slow calls can hold, so that long time limits never block a host or the controller. */
+const SLOW_SHARE = 1 / 4;
+/** Maximum hosts whose rates are remembered. */
+const MAX_HOSTS = 10_000;
 /** After this many urgent calls to a host in a row, a call that isn't urgent goes first. */
 const URGENT_IN_A_ROW = 7;
 /** Maximum calls that start when one ends, until all places are taken again. */
@@ -55,6 +57,9 @@ const BEGIN_FOR_EACH_END = 2;
 export class HostLimiter {
   readonly #limits: HostLimits;
   readonly #places: Places;
+  readonly #slowPlaces: Places;
+  readonly #rate: RateLimit;
+  readonly #running = new Map<HostCall, CallDeadline>();
   readonly #hosts = new Map<string, Host>();
   /** Hosts with calls that only wait for a place over all hosts. */
   readonly #held = new Turns<Host>();
@@ -62,6 +67,8 @@ export class HostLimiter {
   constructor(limits: HostLimits) {
     this.#limits = limits;
     this.#places = new Places(limits.total, limits.perNamespace);
+    this.#slowPlaces = slowPlacesOf(limits.total);
+    this.#rate = new RateLimit({ perMinute: limits.perSecond * 60, burst: limits.perSecond, maxKeys: MAX_HOSTS });
   }
 
   /** Time by which a timer is late (ms). Calls that wait for a host don't count. */
@@ -71,7 +78,7 @@ export class HostLimiter {
     return late.reduce((longest, each) => Math.max(longest, each), 0);
   }
 
-  /** Number of hosts that the limiter keeps data about. */
+  /** Number of hosts with calls that wait or run. */
   get hosts(): number {
     return this.#hosts.size;
   }
@@ -83,8 +90,9 @@ export class HostLimiter {
     this.#dispatch(host);
   }
 
-  /** Removes a call from the queue. */
+  /** Removes a call from the queue, or aborts it. */
   remove(call: HostCall): void {
+    this.#running.get(call)?.abort();
     const host = this.#hosts.get(nameOf(call));
     if (!host) return;
     host.urgent.delete(call);
@@ -96,8 +104,7 @@ export class HostLimiter {
     const host = this.#hosts.get(name) ?? {
       name,
       places: new Places(this.#limits.perHost),
-      tokens: this.#limits.perSecond,
-      refilledAt: performance.now(),
+      slowPlaces: slowPlacesOf(this.#limits.perHost),
       urgent: new Turns(),
       polls: new Turns(),
       urgentInARow: 0,
@@ -109,30 +116,45 @@ export class HostLimiter {
 
   /** Starts the calls that can start at a host, and returns their number. */
   #dispatch(host: Host): number {
-    this.#refill(host);
     let started = 0;
-    for (; host.tokens >= 1; started += 1) {
+    while (this.#waitMs(host) === 0) {
       const call = this.#take(host);
       if (!call) break;
-      const { namespace, requests } = call;
-      host.tokens -= requests;
-      host.places.take(namespace);
-      this.#places.take(namespace);
-      void call.run().finally(() => this.#end(host, namespace));
+      started += 1;
+      void this.#run(host, call);
     }
     this.#schedule(host);
     return started;
   }
 
-  #end(host: Host, namespace: string): void {
+  /** Time until a host can get another request (ms). */
+  #waitMs({ name }: Host): number {
+    return this.#rate.waitMs(name, performance.now());
+  }
+
+  async #run(host: Host, call: HostCall): Promise<void> {
+    const { namespace, requests } = call;
+    this.#rate.count(host.name, performance.now(), requests);
+    host.places.take(namespace);
+    this.#places.take(namespace);
+    const deadline = new CallDeadline(call, [host.slowPlaces, this.#slowPlaces]);
+    this.#running.set(call, deadline);
+    await call.run(deadline.signal);
+    if (this.#running.get(call) === deadline) this.#running.delete(call); // it may have started again
+    deadline.clear();
     host.places.release(namespace);
     this.#places.release(namespace);
+    this.#dispatchHeld();
+    this.#dispatch(host);
+  }
+
+  /** Starts calls that waited for a place over all hosts. */
+  #dispatchHeld(): void {
     for (let started = 0; started < BEGIN_FOR_EACH_END; ) {
       const next = this.#held.take((held) => this.#places.hasFor(held));
       if (!next) break;
       started += this.#dispatch(next.item);
     }
-    this.#dispatch(host);
   }
 
   #take(host: Host): HostCall | undefined {
@@ -154,31 +176,25 @@ export class HostLimiter {
     return call;
   }
 
-  #refill(host: Host): void {
-    const now = performance.now();
-    const { perSecond } = this.#limits;
-    host.tokens = Math.min(perSecond, host.tokens + ((now - host.refilledAt) / 1000) * perSecond);
-    host.refilledAt = now;
-  }
-
-  /** Dispatches again when the next call can start. Forgets a host with nothing left to track. */
+  /** Dispatches again when the rate allows the next call. Forgets a host with nothing left to do. */
   #schedule(host: Host): void {
-    const { perSecond } = this.#limits;
-    const waits = !host.urgent.isEmpty || !host.polls.isEmpty;
-    const wanted = waits ? 1 : perSecond;
     clearTimeout(host.timer?.timeout);
     host.timer = undefined;
-    if (!waits && host.places.isEmpty && host.tokens >= wanted) {
+    const isWaiting = !host.urgent.isEmpty || !host.polls.isEmpty;
+    if (!isWaiting && host.places.isEmpty) {
       this.#hosts.delete(host.name);
       this.#held.delete(host);
     }
-    if (host.tokens >= wanted) return;
-    const waitMs = ((wanted - host.tokens) / perSecond) * 1000;
-    const timeout = setTimeout(() => this.#dispatch(host), waitMs);
+    const waitMs = this.#waitMs(host);
+    if (!isWaiting || waitMs === 0) return;
+    const timeout = setTimeout(() => this.#dispatch(host), Math.ceil(waitMs));
     timeout.unref(); // the queue doesn't keep the program from exiting
     host.timer = { timeout, due: performance.now() + waitMs };
   }
 }
+
+/** With a single place there is none for slow calls. */
+const slowPlacesOf = (limit: number) => new Places(limit > 1 ? Math.max(1, limit * SLOW_SHARE) : 0);
 
 /** One name for each host, whatever the spelling: `GitHub.com.` is `github.com`. */
 const nameOf = ({ host }: HostCall) => host.toLowerCase().replace(/\.$/, '');

@@ -14,8 +14,8 @@ const MIB = 1024 * 1024;
  */
 const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
-/** An end for git by itself, in milliseconds, should nobody end it before: the signal of the query does. */
-const TIMEOUT_MS = 60_000;
+/** Time limit of git itself (ms), beyond the longest `spec.git.timeout`: the signal of the query ends it earlier. */
+const TIMEOUT_MS = 25 * 3_600_000;
 
 /** How the git binary asks one repository. */
 export interface RemoteAccess {

@@ -28,8 +28,6 @@ import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remo
 import { readSecret } from './read-secret.ts';
 import type { RefQuery } from './ref-query.ts';
 
-/** Time for one query from its first look-up to the last byte, by whatever transport, in milliseconds. */
-const DEADLINE_MS = 20_000;
 /** The most that an SSH key or known_hosts may have: both are in memory while a host is asked, for many hosts at a time. */
 const MAX_KEY_BYTES = 64 * 1024;
 
@@ -45,8 +43,6 @@ export interface QueryTools {
   scratch: string;
   /** The same for SSH keys; in memory, if there is such a volume. */
   keys: string;
-  /** Time for one query, in milliseconds; 20 s where nothing is said. */
-  deadlineMs?: number;
 }
 
 /** A repository, and whose credentials to use. */
@@ -66,17 +62,19 @@ export class RepositoryClient {
     this.#source = source;
   }
 
-  /** Returns the refs of a query, and its commit under its own hash if that exists. */
-  async query(query: RefQuery): Promise<AdvertisedRefs> {
+  /**
+   * Returns the refs of a query, and its commit under its own hash if that exists. The signal ends everything, from the
+   * lookup of the host to the last byte.
+   */
+  async query(query: RefQuery, signal: AbortSignal): Promise<AdvertisedRefs> {
     const repository = parseRepository(this.#source.git.repo);
     if (!repository) throw invalidUrl(this.#source.git.repo);
-    const deadline = AbortSignal.timeout(this.#tools.deadlineMs ?? DEADLINE_MS);
     const isHttp = repository.transport === 'http';
     try {
-      const result = isHttp ? this.#byHttp(repository, query, deadline) : this.#byGit(repository, query, deadline);
-      return await beforeAbort(deadline, result);
+      const result = isHttp ? this.#byHttp(repository, query, signal) : this.#byGit(repository, query, signal);
+      return await beforeAbort(signal, result);
     } catch (error) {
-      if (deadline.aborted) throw timedOut();
+      if (signal.aborted) throw timedOut();
       throw repository.transport === 'ssh' && this.#tools.http.hasProxy ? withoutProxy(error) : error;
     }
   }

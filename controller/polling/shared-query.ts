@@ -5,6 +5,7 @@ import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import type { Answer, Asking } from '../intent/resolution.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
+import { SLOW_AFTER_MS } from './call-deadline.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
 
@@ -12,6 +13,8 @@ import type { RepositoryClient } from './repository-client.ts';
 export interface Interest {
   /** Full names of refs. */
   prefixes: readonly string[];
+  /** Time limit of a query (ms); 20 s if undefined. The longest of those who share it counts. */
+  timeoutMs: number | undefined;
   /** Time between two polls (ms); undefined if the resource isn't polled. */
   intervalMs: number | undefined;
   /** Identifies an event, such as a request. Only a query that began after the event was first seen counts for it. */
@@ -37,7 +40,7 @@ export interface SharedQueryOptions {
   onQuery?: ((outcome: 'success' | 'failure', seconds: number) => void) | undefined;
 }
 
-type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; since: number };
+type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; deadline: number };
 
 /** The last result, when its query began, and the prefixes that it had. */
 type Result = { startedAt: number; covered: ReadonlySet<string> } & (
@@ -82,14 +85,20 @@ export class SharedQuery implements HostCall {
     return this.#options.commit === undefined ? 1 : 2;
   }
 
+  get timeoutMs(): number {
+    let longest = 0;
+    for (const { timeoutMs = SLOW_AFTER_MS } of this.#subscribers.values()) longest = Math.max(longest, timeoutMs);
+    return longest;
+  }
+
   get isUnused(): boolean {
     return this.#subscribers.size === 0;
   }
 
-  /** Time by which the running query is too old, or the next poll overdue (ms); 0 if neither. */
+  /** Time by which the running query or the next poll is overdue (ms); 0 if neither is. */
   get stuckForMs(): number {
-    const since = this.#state.kind === 'running' ? this.#state.since : this.#poll?.due;
-    return since === undefined ? 0 : Math.max(0, performance.now() - since);
+    const due = this.#state.kind === 'running' ? this.#state.deadline : this.#poll?.due;
+    return due === undefined ? 0 : Math.max(0, performance.now() - due);
   }
 
   /** Includes the refs of a resource in the next query, whichever resource causes it. */
@@ -122,7 +131,7 @@ export class SharedQuery implements HostCall {
     else if (before?.intervalMs !== undefined) this.#schedulePoll();
   }
 
-  /** Drops all subscribers and the result, and sends no more queries. */
+  /** Drops all subscribers and the result, and aborts the query. */
   stop(): void {
     clearTimeout(this.#poll?.timer);
     this.#poll = undefined;
@@ -133,17 +142,17 @@ export class SharedQuery implements HostCall {
   }
 
   /** Sends the query for all subscribers; never rejects. Called by the limiter. */
-  async run(): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
-    this.#state = { kind: 'running', since: startedAt };
+    this.#state = { kind: 'running', deadline: startedAt + this.timeoutMs };
     this.#schedulePoll();
     const prefixes = new Set(Array.from(this.#subscribers.values(), (subscriber) => subscriber.prefixes).flat());
     const before = this.#result;
-    const after = await this.#send(prefixes, startedAt);
+    const after = await this.#send(prefixes, startedAt, signal);
     this.#state = { kind: 'idle' };
+    if (this.isUnused) return;
     const outcome = after.kind === 'refs' ? 'success' : 'failure';
     this.#options.onQuery?.(outcome, (performance.now() - startedAt) / 1000);
-    if (this.isUnused) return;
     this.#result = after;
     this.#schedulePoll();
     for (const [key, { waitingSince, intervalMs, prefixes }] of this.#subscribers) {
@@ -152,10 +161,10 @@ export class SharedQuery implements HostCall {
     }
   }
 
-  async #send(covered: ReadonlySet<string>, startedAt: number): Promise<Result> {
+  async #send(covered: ReadonlySet<string>, startedAt: number, signal: AbortSignal): Promise<Result> {
     const { client, commit } = this.#options;
     try {
-      const refs = await client.query({ prefixes: [...covered], commit });
+      const refs = await client.query({ prefixes: [...covered], commit }, signal);
       return { kind: 'refs', refs, startedAt, covered };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });

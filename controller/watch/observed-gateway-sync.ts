@@ -49,7 +49,10 @@ interface ObservedSync {
   problems?: string[];
 }
 
-type ObservedGit = Pick<GatewaySyncSpec['git'], 'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus'>;
+type ObservedGit = Pick<
+  GatewaySyncSpec['git'],
+  'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
+>;
 
 type Header = NonNullable<
   NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
@@ -132,12 +135,12 @@ export function projectGatewaySync(
 
 /** Keeps what is used of a spec. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  const { repo, ref, auth, caSecretRef, verify, commitStatus } = git;
+  const { repo, ref, auth, caSecretRef, verify, commitStatus, timeout } = git;
   const { polling, webhook, agent, paused, rollout, history } = rest;
   const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
     ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
-    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify, commitStatus }) },
+    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify, commitStatus, timeout }) },
     ...withoutUndefined({ agent, ...rolled }),
   };
 }

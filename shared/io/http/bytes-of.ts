@@ -7,6 +7,8 @@ import { TransientError } from '../../errors.ts';
 export interface AnswerLimit {
   bytes: number;
   error?: () => TransientError;
+  /** Time in which a minimum of bytes has to arrive (ms). If omitted, one minute. */
+  stallMs?: number;
 }
 
 /** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
@@ -23,13 +25,13 @@ export const areTiny = (pieces: number, bytes: number): boolean => pieces > PIEC
  */
 export async function* bytesOf(
   response: IncomingMessage,
-  { bytes, error = tooLarge }: AnswerLimit,
+  { bytes, error = tooLarge, stallMs = FLOOR.ms }: AnswerLimit,
 ): AsyncGenerator<Buffer> {
   let [size, pieces, before] = [0, 0, 0];
   const timer = setInterval(() => {
     if (size - before < FLOOR.bytes) response.destroy(stalled());
     before = size;
-  }, FLOOR.ms);
+  }, stallMs);
   // Each piece comes by here as the host sent it; what is read of it further on is put together.
   const measured = new Transform({
     transform: (chunk: Buffer, _, done) => {

@@ -28,6 +28,8 @@ export interface GuardedRequest {
   /** CA bundle (PEM) to trust and nothing else. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Time without data that ends the request (ms). If omitted, 30 s. */
+  stallMs?: number;
   /** Asked right before the request is sent; an error ends it. */
   refusal?: Refusal | undefined;
 }
@@ -111,7 +113,7 @@ export class GuardedHttp {
     const isProxied = this.hasProxyFor(url);
     if (isProxied) await this.guard.checkProxied(url.hostname);
     const { plain, secure } = isProxied ? this.#proxied : this.#direct;
-    const { method = 'GET', headers = {}, body, ca, signal, refusal } = request;
+    const { method = 'GET', headers = {}, body, ca, signal, stallMs = SILENCE_MS, refusal } = request;
     const isSecure = url.protocol === 'https:';
     let connection: Duplex | undefined;
     const options: Connecting = {
@@ -123,7 +125,7 @@ export class GuardedHttp {
       lookup: this.guard.lookup,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: CONNECT_MS,
-      timeout: SILENCE_MS,
+      timeout: stallMs,
       ...(signal && { signal }),
       onConnection: (socket) => {
         connection = socket;
@@ -133,7 +135,7 @@ export class GuardedHttp {
     sent.once('timeout', () => sent.destroy(stalled()));
     if (refusal) sendWhenReady(sent, body, refusal);
     else sent.end(body);
-    const timer = setTimeout(() => sent.destroy(stalled()), HEAD_MS);
+    const timer = setTimeout(() => sent.destroy(stalled()), Math.max(HEAD_MS, stallMs));
     return await answerTo(sent, signal)
       .catch((error: unknown) => {
         connection?.destroy();

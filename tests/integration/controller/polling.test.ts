@@ -4,7 +4,7 @@ import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
-import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { applyGatewaySync, condition, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -35,6 +35,16 @@ suite('a host that never answers', { concurrency: 4 }, () => {
     const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
     // Queries are given up after 20 s: one after the other has its turn for much longer than that.
     await untilGatewaySync(address, 'resolved', isResolved, 25_000);
+  });
+
+  test('fails a query after spec.git.timeout', async (t) => {
+    const { server, repository } = await startHost(t);
+    server.fault = { hang: true };
+    const address = { namespace: await createNamespace(t), name: 'app' };
+    await applyGatewaySync(address, { repo: repository.url, timeout: '5s' });
+    await startController(t, address.namespace);
+    const isTimedOut = (resource: GatewaySync) => condition(resource, 'RefResolved')?.reason === 'GitTimeout';
+    await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });
 
   test('keeps no agent from its rights, and no gateway from the status', async (t) => {

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, withGitAccess } from '../../../agent/git/git-access.ts';
 import { GitHttp } from '../../../controller/polling/git-http.ts';
-import { RepositoryClient } from '../../../controller/polling/repository-client.ts';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
@@ -12,7 +11,7 @@ import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { Git } from '../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
 import { REFUSING, silentAddress } from '../../support/dead-address.ts';
-import { queryTools, sshAuth, sshTools } from '../controller/polling/query-world.ts';
+import { queryClient, queryTools, sshAuth, sshTools } from '../controller/polling/query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 const git = new Git({ PATH: process.env.PATH });
@@ -54,7 +53,7 @@ async function query(t: TestContext, { url, key }: Host, guard: AddressGuard): P
   t.after(() => http.close());
   const tools = { ...(key ? sshTools(key) : queryTools()), guard, http };
   const source = { repo: url, ...(key && { auth: sshAuth }) };
-  const client = new RepositoryClient(tools, { namespace: 'default', git: source });
+  const client = queryClient(tools, { namespace: 'default', git: source });
   return (await client.query(main)).get('refs/heads/main');
 }
 

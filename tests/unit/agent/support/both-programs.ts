@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
+import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import type { TerminalError } from '../../../../shared/errors.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { queryTools } from '../../controller/polling/query-world.ts';
+import { queryClient, queryTools } from '../../controller/polling/query-world.ts';
 import { createSandbox } from './sandbox.ts';
 
 /** What the Secret of a resource holds; each key that is there is named in `spec.git`. */
@@ -36,7 +36,7 @@ export async function queryMain(t: TestContext, repo: string, values: SecretValu
   const client = { get: async () => ({ data }) } as unknown as KubernetesClient;
   const tools = { ...queryTools(), client };
   t.after(() => tools.http.close());
-  const repository = new RepositoryClient(tools, { namespace: 'ns', git: gitOf(repo, values) });
+  const repository = queryClient(tools, { namespace: 'ns', git: gitOf(repo, values) });
   return (await repository.query({ prefixes: ['refs/heads/main'] })).get('refs/heads/main');
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { configSchema } from '../../../../controller/config.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
+import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { readConfig } from '../../../../shared/config.ts';
@@ -12,7 +12,7 @@ import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { isLocalAddress } from '../../../../shared/io/local-address.ts';
 import { Networks } from '../../../../shared/io/networks.ts';
 import { until } from '../../../support/until.ts';
-import { queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
+import { queryClient, queryTools, sshAuth, sshTools, startHost } from './query-world.ts';
 
 const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
 const main = { prefixes: ['refs/heads/main'] };
@@ -31,7 +31,7 @@ function arrange(t: TestContext, repo: string, names: Record<string, string[][]>
   t.after(() => http.close());
   const tools = { ...sshTools(), guard, http };
   const git = { repo, ...(repo.startsWith('ssh:') ? { auth: sshAuth } : {}) };
-  return { lookups, client: new RepositoryClient(tools, { namespace: 'default', git }) };
+  return { lookups, client: queryClient(tools, { namespace: 'default', git }) };
 }
 
 /** The test's own hosts are local, so 127.0.0.1 is let through here, and 127.0.0.2 stands for what is not. */
@@ -111,7 +111,7 @@ suite('a denied address is not connected to', { concurrency: 4 }, () => {
     const http = new GitHttp({ HTTP_PROXY: 'http://127.0.0.1:1' }, guard);
     t.after(() => http.close());
     const tools = { ...queryTools(), guard, http };
-    const client = new RepositoryClient(tools, { namespace: 'default', git: { repo: 'http://git.test/app.git' } });
+    const client = queryClient(tools, { namespace: 'default', git: { repo: 'http://git.test/app.git' } });
     await assert.rejects(client.query(main), refusal);
   });
 });
@@ -194,7 +194,7 @@ suite('ssh without known_hosts is refused before anybody is connected to', { con
       const tools = sshTools();
       t.after(() => tools.http.close());
       const git = { repo: `ssh://git@127.0.0.1:${port}/app.git`, ...(auth ? { auth } : {}) };
-      await assert.rejects(new RepositoryClient(tools, { namespace: 'default', git } as RepositorySource).query(main), {
+      await assert.rejects(queryClient(tools, { namespace: 'default', git } as RepositorySource).query(main), {
         name: 'TerminalError',
         reason: 'KnownHostsMissing',
         message: /spec\.git\.auth\.sshKey\.knownHosts.*spec\.git\.auth\.sshKey\.insecureIgnoreHostKey/,

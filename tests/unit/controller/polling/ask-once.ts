@@ -1,12 +1,11 @@
-import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { messageOf } from '../../../../shared/errors.ts';
-import { queryTools } from './query-world.ts';
+import { queryClient, queryTools } from './query-world.ts';
 
 // Asks the repository that the argument names for its branch main, and prints the answer.
 
 const [repo = ''] = process.argv.slice(2);
 const tools = queryTools();
-const client = new RepositoryClient(tools, { namespace: 'default', git: { repo } });
+const client = queryClient(tools, { namespace: 'default', git: { repo } });
 const result = await client.query({ prefixes: ['refs/heads/main'] }).then(
   (refs) => ({ refs: Object.fromEntries(refs) }),
   (error: unknown) => ({ message: messageOf(error) }),

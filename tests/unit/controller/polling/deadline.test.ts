@@ -5,9 +5,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { RepositoryClient, type RepositorySource } from '../../../../controller/polling/repository-client.ts';
+import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import { until } from '../../../support/until.ts';
-import { ADVERTISEMENT, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
+import { ADVERTISEMENT, queryClient, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
 const DEADLINE_MS = 1_000;
 /** The deadline, and what a busy machine takes on top. Some of these queries would never end without one. */
@@ -39,9 +39,9 @@ function trickle(socket: Socket, text: string): void {
 
 /** Expects that a query ends in time, and with the words for that. */
 async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Promise<void> {
-  const tools = { ...(git.auth === sshAuth ? sshTools() : queryTools()), deadlineMs: DEADLINE_MS };
+  const tools = git.auth === sshAuth ? sshTools() : queryTools();
   t.after(() => tools.http.close());
-  const client = new RepositoryClient(tools, { namespace: 'default', git });
+  const client = queryClient(tools, { namespace: 'default', git }, DEADLINE_MS);
   const began = performance.now();
   const query = client.query({ prefixes: ['refs/heads/main'], commit: 'a'.repeat(40) });
   await assert.rejects(query, { name: 'TransientError', reason: 'GitTimeout' });
@@ -105,9 +105,10 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
 
   test('the API server does not hand out the credentials', async (t) => {
     const port = await startServer(t, () => {});
-    const tools = { ...queryTools(`https://127.0.0.1:${port}`), deadlineMs: DEADLINE_MS };
+    const tools = queryTools(`https://127.0.0.1:${port}`);
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
-    const client = new RepositoryClient(tools, { namespace: 'default', git: { repo: 'https://127.0.0.1:1/x', auth } });
+    const source = { namespace: 'default', git: { repo: 'https://127.0.0.1:1/x', auth } };
+    const client = queryClient(tools, source, DEADLINE_MS);
     t.after(() => tools.client.close());
     const began = performance.now();
     await assert.rejects(client.query({ prefixes: ['HEAD'] }), { reason: 'GitTimeout' });
@@ -121,10 +122,10 @@ suite('a query ends, where the host', { concurrency: 2 }, () => {
   ] as const) {
     test(what, { timeout: 60_000 }, async (t) => {
       const port = await startServer(t, (socket) => socket.once('data', () => socket.write(answer.repeat(repeats))));
-      const tools = { ...queryTools(), deadlineMs: 10_000 };
+      const tools = queryTools();
       t.after(() => tools.http.close());
       const git = { repo: `http://127.0.0.1:${port}/app.git` };
-      const query = new RepositoryClient(tools, { namespace: 'default', git }).query({
+      const query = queryClient(tools, { namespace: 'default', git }, 10_000).query({
         prefixes: ['HEAD'],
       });
       await assert.rejects(query, { name: 'TransientError', reason: 'GitUnreachable' });

@@ -179,4 +179,43 @@ suite('over all hosts', () => {
     assert.equal(begun.length, 100);
     await until(() => limiter.hosts === 0, { describe: 'all are forgotten' });
   });
+
+  test('calls with long time limits leave three quarters of the places to others after 20 s', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const limiter = new HostLimiter({ ...limits, total: 8 });
+    const begun: string[] = [];
+    const call = (namespace: string, timeoutMs?: number): HostCall => ({
+      host: namespace,
+      namespace,
+      requests: 1,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      run: (signal) => {
+        begun.push(namespace);
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+      },
+    });
+    for (let index = 0; index < 8; index += 1) limiter.add(call(`slow-${index}`, 3_600_000), true);
+    for (let index = 0; index < 8; index += 1) limiter.add(call(`next-${index}`), true);
+    assert.equal(begun.filter((name) => name.startsWith('next')).length, 0);
+    t.mock.timers.tick(20_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(begun.filter((name) => name.startsWith('next')).length, 6);
+  });
+
+  test('a call that is removed while it runs is aborted', () => {
+    const limiter = new HostLimiter(limits);
+    const signals: AbortSignal[] = [];
+    const running: HostCall = {
+      host: 'one',
+      namespace: 'x',
+      requests: 1,
+      run: async (signal) => void signals.push(signal),
+    };
+    limiter.add(running, true);
+    limiter.remove(running);
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [true],
+    );
+  });
 });

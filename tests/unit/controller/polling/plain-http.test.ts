@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { sshTools } from './query-world.ts';
+import { queryClient, sshTools } from './query-world.ts';
 
 test('a CA for plain HTTP is refused for good, and in words, since there is no certificate to check', async (t) => {
   const server = await startGitServer();
@@ -11,7 +10,7 @@ test('a CA for plain HTTP is refused for good, and in words, since there is no c
   const tools = sshTools();
   t.after(() => tools.http.close());
   const git = { repo, caSecretRef: { name: 'ca', key: 'key' } };
-  const query = new RepositoryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'] });
+  const query = queryClient(tools, { namespace: 'default', git }).query({ prefixes: ['HEAD'] });
   await assert.rejects(query, {
     name: 'TerminalError',
     reason: 'CAWithoutTLS',

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
-import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { queryTools } from './query-world.ts';
+import { queryClient, queryTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
@@ -22,7 +21,7 @@ async function arrange(t: TestContext) {
     const secret = { data: { ca: Buffer.from(ca).toString('base64') } };
     const client = { get: async () => secret } as unknown as KubernetesClient;
     const git = { repo: repository.url, caSecretRef: { name: 'ca', key: 'ca' } };
-    return new RepositoryClient({ ...tools, client }, { namespace: 'default', git }).query(main);
+    return queryClient({ ...tools, client }, { namespace: 'default', git }).query(main);
   };
   const [ca, otherCa] = await Promise.all([server, other].map(({ caFile }) => readFile(caFile ?? '', 'utf8')));
   return { server, commit, ask, ca: ca as string, otherCa: otherCa as string };

@@ -6,7 +6,12 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { type QueryTools, RepositoryClient } from '../../../../controller/polling/repository-client.ts';
+import type { RefQuery } from '../../../../controller/polling/ref-query.ts';
+import {
+  type QueryTools,
+  RepositoryClient,
+  type RepositorySource,
+} from '../../../../controller/polling/repository-client.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -32,11 +37,17 @@ export function sshTools(key = PRIVATE_KEY): QueryTools {
 /** Lets ssh talk to whoever answers. */
 export const sshAuth = { sshKey: { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true } };
 
+/** A client whose queries have a time limit (ms). */
+export function queryClient(tools: QueryTools, source: RepositorySource, timeoutMs = 20_000) {
+  const client = new RepositoryClient(tools, source);
+  return { query: (query: RefQuery) => client.query(query, AbortSignal.timeout(timeoutMs)) };
+}
+
 /** A client for one repository. */
-export function clientFor(t: TestContext, repo: string): RepositoryClient {
+export function clientFor(t: TestContext, repo: string) {
   const tools = queryTools();
   t.after(() => tools.http.close());
-  return new RepositoryClient(tools, { namespace: 'default', git: { repo } });
+  return queryClient(tools, { namespace: 'default', git: { repo } });
 }
 
 /** Starts an HTTP server and gives its URL. */

@@ -19,16 +19,17 @@ export interface Wish {
   /** A requested hash. */
   commit?: string;
   repo?: string;
+  timeoutMs?: number;
   intervalMs?: number | undefined;
   event?: string;
 }
 
 /** Repositories that are really queried, and a git server with one repository; keys are `namespace/name`. */
-export async function arrange(t: TestContext, deadlineMs?: number) {
+export async function arrange(t: TestContext, timeoutMs?: number) {
   const server = await startGitServer();
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { a: '1' } });
-  const tools = { ...queryTools(), ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+  const tools = queryTools();
   const enqueued: string[] = [];
   const repositories = new Repositories({
     connect: (source) => new RepositoryClient(tools, source),
@@ -45,6 +46,7 @@ export async function arrange(t: TestContext, deadlineMs?: number) {
     source: { namespace: key.split('/')[0] ?? '', git: { repo: wish.repo ?? repository.url } },
     prefixes: wish.prefixes ?? refPrefixes(wish.ref ?? 'main'),
     commit: wish.commit,
+    timeoutMs: wish.timeoutMs ?? timeoutMs,
     intervalMs: 'intervalMs' in wish ? wish.intervalMs : HOUR_MS,
     event: wish.event,
     isUrgent: wish.event !== undefined,

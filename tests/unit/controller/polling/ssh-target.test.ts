@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import { RepositoryClient } from '../../../../controller/polling/repository-client.ts';
 import type { TransientError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
-import { sshAuth, sshTools } from './query-world.ts';
+import { queryClient, sshAuth, sshTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
@@ -29,7 +28,7 @@ test('ssh is told where to connect to, and looks the host up in known_hosts as i
     ['ssh://192.0.2.9:2222/app', { address: '192.0.2.9', port: 2222, alias: '[192.0.2.9]:2222' }],
     ['ssh://[2001:db8::1]/app', { address: '2001:db8::1', port: 22, alias: '2001:db8::1' }],
   ] as const) {
-    await new RepositoryClient(tools, { namespace: 'default', git: { repo, auth: sshAuth } }).query(main);
+    await queryClient(tools, { namespace: 'default', git: { repo, auth: sshAuth } }).query(main);
     assert.deepEqual(seen.pop(), sshHost, repo);
   }
 });
@@ -39,7 +38,7 @@ test('an SSH key may have 64 KiB, since it is in memory while the host is asked'
     const tools = sshTools(key);
     t.after(() => tools.http.close());
     const git = { repo: 'ssh://git@127.0.0.1:1/app.git', auth: sshAuth };
-    return new RepositoryClient(tools, { namespace: 'default', git }).query(main);
+    return queryClient(tools, { namespace: 'default', git }).query(main);
   };
   await assert.rejects(ask(PRIVATE_KEY.padEnd(64 * 1024 + 1)), { name: 'TerminalError', reason: 'SecretTooLarge' });
   await assert.rejects(ask(PRIVATE_KEY.padEnd(64 * 1024)), { name: 'TransientError' });
@@ -51,7 +50,7 @@ test('where ssh cannot connect, an error says that ssh takes no proxy if there i
     tools.http.close();
     const http = new GitHttp(environment, tools.guard);
     t.after(() => http.close());
-    const client = new RepositoryClient({ ...tools, http }, { namespace: 'default', git: { repo, auth: sshAuth } });
+    const client = queryClient({ ...tools, http }, { namespace: 'default', git: { repo, auth: sshAuth } });
     return client.query(main).then(String, (error: TransientError) => `${error.code} ${error.message}`);
   };
   const proxyless = /^git\.refused .*; ssh does not use HTTPS_PROXY or HTTP_PROXY: .* use https in spec\.git\.repo$/;
