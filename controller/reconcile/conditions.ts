@@ -2,8 +2,10 @@ import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
+import { heldOrders } from '../rollout/words.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
@@ -112,8 +114,7 @@ const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 't
 function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Verdict | undefined {
   const before = conditionOf(status.conditions, type);
   if (!before) return undefined;
-  const { lastTransitionTime: _, type: __, ...verdict } = before;
-  return verdict;
+  return omit(before, 'lastTransitionTime', 'type');
 }
 
 function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
@@ -236,12 +237,17 @@ const notShownYet: Verdict = {
   message: 'the repository does not have the requested commit yet: see status.lastRequest and status.lastPush',
 };
 
+function whatPauses({ gatewaySync: { orders = {} }, rollout }: Facts): string {
+  const held = rollout ? heldOrders(rollout, orders) : [];
+  return ['the resource is paused', ...held].join('; ');
+}
+
 function judgeReady(
   facts: Facts,
   { refResolved, profilesValid }: { refResolved: Verdict; profilesValid: Verdict },
 ): Verdict {
   const { resolution, gatewaySync } = facts;
-  if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: 'the resource is paused' };
+  if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: whatPauses(facts) };
   if (resolution.kind === 'asking') {
     if (resolution.isNews) return resolving;
     // An earlier question waits, or an earlier failure: a retry is no news.

@@ -2,6 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
 import { type Placed, placeOf } from '../commit-status/place.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
@@ -181,12 +182,16 @@ function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kin
   return status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration };
 }
 
+/** Fields that each reconcile makes again. */
+const JUDGED = [
+  ...(['discoveredGateways', 'gateways', 'conditions', 'pendingRef'] as const),
+  ...(['rollout', 'history', 'commitStatus'] as const),
+];
+
 /** The fields that say what is followed; the target moves only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { status: before } = observation.gatewaySync;
-  const { discoveredGateways: _, gateways: __, conditions: ___, pendingRef: ____, ...more } = before;
-  const { rollout: _____, history: ______, commitStatus: _______, ...kept } = more;
-  const fields = { ...kept, ...resolution.echo };
+  const fields = { ...omit(before, ...JUDGED), ...resolution.echo };
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
   if (resolution.kind === 'asking')

@@ -1,12 +1,12 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
 import { givenUpWords } from '../rollout/given-up-words.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
 import { nameOf } from '../rollout/transitions.ts';
-import { withHeldOrders } from '../rollout/words.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { Observation } from './observation.ts';
@@ -41,8 +41,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: Observation, momen
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
   const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
-  const held = spec.paused && state ? { ...state, rollout: withHeldOrders(state.rollout, input) } : state;
-  const kept = next ? noted(next, observation) : held;
+  const kept = next ? noted(next, observation) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: true };
   return {
     fields: { ...kept, ...requestOf(sync, kept, gatewaySync) },
@@ -67,14 +66,14 @@ interface Moment {
 /** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */
 function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: Observation): RolloutState {
   const { orders, spec } = gatewaySync;
-  const { handled: { approve: _, approvedRevision: __, ...others } = {}, nextRevision: ___, ...rest } = rollout;
+  const others = omit(rollout.handled ?? {}, 'approve', 'approvedRevision');
   const revision = approvedRevision(gatewaySync);
   const approval = { approve: orders?.approve, ...(revision !== undefined && { approvedRevision: revision }) };
   const handled = { ...others, ...(orders?.approve !== undefined && approval) };
   const isAhead = isRevisionKept && spec.revision !== rollout.revision && spec.revision !== rollout.stableRevision;
   return {
     rollout: {
-      ...rest,
+      ...omit(rollout, 'handled', 'nextRevision'),
       ...(Object.keys(handled).length > 0 && { handled }),
       ...(isAhead && { nextRevision: spec.revision }),
     },

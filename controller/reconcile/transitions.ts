@@ -141,16 +141,10 @@ function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
-const withoutNumbers = (text: string | undefined): string | undefined => text?.replaceAll(/\d/g, '');
-
-/** A repository may give no answer for several causes under one reason: by their words, as each asks for something else. */
 function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
   const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
   if (!is) return [];
-  // Numbers may differ each time, such as when a host may be asked again.
-  const isSameCause =
-    after.refResolutionStatus !== 'Error' || withoutNumbers(was?.message) === withoutNumbers(is.message);
-  if (was?.status === is.status && was.reason === is.reason && isSameCause) return [];
+  if (was?.status === is.status && was.reason === is.reason) return [];
   if (TOLD_APART.some((type) => is.reason === conditionOf(after.conditions, type)?.reason)) return [];
   // The phase has its own event.
   if (is.reason === `Rollout${after.rollout?.phase}`) return [];

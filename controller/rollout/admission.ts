@@ -15,14 +15,14 @@ export function makeAdmission(
   for (const [index, wave] of waveNames(waves).entries()) {
     const known = before.find((entry) => entry.wave === wave);
     const share = shareOf(choicesIn(admission, index, gateways), waves[index]?.gateways, { known: known?.of });
-    const had = known?.gateways;
-    const isNew = known?.isNew ?? (before.length > 0 && !known);
-    admission.push({ wave, ...share, admitted, ...(had === undefined ? isNew && { isNew } : { gateways: had }) });
+    // A new wave has had none yet; its gateways may be about to get their labels.
+    const had = known || before.length === 0 ? known?.gateways : 0;
+    admission.push({ wave, ...share, admitted, ...(had !== undefined && { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
-  const hadSome = before.some((entry) => entry.gateways !== undefined);
+  const hadSome = before.some(hasHad);
   // By other names nobody knows which waves had some: that there were some stays known.
-  if (!hadSome || noted.some((entry) => entry.gateways !== undefined)) return noted;
+  if (!hadSome || noted.some(hasHad)) return noted;
   return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
 }
 
@@ -32,11 +32,13 @@ export function makeAdmission(
  */
 export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[], from = 0): Admission {
   return admission.map((entry, index) => {
-    const { gateways: had, isNew: _, ...rest } = entry;
     const isNews = index >= from && gateways.some((gateway) => couldBelong(gateway, index, admission));
-    return had === undefined && isNews ? { ...rest, gateways: 1 } : entry;
+    return isNews && !hasHad(entry) ? { ...entry, gateways: 1 } : entry;
   });
 }
+
+/** Whether a wave has had gateways, so that it needs one that shows that all is well. */
+export const hasHad = ({ gateways = 0 }: Admission[number]): boolean => gateways > 0;
 
 /**
  * Forgets that a wave had gateways if all of them belong to an earlier wave from now on, in place of gateways that left: it
@@ -51,7 +53,7 @@ export function withoutEmptied(
     gateways.filter((gateway) => couldBelong(gateway, index, waves)).length;
   return admission.map((entry, index) => {
     const { gateways: had = 0, ...rest } = entry;
-    const isEmptied = sizeIn(index, admission) === 0 && sizeIn(index, before) >= had;
+    const isEmptied = had > 0 && sizeIn(index, admission) === 0 && sizeIn(index, before) >= had;
     return isEmptied ? rest : entry;
   });
 }

@@ -1,35 +1,36 @@
-import { createHash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import { waveUnderWay } from './admission.ts';
-import { hasCrashed, laterThan, recoversAt } from './judge-gateway.ts';
-import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import type { Standing } from './standing.ts';
+import { laterThan, recoversAt } from './judge-gateway.ts';
+import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
+import type { Context, Standing } from './standing.ts';
 import { iso } from './transitions.ts';
 
 /**
  * Notes who has failed, and of the first one why, since nothing else says so once it is back; and since when somebody is
  * under way. Who failed once has failed.
  */
-export function noteFailures(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
-  const said = withFailures(rollout, standing.failing);
-  const timed = noteTimes(said, standing, input);
-  const late = lateOnes(timed, standing, input).filter(({ due }) => due <= input.now);
+export function noteFailures(rollout: RolloutStatus, context: Context): RolloutStatus {
+  const { standing, input } = context;
+  const timed = withTimes(withFailures(rollout, standing.failing), context);
+  const late = lateOnes(timed, context).filter(({ due }) => due <= input.now);
   const noted = withFailures(
     timed,
     late.map(({ gateway }) => gateway.name),
   );
   const [first] = noted.failures ?? [];
   if (first === undefined || first === rollout.failures?.[0]) return noted;
-  const failureMessage = reasonOf(first, standing, input);
+  const failureMessage = reasonOf(first, context);
   return failureMessage === '' ? noted : { ...noted, failureMessage };
 }
 
 /** When something may change by the clock alone, in milliseconds since the epoch. */
-export function duesOf(rollout: RolloutStatus, standing: Standing, input: RolloutInput): number[] {
+export function duesOf(rollout: RolloutStatus, context: Context): number[] {
+  const { standing, input } = context;
   return [
-    ...lateOnes(rollout, standing, input).map(({ due }) => due),
+    ...lateOnes(rollout, context).map(({ due }) => due),
     ...standing.counted.flatMap((gateway) => [
       gateway.createdAt + input.deadlineMs,
       (gateway.runsSince ?? 0) + input.deadlineMs,
@@ -41,15 +42,11 @@ export function duesOf(rollout: RolloutStatus, standing: Standing, input: Rollou
 /**
  * Who is under way, and when that has taken too long: when it was not well for as long as the deadline is, without a
  * break. That counts from when gateways were let in last, or from when it was created, began to run, was ready, or was not,
- * whichever came last; for one that crashes, from its first crash. What has never run shows nothing, nor does what came in
+ * whichever came last. A crash, and the start after it, begin nothing. What has never run shows nothing, nor does what came in
  * addition.
  */
-function lateOnes(
-  rollout: RolloutStatus,
-  standing: Standing,
-  { deadlineMs }: RolloutInput,
-): { gateway: RolloutGateway; due: number }[] {
-  const { underWaySince, admittedAt = underWaySince, startedAt, crashing = [] } = rollout;
+function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gateway: RolloutGateway; due: number }[] {
+  const { underWaySince, admittedAt = underWaySince, startedAt } = rollout;
   if (underWaySince === undefined || admittedAt === undefined) return [];
   const began = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
   const isLater = laterThan(startedAt);
@@ -57,12 +54,10 @@ function lateOnes(
   return underWay(standing)
     .filter(isJudged)
     .map((gateway) => {
-      const { name, createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
-      const crashed = crashing.find((each) => each.name === name);
-      const since = crashed
-        ? Date.parse(crashed.since)
-        : Math.max(began, createdAt, runsSince, notReadySince ?? readySince);
-      return { gateway, due: since + deadlineMs };
+      const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
+      const isCrashing = input.now < recoversAt(gateway, rollout, input);
+      const changedAt = isCrashing ? 0 : Math.max(runsSince, notReadySince ?? readySince);
+      return { gateway, due: Math.max(began, createdAt, changedAt) + input.deadlineMs };
     })
     .sort((a, b) => a.due - b.due);
 }
@@ -81,55 +76,32 @@ function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
 }
 
 /**
- * The times from which the deadline counts: since when somebody is under way, without a break, and when those crashed first
- * that crashed a short time ago. Where one works again that rested, or is not well any more that was, it begins again:
- * nobody knows for how long the others have been under way alone.
+ * The times from which the deadline counts: since when gateways are under way, without a break. If one isn't healthy that
+ * was, or one more counts, such as one that was paused, it begins again: how long the others have been under way alone is
+ * not known.
  */
-export function noteTimes(rollout: RolloutStatus, standing: Standing, input: RolloutInput): RolloutStatus {
-  const { underWaySince: before, soakStartedAt, fleet: former, crashing: _, ...rest } = rollout;
-  const { waves, index = -1, verified } = standing;
-  const fleet = fleetOf(input.gateways);
-  const [names, resting] = (former ?? fleet).split(' ');
-  const isSame = fleet.startsWith(`${names} `);
-  const isNews = isSame && (!fleet.endsWith(` ${resting}`) || verified.size < rollout.verified);
+function withTimes(rollout: RolloutStatus, { standing, input }: Context): RolloutStatus {
+  const { underWaySince, soakStartedAt } = rollout;
+  const { waves, index = -1, verified, counted } = standing;
   const now = iso(input.now);
-  const underWaySince = underWay(standing).length === 0 ? undefined : isNews ? now : (before ?? now);
-  const crashing = crashingIn(rollout, standing, input);
+  const isNews = verified.size < rollout.verified || counted.length > rollout.total;
   return {
-    ...rest,
-    // So that the same is no news when it is looked at again.
+    ...omit(rollout, 'underWaySince', 'soakStartedAt'),
+    // So that the same isn't news in the next step.
     verified: verified.size,
-    fleet,
-    ...(crashing.length > 0 && { crashing }),
-    ...(underWaySince !== undefined && { underWaySince }),
+    total: counted.length,
+    ...(underWay(standing).length > 0 && { underWaySince: isNews ? now : (underWaySince ?? now) }),
     ...(soakStartedAt !== undefined && waves[index]?.isWell && { soakStartedAt }),
   };
 }
 
-const digest = (names: readonly string[]): string =>
-  createHash('sha256').update(names.toSorted().join()).digest('hex').slice(0, 16);
-
-/** Hashes of the names of all gateways, and of those that rest: what is created and deleted is nobody that works again. */
-function fleetOf(gateways: readonly RolloutGateway[]): string {
-  const resting = gateways.filter(({ isResting }) => isResting);
-  return [gateways, resting].map((each) => digest(each.map(({ name }) => name))).join(' ');
-}
-
-/** Those that crashed a short time ago, and when they did for the first time since they were well. */
-function crashingIn(rollout: RolloutStatus, { admitted }: Standing, input: RolloutInput) {
-  const { crashing = [] } = rollout;
-  return [...admitted]
-    .filter((gateway) => hasCrashed(gateway, rollout) && input.now < recoversAt(gateway, rollout, input))
-    .map(
-      ({ name, crashedAt = input.now }) =>
-        crashing.find((each) => each.name === name) ?? { name, since: iso(crashedAt) },
-    )
-    .sort((a, b) => (a.since < b.since ? -1 : 1))
-    .slice(0, BOUNDS.crashing);
-}
+export const noteTimes = ({ rollout, history }: RolloutState, context: Context): RolloutState => ({
+  history,
+  rollout: withTimes(rollout, context),
+});
 
 /** Why a gateway has failed, in one line; empty where nobody says anything. */
-function reasonOf(name: string, { failing }: Standing, { gateways, deadlineMs }: RolloutInput): string {
+function reasonOf(name: string, { standing: { failing }, input: { gateways, deadlineMs } }: Context): string {
   const { says } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.includes(name);
   const parts = [isLate && `not well within ${formatDuration(deadlineMs)}`, says].filter(Boolean);

@@ -28,7 +28,7 @@ export function recoversAt(
   return hasCrashed(gateway, rollout) ? (gateway.crashedAt ?? 0) + deadlineMs / 2 : 0;
 }
 
-export const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
+const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
 /** Whether a gateway has the stable release again, since the rollback began: whether it is well with it is another matter. */

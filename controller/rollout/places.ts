@@ -1,8 +1,8 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
-import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
-import type { Standing } from './standing.ts';
+import type { RolloutGateway } from './rollout-input.ts';
+import type { Context } from './standing.ts';
 
 /** The places of a wave, of which `maxConcurrent` says how many there are. */
 export interface Places {
@@ -19,11 +19,7 @@ export interface Places {
  * fails; any other, such as one whose node is gone, or that came later and does not start, after as long a time. So those
  * that start together never get a commit all at once. Those that rest take none, and are let in when all others have it.
  */
-export function placesOf(
-  rollout: RolloutStatus,
-  index: number,
-  { standing, input }: { standing: Standing; input: RolloutInput },
-): Places {
+export function placesOf(rollout: RolloutStatus, index: number, { standing, input }: Context): Places {
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
   const { spec, deadlineMs, now } = input;
   const before = admission[index]?.admitted ?? NOBODY;

@@ -20,6 +20,12 @@ export interface Standing {
   index: number | undefined;
 }
 
+/** Of what a rollout is judged: how far it is, and the input of the step. */
+export interface Context {
+  standing: Standing;
+  input: RolloutInput;
+}
+
 export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standing {
   const { gateways } = input;
   const { admission, number } = rollout;

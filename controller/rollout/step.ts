@@ -1,4 +1,5 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
@@ -8,7 +9,7 @@ import { obey } from './orders.ts';
 import { placesOf } from './places.ts';
 import { gateOf, pursue } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { standingOf } from './standing.ts';
+import { type Context, standingOf } from './standing.ts';
 import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
 import { describe } from './words.ts';
 
@@ -32,8 +33,9 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   // What ended by this may have kept something waiting.
   const hasEnded = isUnderWay(taken.rollout) && !isUnderWay(on.state.rollout);
   const { state: next, wait } = hasEnded ? advance(takeUp(on.state, now), now) : on;
-  const described = describe(next, wait, now);
-  return { ...described, wakeInMs: wakeIn(described, now) };
+  const context = { standing: standingOf(next.rollout, now), input: now };
+  const described = describe(isUnderWay(next.rollout) ? noteTimes(next, context) : next, wait, context);
+  return { ...described, wakeInMs: wakeIn(described.rollout, context) };
 }
 
 /** The clock of the API server may be ahead: what it says has happened has, and nobody knows that it was not before. */
@@ -48,28 +50,17 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
       createdAt: present(gateway.createdAt, begunAt) ?? 0,
       notReadySince: present(gateway.notReadySince),
       readySince: present(gateway.readySince),
-      crashedAt: present(gateway.crashedAt),
       runsSince: present(gateway.runsSince),
     })),
   };
 }
 
-/** A clock that was set back must not make anybody wait for longer than was asked for. */
+const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'underWaySince', 'soakStartedAt', 'waitsSince'] as const;
+
+/** Times of a clock that was set back are those of now, so that no deadline takes longer than it should. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
-  const present = (time: string | undefined) => (time !== undefined && Date.parse(time) > now ? iso(now) : time);
-  const { startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt, emptySince, waitsSince, crashing } =
-    rollout;
-  const times = {
-    startedAt: present(startedAt),
-    waveStartedAt: present(waveStartedAt),
-    admittedAt: present(admittedAt),
-    underWaySince: present(underWaySince),
-    emptySince: present(emptySince),
-    waitsSince: present(waitsSince),
-    soakStartedAt: present(soakStartedAt),
-    crashing: crashing?.map(({ name, since }) => ({ name, since: present(since) ?? since })),
-  };
-  return { history, rollout: clean({ ...rollout, ...times }) };
+  const ahead = TIMES.filter((name) => Date.parse(rollout[name] ?? '') > now);
+  return { history, rollout: { ...rollout, ...Object.fromEntries(ahead.map((name) => [name, iso(now)])) } };
 }
 
 /**
@@ -85,9 +76,8 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
   }
   if (isUnderWay(rollout)) return begin(state, releaseOf(rollout), input);
   const admitted = rollout.phase === 'Complete' ? ALL : NOBODY;
-  const { wave: _, ...rest } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
-  return { ...state, rollout: { ...rest, plan, admission } };
+  return { ...state, rollout: { ...omit(rollout, 'wave'), plan, admission } };
 }
 
 /** Begins with a release that is newer, as soon as the first wave may begin. */
@@ -108,7 +98,7 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
 const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean => givenUp.includes(nameOf(release));
 
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
-  const { nextCommit: _, ...rest } = rollout;
+  const rest = omit(rollout, 'nextCommit');
   return { history, rollout: next ? { ...rest, nextCommit: next.commit } : rest };
 }
 
@@ -127,18 +117,16 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
     const back = goBack(state, input);
     return nextCommit === undefined ? back : { ...back, wait };
   }
-  if (!isUnderWay(state.rollout)) return { state, wait };
-  const { state: next, wait: other } = judge(state, wait, input);
-  const { rollout } = next;
-  if (!isUnderWay(rollout)) return { state: next, wait: other };
-  // Who has only just been let in is under way from now on, and who has failed is no more.
-  return { state: { ...next, rollout: noteTimes(rollout, standingOf(rollout, input), input) }, wait: other };
+  return isUnderWay(state.rollout) ? judge(state, wait, input) : { state, wait };
 }
 
 /** Who was let in is judged, whatever keeps others from being let in. */
 function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
   const { nextCommit } = state.rollout;
-  const judged = { ...state, rollout: noteFailures(state.rollout, standingOf(state.rollout, input), input) };
+  const judged = {
+    ...state,
+    rollout: noteFailures(state.rollout, { standing: standingOf(state.rollout, input), input }),
+  };
   if ((judged.rollout.failures ?? []).length > (input.spec.maxFailures ?? 0)) {
     const failed = giveUp(judged, input);
     return nextCommit === undefined ? failed : { ...failed, wait };
@@ -160,35 +148,30 @@ function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
 }
 
 /** Milliseconds until the clock alone may change something. */
-function wakeIn({ rollout }: RolloutState, input: RolloutInput): number | undefined {
-  const { now, deadlineMs, window, wanted } = input;
+function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
+  const { now, deadlineMs, window, wanted } = context.input;
   const { phase, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
   if (isUnderWay(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
-  if (isUnderWay(rollout)) due.push(...timesOf(rollout, input));
+  if (isUnderWay(rollout)) due.push(...timesOf(rollout, context));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const later = due.filter((time) => time !== undefined).filter((time) => time > now);
   return later.length > 0 ? Math.min(...later) - now : undefined;
 }
 
-/** When a gateway fails or frees its place, when a wave has soaked, and when nobody waits any longer for what does not come. */
-function timesOf(rollout: RolloutStatus, input: RolloutInput): (number | undefined)[] {
-  const { soakStartedAt, startedAt, emptySince } = rollout;
+/** When a gateway fails or frees its place, when a wave has soaked, and when the wait for a missing gateway ends. */
+function timesOf(rollout: RolloutStatus, context: Context): (number | undefined)[] {
+  const { soakStartedAt, startedAt, waitsSince } = rollout;
+  const { standing, input } = context;
   const { deadlineMs, soakMs } = input;
-  const standing = standingOf(rollout, input);
   const index = standing.index ?? 0;
   const after = (time: string | undefined, ms: number) => (time === undefined ? undefined : Date.parse(time) + ms);
   return [
-    ...duesOf(rollout, standing, input),
-    placesOf(rollout, index, { standing, input }).nextFreeAt,
+    ...duesOf(rollout, context),
+    placesOf(rollout, index, context).nextFreeAt,
     after(soakStartedAt, soakMs[index] ?? 0),
     after(startedAt, deadlineMs),
     lateAt(rollout, input),
-    after(emptySince, deadlineMs),
+    after(waitsSince, deadlineMs),
   ];
-}
-
-/** Leaves out what is undefined. */
-function clean(rollout: { [Key in keyof RolloutStatus]: RolloutStatus[Key] | undefined }): RolloutStatus {
-  return Object.fromEntries(Object.entries(rollout).filter(([, value]) => value !== undefined)) as RolloutStatus;
 }

@@ -1,4 +1,5 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
@@ -152,7 +153,7 @@ const MAX_GIVEN_UP = 4;
 /** All waves are done: the release is the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
-  const { wave: _, underWaySince: __, crashing: ___, fleet: ____, ...rest } = rollout;
+  const rest = omit(rollout, 'wave', 'underWaySince');
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   const admission = noteGateways(all, input.gateways);
   return {

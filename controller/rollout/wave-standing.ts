@@ -72,7 +72,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
 function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Circumstances): RolloutGateway[] {
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
-  const isPassedOver = admission[index]?.gateways === undefined && index < (waveUnderWay(rollout) ?? 0);
+  const isPassedOver = !admission[index]?.gateways && index < (waveUnderWay(rollout) ?? 0);
   if (isPassedOver) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
   const isLater = laterThan(startedAt);

@@ -1,27 +1,29 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
+import { omit } from '../../shared/domain/omit.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { lateAt } from './failures.ts';
 import { failureOf, named } from './given-up-words.ts';
 import { isBack, notBack } from './judge-gateway.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
-import { type Standing, standingOf } from './standing.ts';
+import type { Context, Standing } from './standing.ts';
 import { iso } from './transitions.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
-export function describe({ rollout, history }: RolloutState, wait: Wait, input: RolloutInput): RolloutState {
-  const standing = standingOf(rollout, input);
-  const counts = countsOf(rollout, standing);
-  const { message: _, waitsFor: was, waitsSince: since, ...all } = { ...rollout, ...counts };
-  const waitsFor = waitsForIn(all, wait, { standing, input });
-  const waitsSince = (waitsFor === was && since) || iso(input.now);
+export function describe({ rollout, history }: RolloutState, wait: Wait, context: Context): RolloutState {
+  const counts = countsOf(rollout, context.standing);
+  const { waitsFor: waitedFor, waitsSince: since } = rollout;
+  const all = { ...omit(rollout, 'message', 'waitsFor', 'waitsSince'), ...counts };
+  const waitsFor = waitsForIn(all, wait, context);
+  const waitsSince = (waitsFor === waitedFor && since) || iso(context.input.now);
   const rest = { ...all, ...(waitsFor && { waitsFor, waitsSince }) };
-  const parts = [messageOf(rest, wait, { standing, input }), ...ignoredOrders(rest)];
+  const parts = [messageOf(rest, wait, context), ...ignoredOrders(rest)];
   const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
-  const summary = summaryOf(rest, { standing, input });
+  const summary = summaryOf(rest, context);
   return { history, rollout: { ...rest, summary, ...(message && { message }) } };
 }
 
@@ -42,11 +44,6 @@ function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): Rollo
   if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
   return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
-}
-
-interface Context {
-  standing: Standing;
-  input: RolloutInput;
 }
 
 /** When all have it the counts stay as they were, so that nothing has to be written while pods come and go. */
@@ -194,7 +191,7 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
 function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
   const rests = (standing.waves[index]?.present ?? []).length > 0;
-  const isGone = gateways === undefined ? 'it has none yet' : 'none of its gateways is there any more';
+  const isGone = !gateways ? 'it has none yet' : 'none of its gateways is there any more';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;
   const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
   return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so the rollout cannot be verified${wayOut}`;
@@ -204,7 +201,7 @@ function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context)
 function leftOut(rollout: RolloutStatus, context: Context): string {
   const { index = 0 } = context.standing;
   const skipped = skippedIn(context, index);
-  const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways === undefined ? wave : []));
+  const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways ? [] : wave));
   const parts = [
     skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped)}` : '',
     empty.length > 0 ? `; without gateways: ${named(empty)}` : '',
@@ -215,30 +212,20 @@ function leftOut(rollout: RolloutStatus, context: Context): string {
 const skippedIn = ({ standing: { waves } }: Context, index: number): string[] =>
   (waves[index]?.skipped ?? []).map(({ name }) => name);
 
-/** What people order while the resource is paused waits, which is said. */
-export function withHeldOrders(
-  rollout: RolloutStatus,
-  { approved, rollback, retry }: Pick<RolloutInput, 'approved' | 'rollback' | 'retry'>,
-) {
-  const { handled = {}, message: said = '' } = rollout;
+/** Orders that wait because the resource is paused. */
+export function heldOrders(
+  { handled = {} }: RolloutStatus,
+  { approve, rollback, retry }: NonNullable<ObservedGatewaySync['orders']>,
+): string[] {
   const orders: [name: string, ordered: string | undefined, done: string | undefined][] = [
     ['retry-rollout', retry, handled.retry],
     ['rollback', rollback, handled.rollback],
-    ['approve', approved, handled.approve],
+    ['approve', approve, handled.approve],
   ];
-  const held = orders
+  return orders
     .filter(([, ordered, done]) => ordered !== undefined && ordered !== done)
-    .map(([name, ordered]) => `sync.io/${name}: ${ordered}${UNTIL}`);
-  const message = [...held, said.replace(HELD, '')]
-    .filter((part) => part !== '')
-    .join('; ')
-    .slice(0, BOUNDS.message)
-    .toWellFormed();
-  return message === said ? rollout : { ...rollout, message };
+    .map(([name, ordered]) => `sync.io/${name}: ${ordered} waits until the resource is not paused`);
 }
-
-const UNTIL = ' waits until the resource is not paused';
-const HELD = /^(sync\.io\/[a-z-]+: .{0,128}? waits until the resource is not paused(; |$)){1,3}/;
 
 function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {

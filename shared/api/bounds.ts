@@ -61,7 +61,6 @@ export const BOUNDS = {
   /** Gateways that a rollout may put up with. */
   failures: 100,
   /** Gateways whose first crash is remembered while a rollout is under way. */
-  crashing: 20,
   /** Commits that can be gone back to. */
   history: 20,
 } as const;

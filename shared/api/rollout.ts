@@ -110,21 +110,6 @@ export const rolloutStatusSchema = v.pipe(
         'Since when some of those that were admitted are waited for. The deadline counts from there at the earliest.',
       ),
     ),
-    emptySince: v.optional(
-      timestamp('Since when the wave has nobody, or nobody but failed gateways, who could show that all is well.'),
-    ),
-    fleet: v.optional(
-      text('Hashes of the names of all gateways, and of those that are paused or in a dry run, at the last look.', 64),
-    ),
-    crashing: v.optional(
-      v.pipe(
-        v.array(
-          v.object({ name: text('Name of the pod.', 253), since: timestamp('When it crashed for the first time.') }),
-        ),
-        v.maxLength(BOUNDS.crashing),
-        v.description('Gateways that crashed a short time ago.'),
-      ),
-    ),
     soakStartedAt: v.optional(timestamp('When all of the wave was verified.')),
     admitted: count('Gateways that may have the commit.'),
     verified: count('Gateways that have it and are well.'),
@@ -156,16 +141,10 @@ export const rolloutStatusSchema = v.pipe(
           admitted: boundary('The last hash in it that may have the commit; empty for none, or all.'),
           gateways: v.optional(
             count(
-              'How many gateways it began with last, or 1 where it had some since: then it needs one that shows that all is well.',
+              'How many gateways it began with last, or 1 if it had some since: then it needs one that shows that all is healthy. 0 for a wave that came with an edit and has had none yet.',
             ),
           ),
           of: v.optional(count('Of how many gateways its share was taken last.')),
-          isNew: v.optional(
-            v.pipe(
-              v.boolean(),
-              v.description('The wave came by an edit, and has had no gateway yet: these may be on their way.'),
-            ),
-          ),
           isChosenAgain: v.optional(
             v.pipe(
               v.boolean(),

@@ -51,11 +51,12 @@ interface Given extends Partial<Omit<Facts, 'counts' | 'gatewaySync' | 'rollout'
   counts?: Partial<Facts['counts']>;
   status?: GatewaySyncStatus;
   spec?: object;
+  orders?: ObservedGatewaySync['orders'];
   rollout?: Partial<RolloutStatus>;
 }
 
-function judge({ counts, status = {}, spec = {}, rollout, ...facts }: Given): Verdicts {
-  const gatewaySync = { spec: gatewaySpec(spec), status, generation: 2 } as unknown as ObservedGatewaySync;
+function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Given): Verdicts {
+  const gatewaySync = { spec: gatewaySpec(spec), status, orders, generation: 2 } as unknown as ObservedGatewaySync;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
     ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
@@ -177,6 +178,18 @@ suite('the conditions', () => {
       {
         RefResolved: isUnknown('Paused', 'the resource is paused: nothing is resolved'),
         Ready: isUnknown('Paused', 'the resource is paused'),
+      },
+    ],
+    [
+      'paused with an order',
+      { resolution: paused, spec: { paused: true }, orders: { rollback: 'previous' }, rollout: { phase: 'Complete' } },
+      {
+        RefResolved: isUnknown('Paused', 'the resource is paused: nothing is resolved'),
+        RolledOut: isTrue('Complete', 'words'),
+        Ready: isUnknown(
+          'Paused',
+          'the resource is paused; sync.io/rollback: previous waits until the resource is not paused',
+        ),
       },
     ],
     [

@@ -92,10 +92,10 @@ suite('an edit of the waves lets in nobody', () => {
     world = twice(edited(world), setup);
     assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Complete', ['all', 'all']]);
     assert.deepEqual(
-      rolloutOf(world).admission.map(({ wave, isNew }) => [wave, isNew]),
+      rolloutOf(world).admission.map(({ wave, gateways }) => [wave, gateways]),
       [
-        ['pilot', undefined],
-        ['rest', undefined],
+        ['pilot', 1],
+        ['rest', 2],
       ],
     );
     assert.deepEqual(world.state?.history, before?.history);
@@ -155,13 +155,13 @@ suite('the waves of a spec', () => {
     ]);
     const renamed = makeAdmission({ waves: [{ name: 'pilot' }] }, [], { admitted: '', before });
     assert.deepEqual(renamed, [
-      { wave: 'pilot', members: 'all', admitted: '', isNew: true },
+      { wave: 'pilot', members: 'all', admitted: '', gateways: 0 },
       { wave: 'rest', members: 'all', admitted: '', gateways: 3 },
     ]);
     const [first] = makeAdmission({ waves: [{ name: 'pilot' }] }, [], { admitted: '', before: [] });
     assert.deepEqual(first, { wave: 'pilot', members: 'all', admitted: '' });
     const lost = makeAdmission({}, [], { admitted: '', before: before.slice(0, 1) });
-    assert.deepEqual(lost, [{ wave: 'rest', members: 'all', admitted: '', isNew: true, gateways: 1 }]);
+    assert.deepEqual(lost, [{ wave: 'rest', members: 'all', admitted: '', gateways: 1 }]);
   });
 
   test('of which one takes a share take nobody while fewer than half are there of whom it was taken', () => {

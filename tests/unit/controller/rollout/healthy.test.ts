@@ -127,7 +127,7 @@ suite('to the millisecond,', () => {
     lookAt(fleet, began + MINUTE + DEADLINE - 1);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Progressing', 1]);
     lookAt(fleet, began + MINUTE + DEADLINE);
-    assert.deepEqual([fleet.rollout.phase, fleet.rollout.emptySince], ['Complete', undefined]);
+    assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsSince], ['Complete', undefined]);
   });
 
   test('a gateway that is well now and then is waited for by a person once its wave is late', () => {

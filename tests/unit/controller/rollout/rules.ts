@@ -84,8 +84,7 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
   const isPeopled = (wave: number) => had.includes(`${world.plan} ${wave}`);
   const unshown = rollout.admission.filter(
-    ({ gateways }, at) =>
-      at < index && gateways !== undefined && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
+    ({ gateways }, at) => at < index && gateways && isPeopled(at) && !shown.includes(`${rollout.number} ${at}`),
   );
   if (isPeopled(index)) assert.deepEqual(unshown, [], `nobody has shown that all is well before ${index}`);
   const { verified, failing } = standingOf(rollout, { ...inputOf(world, setup), gateways: really });
@@ -95,7 +94,7 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   );
   const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
   // Who comes to a wave that was over before it had any holds nobody up.
-  const isPassedOver = (wave: number) => rollout.admission[wave]?.gateways === undefined;
+  const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
   const earlierWaves = awaited.filter(
     (gateway) =>
       waveOfGateway(gateway) < index && !isPassedOver(waveOfGateway(gateway)) && !laterThan(rollout.startedAt)(gateway),

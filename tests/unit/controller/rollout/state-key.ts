@@ -22,14 +22,7 @@ export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   const canCome = [commit, world.wanted, nextCommit];
   return [
     ...[phase, wave, commit, stableCommit, nextCommit, isAtRest ? '' : failures?.toSorted()],
-    ...admission.map((entry) => [
-      entry.members,
-      entry.admitted,
-      entry.gateways,
-      entry.isChosenAgain,
-      entry.isNew,
-      entry.of,
-    ]),
+    ...admission.map((entry) => [entry.members, entry.admitted, entry.gateways, entry.isChosenAgain, entry.of]),
     ...timesOf(world, isAtRest),
     comesBack && history.map((entry) => entry.commit),
     [world.rollback, handled.rollback],
@@ -53,20 +46,19 @@ const ticksSince = (world: World, time: number, most: number): number =>
 function timesOf(world: World, isAtRest: boolean): unknown[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { phase, startedAt, waveStartedAt, admittedAt, underWaySince, soakStartedAt } = rollout;
-  const { emptySince, fleet, crashing, verified } = rollout;
+  const { waitsFor, waitsSince, total, verified } = rollout;
   if (isAtRest) return [];
   const age = (time: string | undefined, most: number) => time && ticksSince(world, Date.parse(time), most);
   if (phase === 'RollingBack') return [age(startedAt, DEADLINE)];
   const soak = age(soakStartedAt, SOAK_MS / TICK_MS);
-  const wait = [age(emptySince, DEADLINE), crashing?.map(({ name, since }) => [name, age(since, DEADLINE)])];
   return [
     age(startedAt, DEADLINE),
     age(waveStartedAt, LATE),
     age(admittedAt, LATE),
     age(underWaySince, LATE),
     soak,
-    wait,
-    fleet,
+    waitsFor && age(waitsSince, DEADLINE),
+    total,
     verified,
   ];
 }

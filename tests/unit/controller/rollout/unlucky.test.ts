@@ -175,19 +175,8 @@ suite('a clock that was set back', () => {
         [fleet.rollout.phase, fleet.rollout.wave, fleet.rollout.admission],
         [before.phase, before.wave, before.admission],
       );
-      for (const { since } of fleet.rollout.crashing ?? []) assert.equal(since, now);
     });
   }
-});
-
-test('a crash that the clock of a node puts into the future is one of now', () => {
-  const fleet = new Fleet(canary, [[true], [false]]);
-  fleet.look();
-  fleet.now += 3_600_000;
-  fleet.crash(0);
-  fleet.now -= 3_600_000;
-  fleet.look();
-  assert.deepEqual(fleet.rollout.crashing, [{ name: 'g0', since: new Date(fleet.now).toISOString() }]);
 });
 
 test('who is not waited for frees its place when it has not been ready for as long as the deadline is', () => {
