@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
 import { useMemoryFolder } from './test/memory-folder.ts';
-import { printWhole, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
+import { printWhole, type RunOptions, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
 import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
 import { findBinaries, MissingBinaries } from './testbed/find-binaries.ts';
@@ -83,44 +83,18 @@ class SharedCluster {
   }
 }
 
-/** Test files of a group. A lane runs one batch after the other. */
+/** Test files of a group. */
 interface Batch {
   group: string;
   files: string[];
-  /** Whether it needs no shared cluster, and meets nothing that other groups install there. */
-  isApart: boolean;
 }
 
-/** What runs next to other groups with a cluster: all that it makes is in its own namespaces. */
+type RunBatch = (batch: Batch, options: Pick<RunOptions, 'concurrency' | 'print'>) => Promise<Tally>;
+
+/** Files that run next to other groups with a cluster: everything that they make is in their own namespaces. */
 const AMONG_OTHERS = /^tests\/integration\/agent\//;
-/** What has its own control plane, and waits most of the time. */
+/** Files that have their own control plane, and wait most of the time. */
 const APART = /^tests\/chart\/(faults|upgrade)\.test\.ts$/;
-
-/**
- * The unit tests compute, most others wait for half of their time: they run at the same time, each in its own lane, with
- * so many files at a time that no processor is ever idle: three for two processors, since all of them wait now and then.
- * The unit tests have less to do, so their lane takes a part of the others first.
- */
-function lanesOf(selected: Map<string, string[]>): { batches: Batch[]; concurrency: number }[] {
-  const processors = Math.max(2, availableParallelism());
-  const batches = [...selected].map(([group, files]): Batch => ({ group, files, isApart: false }));
-  const unit = batches.filter(({ group }) => group === 'unit');
-  const others = batches.filter(({ group }) => group !== 'unit');
-  if (others.length === 0) return [{ batches: unit, concurrency: processors }];
-  if (unit.length === 0) return [{ batches: others, concurrency: 2 * processors }];
-  const concurrency = Math.ceil(processors * 1.5);
-  const isOther = (file: string) => !AMONG_OTHERS.test(file) && !APART.test(file);
-  return [
-    { batches: [...partsOf(others, AMONG_OTHERS), ...unit], concurrency },
-    { batches: partsOf(others, { test: isOther }), concurrency },
-    { batches: partsOf(others, APART).map((batch) => ({ ...batch, isApart: true })), concurrency: 1 },
-  ].filter(({ batches }) => batches.length > 0);
-}
-
-function partsOf(batches: Batch[], names: Pick<RegExp, 'test'>): Batch[] {
-  const parts = batches.map((batch) => ({ ...batch, files: batch.files.filter((file) => names.test(file)) }));
-  return parts.filter(({ files }) => files.length > 0);
-}
 
 /** Runs all groups, even if some fail. */
 async function runGroups(selected: Map<string, string[]>, flags: string[]): Promise<Tally[]> {
@@ -132,38 +106,58 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
     await step(`Finding ${binaries.join(', ')}`, async () => await provided.get(group));
     return { TEST_CLUSTER: JSON.stringify(await cluster.start()) };
   };
-  const over = new Map<string, Promise<unknown>[]>();
-  /** What a group installs for a whole cluster is not to be met by those before it. */
-  const untilOthersAreOver = async ({ group, isApart }: Batch) => {
-    if (isApart) return;
-    const names = [...groups.keys()];
-    const before = names.slice(0, names.indexOf(group)).filter((name) => name !== 'unit');
-    await Promise.all(before.flatMap((name) => over.get(name) ?? []));
+  const run: RunBatch = async ({ group, files }, options) => {
+    const runTests = group === 'unit' ? runSharedTests : runNodeTests;
+    const tally = prepare(group).then((env) => runTests(files, { group, flags, env, ...options }));
+    return await tally.catch((error: Error) => explainFailure(group, error));
   };
-  const lanes = lanesOf(selected);
-  const print = lanes.length > 1 ? printWhole : undefined;
-  const running = lanes.map(({ batches, concurrency }) => {
-    const run = async (batch: Batch): Promise<Tally> => {
-      const { group, files } = batch;
-      await untilOthersAreOver(batch);
-      const runTests = group === 'unit' ? runSharedTests : runNodeTests;
-      const tally = prepare(group).then((env) => runTests(files, { group, flags, env, concurrency, print }));
-      return await tally.catch((error: Error) => explainFailure(group, error));
-    };
-    let last: Promise<unknown> = Promise.resolve();
-    const tallies = batches.map((batch) => {
-      const tally = last.then(() => run(batch));
-      over.set(batch.group, [...(over.get(batch.group) ?? []), tally]);
-      last = tally;
-      return tally;
-    });
-    return Promise.all(tallies);
-  });
+  const batches = [...selected].map(([group, files]): Batch => ({ group, files }));
   try {
-    return (await Promise.all(running)).flat();
+    return await runBatches(batches, run);
   } finally {
     await cluster.stop();
   }
+}
+
+/**
+ * Runs the unit tests and all others at the same time, because unit tests compute and most others wait for half of their
+ * time: three files for two processors keep these busy. The unit tests have less to do, so the agent's tests run first.
+ */
+async function runBatches(batches: Batch[], run: RunBatch): Promise<Tally[]> {
+  const processors = Math.max(2, availableParallelism());
+  const unit = batches.filter(({ group }) => group === 'unit');
+  const others = batches.filter(({ group }) => group !== 'unit');
+  if (others.length === 0) return await inTurn(unit, (batch) => run(batch, { concurrency: processors }));
+  if (unit.length === 0) return await inTurn(others, (batch) => run(batch, { concurrency: 2 * processors }));
+
+  const runWhole = (batch: Batch, concurrency = Math.ceil(processors * 1.5)) =>
+    run(batch, { concurrency, print: printWhole });
+  const rest = partsOf(others, (file) => !AMONG_OTHERS.test(file) && !APART.test(file));
+  const agents = inTurn(
+    partsOf(others, (file) => AMONG_OTHERS.test(file)),
+    runWhole,
+  );
+  const apart = inTurn(
+    partsOf(others, (file) => APART.test(file)),
+    (batch) => runWhole(batch, 1),
+  );
+  const remaining = inTurn(rest, async (batch) => {
+    // Later groups install objects for the whole cluster, which the agent's tests must not meet.
+    if (batch.group !== 'integration') await agents;
+    return await runWhole(batch);
+  });
+  return (await Promise.all([agents, agents.then(() => inTurn(unit, runWhole)), remaining, apart])).flat();
+}
+
+async function inTurn(batches: Batch[], run: (batch: Batch) => Promise<Tally>): Promise<Tally[]> {
+  const tallies: Tally[] = [];
+  for (const batch of batches) tallies.push(await run(batch));
+  return tallies;
+}
+
+function partsOf(batches: Batch[], isPart: (file: string) => boolean): Batch[] {
+  const parts = batches.map(({ group, files }) => ({ group, files: files.filter(isPart) }));
+  return parts.filter(({ files }) => files.length > 0);
 }
 
 function explainFailure(group: string, error: Error): Tally {
