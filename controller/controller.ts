@@ -5,7 +5,7 @@ import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../shared/log.ts';
 import { StatusPoster } from './commit-status/poster.ts';
 import type { SendStatus } from './commit-status/send-status.ts';
-import type { Refusal } from './injection/app.ts';
+import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
 import type { Loop } from './leadership/liveness.ts';
@@ -16,21 +16,19 @@ import type { GithubApps } from './polling/github-app.ts';
 import { gitLimitsOf, HostLimiter, type HostLimits } from './polling/host-limiter.ts';
 import { Repositories, type RepositoriesOptions } from './polling/repositories.ts';
 import type { RepositorySource } from './polling/repository-client.ts';
+import {
+  affectedByGatewaySync,
+  affectedByPod,
+  affectedByReport,
+  affectedByRoleBinding,
+  priorityOf,
+} from './reconcile/affected.ts';
+import { Denials } from './reconcile/denials.ts';
 import { EventRecorder } from './reconcile/event-recorder.ts';
 import type { Installation } from './reconcile/observation.ts';
 import { KeyedQueue, type Priority, type Requeue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
-import { Refusals } from './reconcile/refusals.ts';
-import { resync } from './reconcile/resync.ts';
 import { evictionOf } from './reconcile/transitions.ts';
-import {
-  priorityOf,
-  type Wake,
-  wakesOfGatewaySync,
-  wakesOfPod,
-  wakesOfReport,
-  wakesOfRoleBinding,
-} from './reconcile/wakes.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { PodIndex } from './watch/pod-index.ts';
@@ -59,7 +57,7 @@ export interface ControllerSettings {
   installation: Installation;
   /** Name of this replica, for events. */
   instance: string;
-  /** Period in which each resource is reconciled once more (ms). */
+  /** Time after which a resource is reconciled again (ms), 10 minutes by default. */
   resyncMs?: number;
 }
 
@@ -75,10 +73,9 @@ const BACKOFF_MS = { base: 500, max: 300_000 };
 export class Controller {
   readonly caches: Caches;
   readonly #ports: ControllerPorts;
-  readonly #resyncMs: number;
   readonly #queue: KeyedQueue;
   readonly #pods = new PodIndex();
-  readonly #refusals: Refusals;
+  readonly #denials: Denials;
   readonly #missing: MissingSidecars;
   readonly #repositories: Repositories;
   readonly #commitStatuses: StatusPoster;
@@ -89,7 +86,6 @@ export class Controller {
     const { client, mayWrite, githubApps, metrics, log } = ports;
     const { limits, bindAgents, installation, instance } = settings;
     this.#ports = ports;
-    this.#resyncMs = settings.resyncMs ?? RESYNC_MS;
     this.#queue = new KeyedQueue({
       concurrency: CONCURRENCY,
       backoffMs,
@@ -97,11 +93,12 @@ export class Controller {
       log,
     });
     const enqueue = (key: ObjectKey) => this.#enqueue(key);
-    const gatewaySync = (key: ObjectKey) => this.caches.gatewaySync(key);
     this.caches = this.#makeCaches(settings);
-    this.#refusals = new Refusals({ client: ports.replicaClient, gatewaySync, enqueue, instance, log });
-    const onTransition = (reason: string) => metrics.transitions.inc({ reason });
-    const events = new EventRecorder({ client, mayWrite, onTransition, instance, log });
+    const recording = { instance, log, onTransition: (reason: string) => metrics.transitions.inc({ reason }) };
+    const events = new EventRecorder({ client, mayWrite, ...recording });
+    const replicaEvents = new EventRecorder({ client: ports.replicaClient, mayWrite: () => true, ...recording });
+    const gatewaySync = (key: ObjectKey) => this.caches.gatewaySync(key);
+    this.#denials = new Denials({ events: replicaEvents, gatewaySync, enqueue });
     this.#missing = new MissingSidecars({
       client,
       evictor: this.#makeEvictor(events),
@@ -134,13 +131,14 @@ export class Controller {
       caches: this.caches,
       pods: this.#pods,
       missingSidecars: this.#missing,
-      refusals: this.#refusals,
+      denials: this.#denials,
       repositories: this.#repositories,
       gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, onToken: enqueue, log }),
       commitStatuses: this.#commitStatuses,
       events,
       installation,
       bindAgents,
+      resyncMs: settings.resyncMs ?? RESYNC_MS,
       enqueue,
       repair: (key) => {
         log.warn({ key }, 'another writer changed the status: restoring it');
@@ -157,15 +155,13 @@ export class Controller {
     const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     await Promise.race([this.caches.firstSync(), stopped]);
     if (signal.aborted) return;
-    const enqueue = (key: ObjectKey) => this.#enqueue(key, 'low');
-    for (const key of this.#keys()) enqueue(key);
+    for (const { namespace, name } of this.caches.gatewaySyncs()) this.#enqueue(`${namespace}/${name}`, 'low');
     this.#queue.start((key, attempt) => this.#handle(key, attempt));
-    const resyncing = resync({ keys: () => this.#keys(), enqueue, periodMs: this.#resyncMs }, signal);
     const sweeping = this.#missing.run(signal);
     await stopped;
     this.#repositories.stop();
     this.#commitStatuses.stop();
-    await Promise.all([this.#queue.stop(), resyncing, sweeping]);
+    await Promise.all([this.#queue.stop(), sweeping]);
   }
 
   /** The loops that liveness checks. Each limit exceeds the time limits of everything that the loop does. */
@@ -178,8 +174,8 @@ export class Controller {
   }
 
   /** Takes in that admission on this replica denied a pod. */
-  onRefused(refusal: Refusal): void {
-    this.#refusals.add(refusal);
+  onDenied(pod: DeniedPod): void {
+    this.#denials.add(pod);
   }
 
   /** The page of all metrics. */
@@ -203,10 +199,10 @@ export class Controller {
         onGatewaySync: (change) => this.#onGatewaySync(change),
         onPod: (change) => {
           this.#pods.update(change);
-          this.#enqueueAll(wakesOfPod(change));
+          this.#enqueueAll(affectedByPod(change));
         },
-        onReport: (change) => this.#enqueueAll(wakesOfReport(change, this.#pods)),
-        onRoleBinding: (change) => this.#enqueueAll(wakesOfRoleBinding(change)),
+        onReport: (change) => this.#enqueueAll(affectedByReport(change, this.#pods)),
+        onRoleBinding: (change) => this.#enqueueAll(affectedByRoleBinding(change)),
       },
     );
   }
@@ -223,10 +219,6 @@ export class Controller {
       },
       log,
     });
-  }
-
-  *#keys(): Iterable<ObjectKey> {
-    for (const { namespace, name } of this.caches.gatewaySyncs()) yield `${namespace}/${name}`;
   }
 
   async #handle(key: ObjectKey, attempt: number): Promise<Requeue> {
@@ -252,13 +244,14 @@ export class Controller {
       return;
     }
     this.#reconciler.onWatchEvent(change.key, change.object, change.previous);
-    const wakes = wakesOfGatewaySync(change);
-    if (wakes.length > 0) this.#reconciler.subscribe(change.key, change.object);
-    this.#enqueueAll(wakes);
+    for (const key of affectedByGatewaySync(change)) {
+      this.#reconciler.subscribe(key, change.object);
+      this.#enqueue(key);
+    }
   }
 
-  #enqueueAll(wakes: Wake[]): void {
-    for (const { key, priority } of wakes) this.#enqueue(key, priority);
+  #enqueueAll(keys: ObjectKey[]): void {
+    for (const key of keys) this.#enqueue(key, 'high');
   }
 
   /** Has a resource reconciled, unless it is gone. If omitted, the priority is high if anything about it waits. */

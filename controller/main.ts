@@ -260,7 +260,7 @@ async function startAdmission() {
       budgetBytesPerAddress: MAX_REVIEW_BYTES,
     }),
     log,
-    onRefused: (refusal) => controller.onRefused(refusal),
+    onDenied: (denied) => controller.onDenied(denied),
     onReview: (outcome, seconds) => {
       metrics.reviews.inc({ outcome });
       metrics.reviewSeconds.observe(seconds);

@@ -26,13 +26,13 @@ export interface MutatePodOptions extends InjectionSettings {
   readBody: ReadBody;
   log: Logger;
   /** Called for each pod that is denied, unless it is a dry run. */
-  onRefused: (refusal: Refusal) => void;
+  onDenied: (denied: DeniedPod) => void;
   /** Called for every review, for metrics. */
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
 }
 
 /** A pod that was denied, and the resources that it may have been meant for. */
-export interface Refusal {
+export interface DeniedPod {
   namespace: string;
   /** Names of GatewaySyncs. */
   resources: string[];
@@ -102,15 +102,15 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
     log.info({ namespace, pod: nameOf(pod) }, 'pod of a namespace that is not watched');
     return { kind: 'unchanged' };
   }
-  const { injection, known } = await decide(options, { namespace, pod });
+  const { injection, known } = await judgePod(options, { namespace, pod });
   logInjection(log, { namespace, pod, injection });
   if (injection.kind === 'denied' && known && !isDryRun)
-    options.onRefused({ namespace, resources: resourcesMeantBy(pod, known), message: injection.message });
+    options.onDenied({ namespace, resources: resourcesMeantBy(pod, known), message: injection.message });
   return injection;
 }
 
 /** What the cache says may be out of date, so it denies no pod by itself, unless the API server has been asked too often. */
-async function decide(
+async function judgePod(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
   { namespace, pod }: { namespace: string; pod: AdmittedPod },
 ): Promise<{ injection: Reviewed; known?: Known | undefined }> {

@@ -109,7 +109,7 @@ interface Decided {
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
   const { resolution, sync, rolledOut, placed } = decided;
-  const { gatewaySync, pods, missing, unasked, refused, reportOf, accessProblems, isLabelRequired } = observation;
+  const { gatewaySync, pods, missing, unasked, denied, reportOf, accessProblems, isLabelRequired } = observation;
   const { status: before, spec, generation } = gatewaySync;
   const { wantedOf, fields, isHeldBack } = rolledOut;
   const { gateways, counts } = discoverGateways({ gatewaySync, pods, missing, reportOf, wantedOf, isLabelRequired });
@@ -135,7 +135,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
       )
       .slice(0, 3),
     unaskedPods: unasked,
-    refusal: refused?.message,
+    refusal: denied?.message,
     podsThatWait: pods
       .flatMap((pod) => {
         const why = pod.live && whyPending(pod, reportOf(pod), generation);
@@ -159,7 +159,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
 
 /** What a gateway waits for, in the words of its agent about this spec, and of the kubelet. */
 function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string {
-  const status = report?.podUID === pod.uid ? report.status : undefined;
+  const status = report?.status;
   const isPending = status?.state === 'Pending' && (status.generation ?? generation) === generation;
   return [isPending && status.message, pod.waiting].filter(Boolean).join('; ');
 }

@@ -105,8 +105,7 @@ function stateOf(status: ObservedReportStatus, profile: string, wanted: Wanted):
 }
 
 function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: Wanted): DiscoveredGateway {
-  const status = report?.podUID === pod.uid ? report.status : undefined;
-  const clockSkew = status && report?.clockSkew;
+  const { status, clockSkew } = report ?? {};
   const message = [status?.message, pod.waiting, clockSkew && clockWords(clockSkew * 1000)]
     .filter(Boolean)
     .join('; ')

@@ -7,7 +7,7 @@ import type { ObservedReport } from '../watch/observed-report.ts';
 import type { AccessProblem } from './conditions.ts';
 
 /** A pod that admission denied a short time ago. */
-export interface RecentRefusal {
+export interface RecentDenial {
   message: string;
   /** Time until it no longer counts (ms). */
   expiresInMs: number;
@@ -36,7 +36,8 @@ export interface Observation extends Installation {
   /** Names of the first pods that name the resource, but do not ask for the sidecar. */
   unasked: string[];
   /** The latest pod of the resource that admission denied, if that was recent. */
-  refused: RecentRefusal | undefined;
+  denied: RecentDenial | undefined;
+  /** The report of this very pod. */
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents do not get the rights or the token that they need. */
   accessProblems: AccessProblem[];

@@ -99,13 +99,13 @@ function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
   return { ...said, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
 }
 
-/** What the agent says. A report of an earlier pod of the name is not its. */
+/** What the agent reports. */
 function saidBy(
-  { uid, waiting }: ObservedPod,
+  { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
 ): Pick<RolloutGateway, 'report' | 'says' | 'isOutdated'> {
-  const status = report?.podUID === uid ? report.status : undefined;
+  const status = report?.status;
   const says = [status && wordsOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, says, isOutdated: false };
   const { rollout, agentVersion, commit = '', revision = '' } = status;

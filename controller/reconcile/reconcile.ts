@@ -16,10 +16,10 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { PodIndex } from '../watch/pod-index.ts';
 import { type Decision, decide } from './decide.ts';
+import type { Denials } from './denials.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Installation } from './observation.ts';
 import type { Requeue } from './queue.ts';
-import type { Refusals } from './refusals.ts';
 import { ResourceState, SharedLimits } from './resource-state.ts';
 import { appliedDelays, type Transition } from './transitions.ts';
 
@@ -30,7 +30,7 @@ export interface ReconcilerOptions {
   caches: Caches;
   pods: PodIndex;
   missingSidecars: MissingSidecars;
-  refusals: Refusals;
+  denials: Denials;
   repositories: Repositories;
   /** Undefined if GitHub Apps are not enabled. */
   gitTokens: GitTokenKeeper | undefined;
@@ -38,6 +38,8 @@ export interface ReconcilerOptions {
   events: EventRecorder;
   installation: Installation;
   bindAgents: boolean;
+  /** Time after which a resource is reconciled again, in case a watch missed something (ms). */
+  resyncMs: number;
   enqueue: (key: ObjectKey) => void;
   /** Reconciles a resource soon, because another writer changed its status. */
   repair: (key: ObjectKey) => void;
@@ -71,10 +73,10 @@ export class Reconciler {
       this.forget(key);
       return undefined;
     }
-    const { gatewaySync, pods, answer, refused } = inputs;
+    const { gatewaySync, pods, answer, denied } = inputs;
     const { namespace, name } = gatewaySync;
     const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
-    const isStarting = pods.some((pod) => pod.live && inputs.reportOf(pod)?.podUID !== pod.uid);
+    const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
     if (secrets.kind === 'checking') return deferred(secrets.waitMs);
     const revision = await this.#keepRevision(state, gatewaySync, log);
@@ -98,8 +100,8 @@ export class Reconciler {
     this.#announce(state, gatewaySync, decision, log);
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && mayWrite()) await state.revisions.drop(gatewaySync, status, log);
-    const delays = [...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs, refused?.expiresInMs];
-    return delays.some((delay) => delay !== undefined) ? earliest(...delays) : undefined;
+    const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
+    return earliest(resyncMs, ...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs, denied?.expiresInMs);
   }
 
   /** Records an event if a resource keeps failing. */
@@ -151,7 +153,7 @@ export class Reconciler {
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
-    const { caches, pods, missingSidecars, refusals, commitStatuses } = this.#options;
+    const { caches, pods, missingSidecars, denials, commitStatuses } = this.#options;
     const intents = readIntents(gatewaySync);
     return {
       gatewaySync,
@@ -160,8 +162,8 @@ export class Reconciler {
       pods: pods.podsOf(key),
       missing: missingSidecars.podsOf(key),
       unasked: missingSidecars.unaskedOf(key),
-      refused: refusals.latestOf(gatewaySync),
-      reportOf: (pod: ObservedPod) => caches.report(`${pod.namespace}/${pod.name}`),
+      denied: denials.latestOf(gatewaySync),
+      reportOf: (pod: ObservedPod) => caches.reportOf(pod),
       commitStatus: commitStatuses.newsOf(key, gatewaySync),
     };
   }

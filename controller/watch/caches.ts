@@ -145,6 +145,12 @@ export class Caches {
     return find(this.#reports, key);
   }
 
+  /** The report of this very pod, and not that of an earlier one of its name. */
+  reportOf({ namespace, name, uid }: ObservedPod): ObservedReport | undefined {
+    const report = this.report(`${namespace}/${name}`);
+    return report?.podUID === uid ? report : undefined;
+  }
+
   roleBinding(key: ObjectKey): ObservedRoleBinding | undefined {
     return find(this.#roleBindings, key);
   }

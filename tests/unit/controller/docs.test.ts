@@ -36,7 +36,7 @@ const SOURCES = [
 const OF_AGENTS = ['UnsafeContent'];
 /** Of errors after which the resource is decided about again: no status is written with them. */
 const OF_NO_CONDITION = ['Changed'];
-const EVENTS = ['transitions.ts', 'lasting-failures.ts', 'refusals.ts'].map((file) => `controller/reconcile/${file}`);
+const EVENTS = ['transitions.ts', 'lasting-failures.ts', 'denials.ts'].map((file) => `controller/reconcile/${file}`);
 
 /** Reasons of the condition RolledOut, and those of Ready that it leads to. */
 const ofRollouts = [

@@ -91,7 +91,7 @@ const broken: Broken[] = [
   ],
   [
     'a change of the resource wakes nobody',
-    { wakesOfGatewaySync: () => [] },
+    { affectedByGatewaySync: () => [] },
     { ...quick, budget: { deliveries: [v1] } },
     /written again and again|not what is newest|is not handled/,
   ],

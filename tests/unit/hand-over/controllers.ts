@@ -38,7 +38,7 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const object = parts.projectGatewaySync(version, previous);
   const { mayWrite } = controller;
   const judged = parts.observed(controller.memory, { object, previous, mayWrite });
-  const woken = parts.wakesOfGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
+  const woken = parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
   const next = { ...took(controller, judged), cached: object };
   return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
 }
@@ -59,7 +59,7 @@ export function hear(world: World, index: number, agent: number, { parts }: Setu
     object,
     previous: controller.reports[agent],
   };
-  const woken = parts.wakesOfReport(change, { ownerOf: () => KEY }).length > 0;
+  const woken = parts.affectedByReport(change, { ownerOf: () => KEY }).length > 0;
   const reports = replaceAt(controller.reports, agent, object);
   return withController(world, index, { ...controller, reports, isAwake: controller.isAwake || woken });
 }
@@ -135,7 +135,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const observation = {
     ...{ gatewaySync: seen, intents: readIntents(seen), answer: turn.answer === 'asking' ? asking : turn.answer },
     ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
-    refused: undefined,
+    denied: undefined,
     ...{ isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
     ...{ cluster: '', commitStatus: undefined },
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),

@@ -1,6 +1,7 @@
 import { reportStatus } from '../../../agent/report/reports.ts';
 import { judgeResource } from '../../../agent/resource/judge-resource.ts';
 import { intentAfter, standingOf } from '../../../agent/sync/in-force.ts';
+import { affectedByGatewaySync, affectedByReport } from '../../../controller/reconcile/affected.ts';
 import { decide } from '../../../controller/reconcile/decide.ts';
 import {
   begun,
@@ -13,7 +14,6 @@ import {
   storedIn,
   wrote,
 } from '../../../controller/reconcile/status-memory.ts';
-import { wakesOfGatewaySync, wakesOfReport } from '../../../controller/reconcile/wakes.ts';
 import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import {
   annotationsOf,
@@ -49,8 +49,8 @@ export const PARTS = {
   ended,
   observed,
   stillApplies,
-  wakesOfGatewaySync,
-  wakesOfReport,
+  affectedByGatewaySync,
+  affectedByReport,
   // The agent.
   judgeResource,
   intentAfter,

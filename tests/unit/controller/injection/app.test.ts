@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
-import { createApp, type Refusal } from '../../../../controller/injection/app.ts';
+import { createApp, type DeniedPod } from '../../../../controller/injection/app.ts';
 import type { CandidateSource } from '../../../../controller/injection/candidates.ts';
 import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
@@ -27,7 +27,7 @@ function review(object: unknown, fields: object = {}): object {
 
 async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const outcomes: string[] = [];
-  const refusals: Refusal[] = [];
+  const denied: DeniedPod[] = [];
   const handler = createApp({
     candidates: {
       watches: () => true,
@@ -39,14 +39,14 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
     images: { defaultImage: 'agent:1', allowedRepositories: [] },
     readBody: createReadBody({ maxBytes: 3 << 20, budgetBytes: 12 << 20 }),
     log: createLogger('test', { level: 'silent' }),
-    onRefused: (refusal) => refusals.push(refusal),
+    onDenied: (pod) => denied.push(pod),
     onReview: (outcome) => outcomes.push(outcome),
   });
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const { port } = server.address() as AddressInfo;
-  return { outcomes, refusals, post: (...given: Given) => post(port, ...given) };
+  return { outcomes, denied, post: (...given: Given) => post(port, ...given) };
 }
 
 interface Answer {
@@ -185,30 +185,30 @@ suite('a denial is reported', () => {
   ];
   for (const [where, annotations, resources] of cases)
     test(`on ${where}`, async (t) => {
-      const { post, refusals } = await start(t, {
+      const { post, denied } = await start(t, {
         cached: () => others,
         live: async () => ({ candidates: others }),
       });
       const { response } = await post(review(annotated(annotations as Record<string, string>)));
       assert.equal(response?.allowed, false);
-      assert.deepEqual(refusals, [
+      assert.deepEqual(denied, [
         { namespace: 'plant', resources, message: response?.status?.message.replace('sync agent: ', '') },
       ]);
     });
 
   test('on the resource of a pod that is itself at fault', async (t) => {
-    const { post, refusals } = await start(t);
+    const { post, denied } = await start(t);
     await post(review({ ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } }));
     assert.deepEqual(
-      refusals.map(({ resources }) => resources),
+      denied.map(({ resources }) => resources),
       [['app']],
     );
   });
 
   test('not after a dry run, which must have no side effects', async (t) => {
-    const { post, refusals } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
+    const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
     assert.equal((await post(review(pod, { dryRun: true }))).response?.allowed, false);
-    assert.deepEqual(refusals, []);
+    assert.deepEqual(denied, []);
   });
 });
 

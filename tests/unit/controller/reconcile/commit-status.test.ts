@@ -18,7 +18,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster 
   return decide(
     {
       ...{ gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], unasked: [], accessProblems: [] },
-      refused: undefined,
+      denied: undefined,
       answer: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
       ...{ reportOf: () => undefined, isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
       ...{ cluster, commitStatus: news },

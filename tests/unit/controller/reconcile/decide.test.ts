@@ -48,7 +48,7 @@ function decideFor(
     pods: [],
     missing: [],
     unasked: [],
-    refused: undefined,
+    denied: undefined,
     reportOf: () => undefined,
   };
   return decide(

@@ -20,18 +20,14 @@ const pod: ObservedPod = {
 };
 
 interface Given {
-  podUID?: string;
   /** Of the resource. */
   paused?: boolean;
   /** Of the profile of the gateway. */
   profile?: { paused?: boolean; dryRun?: boolean };
 }
 
-function fleetOf(
-  status: Partial<SyncReportStatus> | undefined,
-  { podUID = 'uid', paused = false, profile = {} }: Given = {},
-) {
-  const report = { podUID, status: status as SyncReportStatus | undefined };
+function fleetOf(status: Partial<SyncReportStatus> | undefined, { paused = false, profile = {} }: Given = {}) {
+  const report = { podUID: 'uid', status: status as SyncReportStatus | undefined };
   const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
   const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
   return discoverGateways({
@@ -124,13 +120,6 @@ suite('a gateway is shown as what it is:', () => {
   test('no sum of what its report says is more than the API server stores', () => {
     const files = { added: 2 ** 31 - 1, modified: 2 ** 31 - 1, deleted: 1, unchanged: 0 };
     assert.equal(fleetOf({ state: 'Synced', commit: wanted, files }).gateways[0]?.filesChanged, 2 ** 31 - 1);
-  });
-
-  test('what an earlier pod of the name reported is not its state', () => {
-    assert.equal(
-      fleetOf({ state: 'Synced', commit: wanted }, { podUID: 'another' }).gateways[0]?.syncStatus,
-      'Pending',
-    );
   });
 });
 

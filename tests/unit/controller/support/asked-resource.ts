@@ -65,7 +65,7 @@ export function decideFor(
     pods: [],
     missing: [],
     unasked: [],
-    refused: undefined,
+    denied: undefined,
     accessProblems: [],
     isRevisionKept: true,
     areAuthorsChecked: false,

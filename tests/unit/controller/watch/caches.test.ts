@@ -111,8 +111,10 @@ suite('a report', () => {
     send('pods', 'ADDED', pod('next'));
     await until(() => caches.pod(KEY)?.uid, { describe: 'the next pod', accept: (uid) => uid === 'next' });
     assert.equal(caches.report(KEY)?.podUID, 'u');
+    const next = caches.pod(KEY);
+    assert.equal(next && caches.reportOf(next), undefined);
     send('syncreports', 'MODIFIED', report('next', 'its own'));
     await until(() => messageOf(caches), { describe: 'the next one', accept: (message) => message === 'its own' });
-    assert.equal(caches.report(KEY)?.podUID, 'next');
+    assert.equal(next && caches.reportOf(next)?.podUID, 'next');
   });
 });

@@ -1,29 +1,26 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Refusals } from '../../../../controller/reconcile/refusals.ts';
+import { Denials } from '../../../../controller/reconcile/denials.ts';
+import type { Transition } from '../../../../controller/reconcile/transitions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { createLogger } from '../../../../shared/log.ts';
 
-/** Refusals of a replica, and the events that were recorded: `about: message`. */
+/** Denials of a replica, and the events that were recorded: `about: message`. */
 function arrange() {
   const events: string[] = [];
   const enqueued: string[] = [];
   const clock = { now: 0 };
   const uids = { current: 'first' };
   const idOf = (key: string) => ({ namespace: 'plant', name: key.split('/')[1] ?? '' });
-  const latestOf = (key: string) => refusals.latestOf({ ...idOf(key), uid: uids.current });
-  const create = async (_: string, event: { involvedObject: { name: string }; message: string }) =>
-    void events.push(`${event.involvedObject.name}: ${event.message}`);
-  const refusals = new Refusals({
-    client: { create } as unknown as KubernetesClient,
+  const latestOf = (key: string) => denials.latestOf({ ...idOf(key), uid: uids.current });
+  const record = ({ name }: ObservedGatewaySync, transitions: Transition[]) =>
+    void events.push(...transitions.map(({ message }) => `${name}: ${message}`));
+  const denials = new Denials({
+    events: { record },
     gatewaySync: (key) => ({ ...idOf(key), uid: uids.current }) as ObservedGatewaySync,
     enqueue: (key) => enqueued.push(key),
-    instance: 'test',
-    log: createLogger('test', { level: 'silent' }),
     now: () => clock.now,
   });
-  const add = (message: string, ...resources: string[]) => refusals.add({ namespace: 'plant', resources, message });
+  const add = (message: string, ...resources: string[]) => denials.add({ namespace: 'plant', resources, message });
   return { latestOf, events, enqueued, clock, uids, add };
 }
 

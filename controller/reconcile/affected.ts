@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util';
+import { agentRoleBindingName } from '../../shared/api/names.ts';
+import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import { isSettled, readIntents } from '../intent/intents.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
+import type { ObservedReport } from '../watch/observed-report.ts';
+import type { ObservedRoleBinding } from '../watch/observed-role-binding.ts';
+import type { Priority } from './queue.ts';
+
+/** Keys of the resources to reconcile after a change of a GatewaySync: its own, unless only the status changed. */
+export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): ObjectKey[] {
+  if (change.type === 'deleted') return [];
+  const { key, object, previous } = change;
+  return previous && isDeepStrictEqual(intentOf(previous), intentOf(object)) ? [] : [key];
+}
+
+/** The resource that a pod belongs to, and the one that it belonged to. */
+export function affectedByPod(change: Change<ObservedPod>): ObjectKey[] {
+  if (!isNews(change)) return [];
+  const pods = [change.previous, change.type === 'upserted' ? change.object : undefined];
+  return [...new Set(pods.flatMap((pod) => (pod && ownerOf(pod)) ?? []))];
+}
+
+/** The resource that the pod of a report belongs to. */
+export function affectedByReport(
+  change: Change<ObservedReport>,
+  pods: { ownerOf: (podKey: ObjectKey) => ObjectKey | undefined },
+): ObjectKey[] {
+  const owner = isNews(change) ? pods.ownerOf(change.key) : undefined;
+  return owner === undefined ? [] : [owner];
+}
+
+/** The resource after which a RoleBinding is named. */
+export function affectedByRoleBinding(change: Change<ObservedRoleBinding>): ObjectKey[] {
+  const [namespace = '', name = ''] = change.key.split('/');
+  const prefix = agentRoleBindingName('');
+  return name.startsWith(prefix) && isNews(change) ? [`${namespace}/${name.slice(prefix.length)}`] : [];
+}
+
+/** High while the status lacks the result of an edit, a request, or a push; low for polls and resyncs. */
+export function priorityOf(gatewaySync: ObservedGatewaySync | undefined): Priority {
+  return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync)) ? 'high' : 'low';
+}
+
+function intentOf({ uid, generation, request, push, orders, deleting }: ObservedGatewaySync) {
+  return { uid, generation, request, push, orders, deleting };
+}
+
+/** A list delivers everything again, and most changes of a pod are in fields that are not kept. */
+function isNews<T>(change: Change<T>): boolean {
+  return change.type === 'deleted' || !isDeepStrictEqual(change.object, change.previous);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import {
+  affectedByGatewaySync,
+  affectedByPod,
+  affectedByReport,
+  affectedByRoleBinding,
+  priorityOf,
+} from '../../../../controller/reconcile/affected.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
+import { gatewaySpec } from '../support/gateway-specs.ts';
+
+const gatewaySync: ObservedGatewaySync = {
+  ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', createdAt: 0, deleting: false },
+  spec: gatewaySpec(),
+  status: { observedGeneration: 1, observedRef: 'main', lastSyncCommit: 'a', target: { ref: 'main', source: 'Spec' } },
+};
+
+const pod: ObservedPod = {
+  ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
+  ...{ serviceAccountName: 'default', sidecar: 'present', live: true },
+};
+
+/** A change of an object of that name. */
+const change = <T>(key: string, object: T, previous?: T) => ({ type: 'upserted' as const, key, object, previous });
+
+suite('a change of a GatewaySync affects', () => {
+  const affected = (fields: Partial<ObservedGatewaySync>, previous = gatewaySync) =>
+    affectedByGatewaySync(change('ns/app', { ...gatewaySync, ...fields }, previous));
+
+  test('itself when it is new, edited, asked to move, or created again', () => {
+    assert.deepEqual(affectedByGatewaySync(change('ns/app', gatewaySync)), ['ns/app']);
+    assert.deepEqual(affected({ generation: 2 }), ['ns/app']);
+    assert.deepEqual(affected({ request: { ref: 'v1', applied: false } }), ['ns/app']);
+    assert.deepEqual(affected({ push: { ref: 'refs/heads/main', applied: false } }), ['ns/app']);
+    assert.deepEqual(affected({ uid: 'another' }), ['ns/app']);
+    assert.deepEqual(affected({ deleting: true }), ['ns/app']);
+  });
+
+  test('nothing when its status is written, or it is gone', () => {
+    assert.deepEqual(affected({ resourceVersion: '2', status: {} }), []);
+    assert.deepEqual(affectedByGatewaySync({ type: 'deleted', key: 'ns/app', previous: gatewaySync }), []);
+  });
+});
+
+test('a resource has high priority while its status lacks the result of a request, and low priority otherwise', () => {
+  assert.equal(priorityOf({ ...gatewaySync, request: { ref: 'v1', applied: false } }), 'high');
+  assert.equal(priorityOf(gatewaySync), 'low');
+  assert.equal(priorityOf(undefined), 'low');
+});
+
+suite('a change of a pod affects', () => {
+  test('the resource that it belongs to and the one that it belonged to', () => {
+    assert.deepEqual(affectedByPod(change('ns/gateway-0', pod)), ['ns/app']);
+    assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod, live: false }, pod)), ['ns/app']);
+    const moved = change('ns/gateway-0', { ...pod, crName: 'other' }, pod);
+    assert.deepEqual(affectedByPod(moved), ['ns/app', 'ns/other']);
+    assert.deepEqual(affectedByPod({ type: 'deleted', key: 'ns/gateway-0', previous: pod }), ['ns/app']);
+  });
+
+  test('nothing if no field changed that is kept, or it has no sidecar', () => {
+    assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod }, pod)), []);
+    assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod, sidecar: 'missing' })), []);
+  });
+});
+
+suite('a change of a report affects', () => {
+  const report = { podUID: 'pod', status: { state: 'Synced' as const } };
+  const pods = { ownerOf: (key: string) => (key === 'ns/gateway-0' ? 'ns/app' : undefined) };
+
+  test('the resource of its pod', () => {
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', report), pods), ['ns/app']);
+  });
+
+  test('nothing if its content is the same, or its pod belongs to no resource', () => {
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', { ...report }, report), pods), []);
+    assert.deepEqual(affectedByReport(change('ns/stranger', report), pods), []);
+  });
+});
+
+suite('a change of a RoleBinding affects', () => {
+  const binding = {
+    namespace: 'ns',
+    name: 'sync-agent-app',
+    subjects: '',
+    roleRef: 'r',
+    podUIDs: [],
+    ownerUID: 'u',
+    isOurs: true,
+  };
+
+  test('the resource after which it is named, also when it is gone', () => {
+    assert.deepEqual(affectedByRoleBinding(change('ns/sync-agent-app', binding)), ['ns/app']);
+    const gone = { type: 'deleted' as const, key: 'ns/sync-agent-app', previous: binding };
+    assert.deepEqual(affectedByRoleBinding(gone), ['ns/app']);
+  });
+
+  test('nothing if it is named after no resource', () => {
+    assert.deepEqual(affectedByRoleBinding(change('ns/app', { ...binding, name: 'app' })), []);
+  });
+});
