@@ -37,11 +37,24 @@ const accesses = new Map<string, Promise<Access>>();
  * kubectl takes thirty times the processor time, and the programs' own client half a second to load.
  */
 export async function callApi<T>(server: ServerDetails, call: ApiCall): Promise<T> {
-  const access = accesses.get(server.kubeconfig) ?? readAccess(server);
-  accesses.set(server.kubeconfig, access);
-  const { status, body } = await send(server.url, await access, call);
+  const { status, body } = await send(server.url, await accessTo(server), call);
   if (status >= 300) throw new CallError(status, body);
   return JSON.parse(body) as T;
+}
+
+/** Whether an API server answers a GET with 200; false if it can't be reached. */
+export async function isServed(server: ServerDetails, path: string): Promise<boolean> {
+  const access = await accessTo(server);
+  return await send(server.url, access, { path }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+function accessTo(server: ServerDetails): Promise<Access> {
+  const access = accesses.get(server.kubeconfig) ?? readAccess(server);
+  accesses.set(server.kubeconfig, access);
+  return access;
 }
 
 async function readAccess({ kubeconfig, caFile }: ServerDetails): Promise<Access> {

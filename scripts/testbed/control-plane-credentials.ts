@@ -4,13 +4,6 @@ import { makeAuthority, makeServingCertificate } from '../../controller/certific
 import { writeKubeconfig } from './cluster-access.ts';
 import { controlPlaneFiles } from './control-plane-arguments.ts';
 
-/** How to talk to the control plane as administrator. */
-export interface Credentials {
-  caFile: string;
-  adminToken: string;
-  adminKubeconfig: string;
-}
-
 /** How an API server is reached from here, and from a pod. */
 const HOSTS = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
 
@@ -18,7 +11,7 @@ const HOSTS = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.defaul
  * Writes what the control plane authenticates with: its certificate, static tokens, kubeconfigs that hold them, the
  * ServiceAccount key. All keys are EC: the API server would make itself an RSA key, and sign with it for each connection.
  */
-export async function createCredentials(dir: string, url: string): Promise<Credentials> {
+export async function createCredentials(dir: string, url: string): Promise<void> {
   const files = controlPlaneFiles(dir);
   const [adminToken, controllersToken] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
   const tokens = [
@@ -39,5 +32,4 @@ export async function createCredentials(dir: string, url: string): Promise<Crede
     writeKubeconfig(files.controllersKubeconfig, { url, caFile: files.ca, token: controllersToken }),
     writeKubeconfig(files.adminKubeconfig, { url, caFile: files.ca, token: adminToken }),
   ]);
-  return { caFile: files.ca, adminToken, adminKubeconfig: files.adminKubeconfig };
 }

@@ -1,10 +1,15 @@
 import { cp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiRequest } from './api-request.ts';
+import { isServed } from './call-api.ts';
 import { accessCluster, accessServer, type ClusterAccess, type ServerAccess } from './cluster-access.ts';
-import { apiServerArguments, controllerManagerArguments, etcdArguments } from './control-plane-arguments.ts';
-import { type Credentials, createCredentials } from './control-plane-credentials.ts';
+import {
+  apiServerArguments,
+  controllerManagerArguments,
+  controlPlaneFiles,
+  etcdArguments,
+} from './control-plane-arguments.ts';
+import { createCredentials } from './control-plane-credentials.ts';
 import { type Binaries, findBinaries } from './find-binaries.ts';
 import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';
@@ -77,8 +82,10 @@ async function startServer(
   const { dir } = processes;
   const [etcdPort, port] = [await freePort(), await freePort()];
   const url = `https://127.0.0.1:${port}`;
-  const credentials = await createCredentials(dir, url);
-  const isReady = (request: string) => () => answers(new URL(request, url), credentials);
+  const { ca: caFile, adminKubeconfig: kubeconfig } = controlPlaneFiles(dir);
+  const details = { dir, url, caFile, kubeconfig };
+  await createCredentials(dir, url);
+  const isReady = (path: string) => () => isServed(details, path);
   const startKubeApiServer = async () => {
     const args = [...apiServerArguments({ dir, port, etcdPort }), ...apiServerArgs];
     processes.start(binaries['kube-apiserver'], args);
@@ -96,9 +103,8 @@ async function startServer(
     await start();
   };
   await start();
-  const { caFile, adminKubeconfig: kubeconfig } = credentials;
   const server: ApiServer = {
-    ...accessServer({ dir, url, caFile, kubeconfig }),
+    ...accessServer(details),
     stopApiServer: () => processes.kill('kube-apiserver'),
     startApiServer: startKubeApiServer,
     backUp: async () => {
@@ -109,10 +115,6 @@ async function startServer(
     stop: () => processes.stop(),
   };
   return { server, isReady };
-}
-
-async function answers(url: URL, { caFile, adminToken }: Credentials): Promise<boolean> {
-  return (await apiRequest(url, { caFile, token: adminToken }))?.status === 200;
 }
 
 /** The processes of a control plane, by the name of their binary. */
