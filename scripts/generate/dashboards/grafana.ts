@@ -1,4 +1,8 @@
-/** Parts of Grafana's dashboard model that the dashboards use; https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/. */
+/**
+ * Parts of Grafana's dashboard model that the dashboards use; https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/.
+ * Without @grafana/grafana-foundation-sdk: its builders for this model are deprecated, don't number the panels, and take
+ * as many lines for a panel.
+ */
 export interface Panel {
   type: string;
   title: string;
