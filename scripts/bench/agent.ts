@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { measureFleet } from './agent/fleet.ts';
 import { measureRestarts } from './agent/restarts.ts';
 import { measureTree } from './agent/trees.ts';
-import { printTable, type Row } from './table.ts';
-import { inWorld } from './world.ts';
+import { readOptions } from './support/read-options.ts';
+import { printTable, type Row } from './support/table.ts';
+import { inWorld } from './support/world.ts';
 
 /**
  * One agent with 200 files and with 20,000 (trees), starts on a volume that has the files while the git server is down
@@ -12,28 +12,27 @@ import { inWorld } from './world.ts';
  * --idle-seconds 60 --restarts 5 --agents 100`.
  */
 export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      only: { type: 'string', default: 'trees,restarts,fleet' },
-      changes: { type: 'string', default: '20' },
-      'idle-seconds': { type: 'string', default: '60' },
-      restarts: { type: 'string', default: '5' },
-      agents: { type: 'string', default: '100' },
-    },
+  const options = readOptions(args, {
+    only: 'trees,restarts,fleet',
+    changes: 20,
+    'idle-seconds': 60,
+    restarts: 5,
+    agents: 100,
   });
-  const parts = values.only.split(',');
-  const options = { changes: Number(values.changes), idleSeconds: Number(values['idle-seconds']) };
+  const parts = options.only.split(',');
   await buildBundles();
   await inWorld(async (world) => {
     const rows: Row[] = [];
     if (parts.includes('trees')) {
-      for (const files of [200, 20_000]) rows.push(...(await measureTree(world, files, options)));
+      for (const files of [200, 20_000])
+        rows.push(
+          ...(await measureTree(world, files, { changes: options.changes, idleSeconds: options['idle-seconds'] })),
+        );
     }
     if (parts.includes('restarts')) {
-      rows.push(...(await measureRestarts(world, { files: 20_000, restarts: Number(values.restarts) })));
+      rows.push(...(await measureRestarts(world, { files: 20_000, restarts: options.restarts })));
     }
-    if (parts.includes('fleet')) rows.push(...(await measureFleet(world, Number(values.agents))));
+    if (parts.includes('fleet')) rows.push(...(await measureFleet(world, options.agents)));
     printTable(['what', 'measured', 'aim'], rows);
   });
 }

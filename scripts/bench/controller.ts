@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import type { RunningProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { step } from '../testbed/step.ts';
 import { timeRequests, timeRequestsDuringPolls } from './controller/time-requests.ts';
-import { inParallel } from './in-parallel.ts';
-import { type Mirror, mirrorResources } from './mirror.ts';
-import { PlayedFleet } from './played-fleet.ts';
-import { readCpuSeconds, readMemory } from './process-usage.ts';
-import { readMetric } from './read-metric.ts';
-import { createRepositories } from './repositories.ts';
-import { megabytes, percentiles, printTable } from './table.ts';
-import { createResource, inWorld, NAMESPACE, startController, type World } from './world.ts';
+import { inParallel } from './support/in-parallel.ts';
+import { type Mirror, mirrorResources } from './support/mirror.ts';
+import { PlayedFleet } from './support/played-fleet.ts';
+import { readCpuSeconds, readMemory } from './support/process-usage.ts';
+import { readMetric } from './support/read-metric.ts';
+import { readOptions } from './support/read-options.ts';
+import { createRepositories } from './support/repositories.ts';
+import { megabytes, percentiles, printTable } from './support/table.ts';
+import { createResource, inWorld, NAMESPACE, startController, type World } from './support/world.ts';
 
 /** The defaults of the options; `interval` is the time between two polls in seconds. */
 const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests: 100, interval: 60 };
@@ -26,11 +26,7 @@ type Size = typeof defaults;
  * --pods 0 --requests 100 --interval 60`.
  */
 export async function run(args: string[]): Promise<void> {
-  const names = Object.keys(defaults) as (keyof Size)[];
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-  const { values } = parseArgs({ args, options });
-  const size: Size = { ...defaults };
-  for (const name of names) size[name] = Number(values[name] ?? size[name]);
+  const size = readOptions(args, defaults);
   await buildBundles();
   await inWorld(async (world) => {
     const repositories = await step(`Creating ${size.repositories} repositories`, () =>

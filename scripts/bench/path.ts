@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { applyObject } from '../demo/apply-object.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
@@ -10,8 +9,9 @@ import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { step } from '../testbed/step.ts';
-import { percentiles, printTable, type Row } from './table.ts';
-import { inWorld, manyFiles, SECRET, type World } from './world.ts';
+import { readOptions } from './support/read-options.ts';
+import { percentiles, printTable, type Row } from './support/table.ts';
+import { inWorld, manyFiles, SECRET, type World } from './support/world.ts';
 
 /** Milliseconds from the POST of one delivery. */
 interface Times {
@@ -21,19 +21,13 @@ interface Times {
 }
 
 /** From the POST of a signed push to the file on the gateway's disk, with all three programs; `--changes 100 --files 200,20000`. */
-export async function run(options: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: options,
-    options: {
-      changes: { type: 'string', default: '100' },
-      files: { type: 'string', default: '200,20000' },
-    },
-  });
+export async function run(args: string[]): Promise<void> {
+  const { changes, files } = readOptions(args, { changes: 100, files: '200,20000' });
   await buildBundles();
   const rows: Row[] = [];
-  for (const files of values.files.split(',')) {
+  for (const count of files.split(',')) {
     await inWorld(async (world) => {
-      rows.push(...(await measure(world, Number(files), Number(values.changes))));
+      rows.push(...(await measure(world, Number(count), changes)));
     });
   }
   printTable(['from POST to …', 'p50, p99', 'aim'], rows);

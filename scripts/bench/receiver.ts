@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { type RunningProgram, startProgram } from '../demo/programs.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
-import { inParallel } from './in-parallel.ts';
-import { readCpuSeconds, readMemory } from './process-usage.ts';
-import { readMetric } from './read-metric.ts';
 import { sendDeliveries } from './receiver/send-deliveries.ts';
-import { megabytes, printTable, type Row } from './table.ts';
-import { createResource, inWorld, SECRET, type World } from './world.ts';
+import { inParallel } from './support/in-parallel.ts';
+import { readCpuSeconds, readMemory } from './support/process-usage.ts';
+import { readMetric } from './support/read-metric.ts';
+import { readOptions } from './support/read-options.ts';
+import { megabytes, printTable, type Row } from './support/table.ts';
+import { createResource, inWorld, SECRET, type World } from './support/world.ts';
 
 const RESOURCES = 1_000;
 
@@ -27,14 +27,8 @@ const WARM_UP_SECONDS = 10;
  * with wrong signatures; `--seconds 60 --only hot,many,refused`.
  */
 export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      seconds: { type: 'string', default: '60' },
-      only: { type: 'string', default: Object.keys(loads).join() },
-    },
-  });
-  const names = values.only.split(',') as (keyof typeof loads)[];
+  const { seconds, only } = readOptions(args, { seconds: 60, only: 'hot,many,refused' });
+  const names = only.split(',') as (keyof typeof loads)[];
   await buildBundles();
   await inWorld(async (world) => {
     await step(`Creating ${RESOURCES} resources`, () =>
@@ -43,7 +37,7 @@ export async function run(args: string[]): Promise<void> {
       ),
     );
     const rows: Row[] = [['memory, idle', await measureIdle(world), '< 85 MB']];
-    for (const name of names) rows.push(...(await measure(world, loads[name], Number(values.seconds))));
+    for (const name of names) rows.push(...(await measure(world, loads[name], seconds)));
     printTable(['what', 'measured', 'aim'], rows);
   });
 }

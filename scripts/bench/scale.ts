@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { step } from '../testbed/step.ts';
-import { inParallel } from './in-parallel.ts';
-import { type Mirror, mirrorResources } from './mirror.ts';
-import { PlayedFleet } from './played-fleet.ts';
 import { Deliveries } from './scale/deliveries.ts';
 import { applyMix } from './scale/mix.ts';
 import { type Replica, startControllerReplica, startReceiverReplica, untilLeader } from './scale/programs.ts';
 import { type ColdStart, printMix, printStart, printTakeOvers } from './scale/report.ts';
-import { defaultSize, type Size } from './scale/size.ts';
+import { defaultSize } from './scale/size.ts';
 import { takeOver, untilHandled } from './scale/take-over.ts';
 import { MemoryPeaks, measureUsage } from './scale/usage.ts';
 import { fillWorld, type Resource, type ScaleWorld } from './scale/world.ts';
-import { inWorld } from './world.ts';
+import { inParallel } from './support/in-parallel.ts';
+import { type Mirror, mirrorResources } from './support/mirror.ts';
+import { PlayedFleet } from './support/played-fleet.ts';
+import { readOptions } from './support/read-options.ts';
+import { inWorld } from './support/world.ts';
 
 /** The longest time until a played agent reports, in milliseconds. */
 const SLOWNESS_MS = 2_000;
@@ -26,11 +26,7 @@ const SETTLE_MS = 120_000;
  * rates; `--resources 1000 --pods 2000 --repositories 50 --minutes 5`, and the other names of {@link defaultSize}.
  */
 export async function run(args: string[]): Promise<void> {
-  const names = Object.keys(defaultSize) as (keyof Size)[];
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
-  const { values } = parseArgs({ args, options });
-  const size = { ...defaultSize };
-  for (const name of names) size[name] = Number(values[name] ?? size[name]);
+  const size = readOptions(args, defaultSize);
   await buildBundles();
   await inWorld(async (world) => {
     const replicas: Replica[] = [];

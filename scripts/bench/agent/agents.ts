@@ -4,8 +4,8 @@ import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/a
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { type RunningProgram, startProgram } from '../../demo/programs.ts';
 import { freePort } from '../../testbed/free-port.ts';
-import { markReady } from '../mark-ready.ts';
-import { NAMESPACE, type World } from '../world.ts';
+import { markReady } from '../support/mark-ready.ts';
+import { NAMESPACE, type World } from '../support/world.ts';
 import { untilApplied } from './until-applied.ts';
 
 /** Agents whose first syncs run at once, because the start of a program takes a core for a moment. */

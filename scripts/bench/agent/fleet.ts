@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { step } from '../../testbed/step.ts';
-import { mirrorResources } from '../mirror.ts';
-import type { Row } from '../table.ts';
-import { announcePush, createResource, manyFiles, startController, type World } from '../world.ts';
+import { mirrorResources } from '../support/mirror.ts';
+import type { Row } from '../support/table.ts';
+import { announcePush, createResource, manyFiles, startController, type World } from '../support/world.ts';
 import { startAgents } from './agents.ts';
 import { untilApplied } from './until-applied.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { quantile, type Row } from '../table.ts';
-import { createResource, manyFiles, NAMESPACE, type World } from '../world.ts';
+import { quantile, type Row } from '../support/table.ts';
+import { createResource, manyFiles, NAMESPACE, type World } from '../support/world.ts';
 import { startAgent } from './agents.ts';
 import { untilApplied } from './until-applied.ts';
 import { writeStatus } from './write-status.ts';

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { NAMESPACE, type World } from '../world.ts';
+import { NAMESPACE, type World } from '../support/world.ts';
 
 const gateways = {
   total: 1,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
-import type { Mirror } from '../mirror.ts';
-import { annotate, NAMESPACE, type World } from '../world.ts';
+import type { Mirror } from '../support/mirror.ts';
+import { annotate, NAMESPACE, type World } from '../support/world.ts';
 
 /** Resources that get a request, one after the other. */
 export interface Requests {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import autocannon from 'autocannon';
-import { NAMESPACE } from '../world.ts';
+import { NAMESPACE } from '../support/world.ts';
 
 const CONNECTIONS = 50;
 /** Requests of one connection, which sends them again and again. */

@@ -5,8 +5,16 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { step } from '../../testbed/step.ts';
 import { startAgents } from '../agent/agents.ts';
 import { untilApplied } from '../agent/until-applied.ts';
-import type { Row } from '../table.ts';
-import { annotate, announcePush, createResource, manyFiles, NAMESPACE, startController, type World } from '../world.ts';
+import type { Row } from '../support/table.ts';
+import {
+  annotate,
+  announcePush,
+  createResource,
+  manyFiles,
+  NAMESPACE,
+  startController,
+  type World,
+} from '../support/world.ts';
 
 const NAME = 'back';
 const FILES = 200;

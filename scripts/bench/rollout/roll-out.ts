@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { step } from '../../testbed/step.ts';
-import { inParallel } from '../in-parallel.ts';
-import { mirrorResources } from '../mirror.ts';
-import { PlayedFleet } from '../played-fleet.ts';
-import { readMemory } from '../process-usage.ts';
-import { megabytes, type Row } from '../table.ts';
-import { announcePush, createResource, manyFiles, NAMESPACE, startController, type World } from '../world.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { mirrorResources } from '../support/mirror.ts';
+import { PlayedFleet } from '../support/played-fleet.ts';
+import { readMemory } from '../support/process-usage.ts';
+import { megabytes, type Row } from '../support/table.ts';
+import { announcePush, createResource, manyFiles, NAMESPACE, startController, type World } from '../support/world.ts';
 
 const NAME = 'waves';
 const WAVES = 5;

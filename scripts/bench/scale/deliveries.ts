@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { SECRET } from '../world.ts';
+import { SECRET } from '../support/world.ts';
 import type { Replica } from './programs.ts';
 import type { Resource } from './world.ts';
 

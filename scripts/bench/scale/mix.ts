@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
-import type { PlayedFleet } from '../played-fleet.ts';
+import type { PlayedFleet } from '../support/played-fleet.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Resource, ScaleWorld } from './world.ts';
 

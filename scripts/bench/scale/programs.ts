@@ -5,8 +5,8 @@ import { startProgram } from '../../demo/programs.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { tailOf } from '../../testbed/guarded-process.ts';
 import { LIMIT_KB, makeCgroup } from '../../testbed/memory-limit.ts';
-import { readMetric } from '../read-metric.ts';
-import { SECRET } from '../world.ts';
+import { readMetric } from '../support/read-metric.ts';
+import { SECRET } from '../support/world.ts';
 import { type ScaleWorld, SYSTEM, WEBHOOK } from './world.ts';
 
 /** The kubelet waits longer after the first times, in milliseconds. */
@@ -108,7 +108,10 @@ async function start({ cluster }: ScaleWorld, replica: NewReplica): Promise<Repl
       return restarts;
     },
     stop: () => stop(10_000),
-    kill: () => stop(0),
+    kill: () => {
+      running.child.kill('SIGKILL');
+      return stop(0);
+    },
   };
 }
 

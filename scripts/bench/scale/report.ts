@@ -1,5 +1,5 @@
-import { readMetric } from '../read-metric.ts';
-import { countEach, percentiles, printTable, quantile, type Row } from '../table.ts';
+import { readMetric } from '../support/read-metric.ts';
+import { countEach, percentiles, printTable, quantile, type Row } from '../support/table.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
 import type { MixCounts } from './mix.ts';
 import { pollGaps } from './poll-gaps.ts';

@@ -5,7 +5,6 @@ import type { ScaleWorld } from './world.ts';
 
 /** A change of the leader; times in seconds since the previous one was stopped. */
 export interface TakeOver {
-  leader: Replica;
   /** When the other replica became the leader. */
   ledAfter: number;
   /** When the first and the last of the deliveries of that time were handled. */
@@ -33,7 +32,7 @@ export async function takeOver(
     const resource = resources[(sent.length * 97) % resources.length];
     if (resource) sent.push(deliveries.push(resource));
   }, 1000 / PER_SECOND);
-  const leader = await untilLeader([spare]);
+  await untilLeader([spare]);
   const ledAfter = (performance.now() - started) / 1000;
   await sleep(AFTERWARDS_MS);
   clearInterval(timer);
@@ -42,7 +41,6 @@ export async function takeOver(
   await untilHandled(deliveries, HANDLED_WITHIN_MS);
   const handled = accepted.map(({ handledAt = Number.NaN }) => (handledAt - started) / 1000);
   return {
-    leader,
     ledAfter,
     firstHandledAfter: Math.min(...handled),
     lastHandledAfter: Math.max(...handled),

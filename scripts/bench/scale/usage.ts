@@ -1,5 +1,5 @@
-import { readCpuSeconds, readMemory } from '../process-usage.ts';
-import { readMetric } from '../read-metric.ts';
+import { readCpuSeconds, readMemory } from '../support/process-usage.ts';
+import { readMetric } from '../support/read-metric.ts';
 import type { Replica } from './programs.ts';
 
 const CALLS = /^sync_(controller_api_calls_total|receiver_patch_duration_seconds_count)\{/;

@@ -6,9 +6,9 @@ import { freePort } from '../../testbed/free-port.ts';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import { step } from '../../testbed/step.ts';
 import { webhookConfiguration } from '../../testbed/webhook-configuration.ts';
-import { inParallel } from '../in-parallel.ts';
-import { createRepositories } from '../repositories.ts';
-import { createResource, type World } from '../world.ts';
+import { inParallel } from '../support/in-parallel.ts';
+import { createRepositories } from '../support/repositories.ts';
+import { createResource, type World } from '../support/world.ts';
 import type { Size } from './size.ts';
 
 /** The namespace of the operator. */

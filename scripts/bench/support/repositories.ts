@@ -1,6 +1,6 @@
 import { cp } from 'node:fs/promises';
-import type { GitRepository } from '../testbed/git-repository.ts';
-import type { GitServer } from '../testbed/git-server.ts';
+import type { GitRepository } from '../../testbed/git-repository.ts';
+import type { GitServer } from '../../testbed/git-server.ts';
 
 interface Counts {
   repositories: number;

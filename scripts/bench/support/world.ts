@@ -1,13 +1,13 @@
-import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
-import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { type RunningProgram, startProgram } from '../demo/programs.ts';
-import { clientOf } from '../testbed/client-of.ts';
-import { type ControlPlane, startControlPlane } from '../testbed/control-plane.ts';
-import { type GitServer, startGitServer } from '../testbed/git-server.ts';
-import { installCrds } from '../testbed/install-crds.ts';
-import { step } from '../testbed/step.ts';
+import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
+import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
+import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
+import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { type RunningProgram, startProgram } from '../../demo/programs.ts';
+import { clientOf } from '../../testbed/client-of.ts';
+import { type ControlPlane, startControlPlane } from '../../testbed/control-plane.ts';
+import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
+import { installCrds } from '../../testbed/install-crds.ts';
+import { step } from '../../testbed/step.ts';
 
 /** The namespace of a benchmark's objects. */
 export const NAMESPACE = 'bench';

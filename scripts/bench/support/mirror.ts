@@ -1,7 +1,7 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { Reflector } from '../../shared/io/kubernetes/reflector.ts';
-import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
-import { createLogger } from '../../shared/log.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { Reflector } from '../../../shared/io/kubernetes/reflector.ts';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { createLogger } from '../../../shared/log.ts';
 import type { World } from './world.ts';
 
 /** The GatewaySyncs of all namespaces, each in its latest version. */

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { API_VERSION, SYNC_REPORT } from '../../shared/api/group.ts';
-import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
-import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { corePath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
+import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
+import { isApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { corePath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { markReady } from './mark-ready.ts';
 import { type PlayedAgent, reportOf } from './played-report.ts';
 import type { World } from './world.ts';
-
-/** Reports that are written at once. */
-const WRITERS = 8;
 
 /** A pod that is to be created. */
 export interface NewPod {
@@ -20,11 +17,6 @@ export interface NewPod {
   labels?: Record<string, string>;
   /** Leave the sidecar to the admission webhook; otherwise the pod has one. */
   isUninjected?: boolean;
-}
-
-interface Due {
-  agent: PlayedAgent;
-  report: object;
 }
 
 /**
@@ -38,14 +30,12 @@ export class PlayedFleet {
   readonly #agents = new Map<string, PlayedAgent[]>();
   /** The latest version of each GatewaySync. */
   readonly #latest = new Map<string, GatewaySync>();
-  readonly #due: Due[] = [];
   #written = 0;
 
   /** `slownessMs` is the longest time until an agent reports. */
   constructor(world: World, slownessMs: number) {
     this.#world = world;
     this.#slownessMs = slownessMs;
-    for (let writer = 0; writer < WRITERS; writer += 1) void this.#writeDue();
   }
 
   /** Number of reports that were written. */
@@ -96,20 +86,22 @@ export class PlayedFleet {
     const text = JSON.stringify(report);
     if (!report || text === agent.reported) return;
     agent.reported = text;
-    setTimeout(() => this.#due.push({ agent, report }), Math.random() * this.#slownessMs);
+    setTimeout(() => void this.#report(agent, report), Math.random() * this.#slownessMs);
   }
 
-  async #writeDue(): Promise<void> {
-    while (!this.#world.ending.signal.aborted) {
-      const next = this.#due.shift();
-      if (!next) await sleep(10);
-      else if (next.agent.reported === JSON.stringify(next.report)) {
-        await this.#write(next).catch(() => sleep(20).then(() => this.#due.push(next)));
-      }
+  /** Writes a report, again and again until that succeeds or the agent has a newer one. */
+  async #report(agent: PlayedAgent, report: object): Promise<void> {
+    while (agent.reported === JSON.stringify(report) && !this.#world.ending.signal.aborted) {
+      const isWritten = await this.#write(agent, report).then(
+        () => true,
+        () => false,
+      );
+      if (isWritten) return;
+      await sleep(100);
     }
   }
 
-  async #write({ agent: { namespace, name, uid }, report }: Due): Promise<void> {
+  async #write({ namespace, name, uid }: PlayedAgent, report: object): Promise<void> {
     const { client } = this.#world;
     const metadata = { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }] };
     const body = { apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata, status: report };

@@ -1,4 +1,4 @@
-import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { World } from './world.ts';
 
 /** Marks a pod as running and ready, as its kubelet would. */

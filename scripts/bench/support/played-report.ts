@@ -1,6 +1,6 @@
-import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
-import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
-import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { AGENT_KNOWS_ROLLOUTS } from '../../../shared/api/names.ts';
+import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 
 /** A pod whose agent is played. */
 export interface PlayedAgent {
