@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { gatewaySyncPath, syncReportPath } from '../shared/io/kubernetes/resource-path.ts';
 import { buildBundles } from './demo/build-bundles.ts';
 import { piecesOf } from './faults/pieces.ts';
+import { planOf } from './faults/plan.ts';
 import { runFaults } from './faults/run.ts';
 import type { World } from './faults/world/world.ts';
 
@@ -38,20 +39,27 @@ async function keepLogs({ folder, plane }: World): Promise<void> {
   }
 }
 
+/** How often the plan of a seed has each kind of fault. */
+function countFaults(seed: number, faults: number): string {
+  const kinds = Object.groupBy(planOf(seed, faults), ({ fault }) => fault.kind);
+  return Object.entries(kinds)
+    .map(([kind, steps]) => `${steps.length} × ${kind}`)
+    .join(', ');
+}
+
 // What was started ends with this process; disks are given back as it exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 await buildBundles('receiver', 'controller', 'agent');
-const given = values.seed === undefined ? undefined : Number(values.seed);
-for (const { seed, faults } of piecesOf({ seed: given, faults: Number(values.faults) })) {
+const first = Number(values.seed ?? Math.floor(Math.random() * 1e6));
+for (const { seed, faults } of piecesOf({ seed: first, faults: Number(values.faults) })) {
   if (Date.now() >= deadline) break;
   say(`seed ${seed}, ${faults} faults`);
   try {
     const { peaksKb, samples } = await runFaults({ seed, faults, say, onFailure: keepLogs });
-    const most = Object.entries(peaksKb).sort(([, a], [, b]) => b - a)[0];
-    say(
-      `seed ${seed}: all is well after ${faults} faults; ${samples} samples; most memory: ${most?.[0]} ${Math.round((most?.[1] ?? 0) / 1024)} MiB`,
-    );
+    const [name, kilobytes] = Object.entries(peaksKb).sort(([, a], [, b]) => b - a)[0] ?? ['', 0];
+    say(`seed ${seed}: every promise held in ${samples} checks during ${faults} faults (${countFaults(seed, faults)})`);
+    say(`seed ${seed}: most memory: ${Math.round(kilobytes / 1024)} MiB, ${name}`);
   } catch (error) {
     say(`seed ${seed}: ${(error as Error).message}`);
     say(`to replay: npm run test:faults -- --seed ${seed} --faults ${faults}`);

@@ -24,12 +24,6 @@ export class Random {
     return least + this.below(most - least + 1);
   }
 
-  pick<T>(list: readonly T[]): T {
-    const item = list[this.below(list.length)];
-    if (item === undefined) throw new Error('there is nothing to pick from');
-    return item;
-  }
-
   /** One of the entries, each as likely as its weight says. */
   weighted<T extends string>(weights: Record<T, number>): T {
     const entries = Object.entries(weights) as [T, number][];

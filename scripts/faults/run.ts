@@ -52,7 +52,9 @@ export async function runFaults({ seed, faults, say, onFailure }: RunOptions): P
       await sampler.stop();
       await checkHistory(world);
       const answers = Object.entries(world.senders.answers).map(([answer, count]) => `${count} ${answer}`);
-      say(`settled after ${((Date.now() - started) / 1000).toFixed(1)} s; deliveries: ${answers.join(', ')}`);
+      say(
+        `all settled after ${((Date.now() - started) / 1000).toFixed(1)} s; deliveries so far: ${answers.join(', ')}`,
+      );
     }
     const peaksKb = Object.fromEntries(world.programs().map(({ name, peakKb }) => [name, peakKb]));
     return { peaksKb, samples: sampler.samples };
@@ -82,10 +84,10 @@ async function breakThings(world: World, { steps, say, sampler }: Round): Promis
       const lane = piece.target % world.resources.length;
       lanes.set(lane, later((lanes.get(lane) ?? Promise.resolve()).then(() => doWork(world, piece))));
     }
-    const { what, heal } = await breakages[fault.kind](world, fault);
-    say(
-      `${number}. ${fault.kind} ${what}${heal ? ` (${(fault.holdMs / 1000).toFixed(1)} s)` : ''}; ${work.map(({ kind }) => kind).join(', ')}`,
-    );
+    const { did, heal } = await breakages[fault.kind](world, fault);
+    const duration = heal ? ` for ${(fault.holdMs / 1000).toFixed(1)} s` : '';
+    const changes = work.length > 0 ? `; in the meantime: ${work.map(({ kind }) => kind).join(', ')}` : '';
+    say(`${number}. ${did}${duration}${changes}`);
     healing.push(later(sleep(heal ? fault.holdMs : 0).then(async () => void (await heal?.()))));
   }
   await Promise.all([...healing, ...lanes.values()]);

@@ -5,13 +5,13 @@ import type { World } from '../world/world.ts';
 export type Breakage = (world: World, fault: PlannedFault) => Promise<Broken>;
 
 export interface Broken {
-  /** What was hit, for the line that is printed. */
-  what: string;
+  /** What it did, such as `killed controller-0`, for the line that is printed. */
+  did: string;
   heal?: () => unknown;
 }
 
-/** Some of the kinds of faults, and what they do. */
-export type Breakages<Kind extends FaultKind> = Record<Kind, Breakage>;
+/** Some of the kinds of faults. */
+export type Breakages = Partial<Record<FaultKind, Breakage>>;
 
 /** The one that a number of the plan stands for. */
 export function pick<T>(list: readonly T[], number: number): T {

@@ -8,41 +8,41 @@ import { type Breakages, pick } from './breakage.ts';
 let files = 0;
 
 /** What happens on the disks of gateways: somebody changes delivered files, adds others, or fills the disk. */
-export const gateways: Breakages<'change a file' | 'delete a file' | 'add a foreign file' | 'fill the disk'> = {
+export const gateways = {
   'change a file': async (world, { target, choice }) => {
     const gateway = pick(world.gateways, target);
     const name = deliveredFile(gateway, choice);
-    if (!name) return { what: `${gateway.name}: nothing there` };
+    if (!name) return { did: `found no file to change on ${gateway.name}` };
     const content = Buffer.from(`changed by hand: ${choice}\n`);
     gateway.isDisturbed = true;
     gateway.drifted.add(`${name} ${blobOf(content)}`);
     await replace(path.join(gateway.data, name), content);
-    return { what: `${gateway.name}: ${name}` };
+    return { did: `changed ${name} on ${gateway.name}` };
   },
   'delete a file': async (world, { target, choice }) => {
     const gateway = pick(world.gateways, target);
     const name = deliveredFile(gateway, choice);
-    if (!name) return { what: `${gateway.name}: nothing there` };
+    if (!name) return { did: `found no file to delete on ${gateway.name}` };
     gateway.isDisturbed = true;
     await rm(path.join(gateway.data, name), { force: true, recursive: true });
-    return { what: `${gateway.name}: ${name}` };
+    return { did: `deleted ${name} on ${gateway.name}` };
   },
   'add a foreign file': async (world, { target, choice }) => {
     const gateway = pick(world.gateways, target);
     files += 1;
     const name = pick([`config/theirs-${files}`, `theirs/${files}`, `config/d1/theirs-${files}`], choice);
     await gateway.addForeign(name, `of the gateway: ${choice}`).catch(() => {});
-    return { what: `${gateway.name}: ${name}` };
+    return { did: `added the gateway's file ${name} to ${gateway.name}` };
   },
   'fill the disk': async (world, { target }) => {
     const small = world.gateways.filter(({ isSmall }) => isSmall);
-    if (small.length === 0) return { what: 'left out: no small disk can be made here' };
+    if (small.length === 0) return { did: 'filled no disk, because this machine allows no small one' };
     const gateway = pick(small, target);
     const file = path.join(gateway.data, 'filling');
     await writeFile(file, TOO_MUCH).catch(() => {});
-    return { what: gateway.name, heal: () => rm(file, { force: true }) };
+    return { did: `filled the disk of ${gateway.name}`, heal: () => rm(file, { force: true }) };
   },
-};
+} satisfies Breakages;
 
 function deliveredFile(gateway: Gateway, choice: number): string | undefined {
   const names = [...gateway.look().keys()].filter((name) => !gateway.isForeign(name)).sort();

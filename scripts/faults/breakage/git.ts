@@ -1,26 +1,39 @@
 import type { GitServer } from '../../testbed/git-server.ts';
+import type { PlannedFault } from '../plan.ts';
 import { cutAnswersShort } from '../world/git-hosts.ts';
-import { type Breakage, type Breakages, pick } from './breakage.ts';
+import type { World } from '../world/world.ts';
+import { type Breakages, type Broken, pick } from './breakage.ts';
 
 /** Git hosts that are down, silent, slow, or end their answers too early. */
-export const git: Breakages<'git is down' | 'git does not answer' | 'git is slow' | 'git cuts answers short'> = {
-  'git is down': misbehaving((choice) => ({ status: pick([500, 502, 503, 429], choice) })),
-  'git does not answer': misbehaving(() => ({ hang: true })),
-  'git is slow': misbehaving((choice) => ({ delay: 100 + (choice % 1_500) })),
+export const git = {
+  'git is down': (world, planned) => {
+    const status = pick([500, 502, 503, 429], planned.choice);
+    return disturb(world, planned, { status }, (host) => `made the ${host} git server answer ${status}`);
+  },
+  'git does not answer': (world, planned) =>
+    disturb(world, planned, { hang: true }, (host) => `made the ${host} git server hang`),
+  'git is slow': (world, planned) => {
+    const delay = 100 + (planned.choice % 1_500);
+    return disturb(world, planned, { delay }, (host) => `delayed the ${host} git server by ${delay} ms`);
+  },
   'git cuts answers short': async ({ hosts }, { target, choice }) => {
     const bytes = choice % 20_000;
-    return { what: `after ${bytes} bytes`, heal: cutAnswersShort(pick(hosts.servers, target), bytes) };
-  },
-};
-
-function misbehaving(faultOf: (choice: number) => NonNullable<GitServer['fault']>): Breakage {
-  return async ({ hosts }, { target, choice }) => {
     const server = pick(hosts.servers, target);
-    const fault = faultOf(choice);
-    server.fault = fault;
-    const heal = () => {
-      if (server.fault === fault) server.fault = undefined;
-    };
-    return { what: `${server === hosts.servers[0] ? 'public' : 'private'} host: ${JSON.stringify(fault)}`, heal };
+    const did = `cut responses of the ${hosts.nameOf(server)} git server after ${bytes} bytes`;
+    return { did, heal: cutAnswersShort(server, bytes) };
+  },
+} satisfies Breakages;
+
+async function disturb(
+  { hosts }: World,
+  { target }: PlannedFault,
+  fault: NonNullable<GitServer['fault']>,
+  describe: (host: string) => string,
+): Promise<Broken> {
+  const server = pick(hosts.servers, target);
+  server.fault = fault;
+  const heal = () => {
+    if (server.fault === fault) server.fault = undefined;
   };
+  return { did: describe(hosts.nameOf(server)), heal };
 }

@@ -3,27 +3,27 @@ import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, pick } from './breakage.ts';
 
 /** What somebody with too many rights does to the objects of the programs. */
-export const objects: Breakages<'wipe a status' | 'delete the lease' | 'delete RoleBindings' | 'delete a report'> = {
+export const objects = {
   'wipe a status': async ({ plane, resources }, { target }) => {
     const resource = pick(resources, target);
     await plane.merge(`${resource.path}/status`, { status: null });
-    return { what: resource.name };
+    return { did: `wiped the status of ${resource.name}` };
   },
   'delete the lease': async ({ plane }) => {
     await plane.delete(groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, LEASE));
-    return { what: OPERATOR };
+    return { did: 'deleted the Lease' };
   },
   'delete RoleBindings': async ({ plane, resources }, { target }) => {
     const { namespace } = pick(resources, target);
     const bindings = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
     await plane.ask({ method: 'DELETE', path: bindings });
-    return { what: namespace };
+    return { did: `deleted the RoleBindings in ${namespace}` };
   },
   // An agent that runs on looks only every five minutes whether its report is still there.
   'delete a report': async ({ plane, gateways }, { target }) => {
     const { agent, namespace, name } = pick(gateways, target);
     await agent?.kill();
     await plane.delete(syncReportPath(namespace, name));
-    return { what: `of ${name}, and kill its agent`, heal: () => agent?.start() };
+    return { did: `killed the agent of ${name} and deleted its report`, heal: () => agent?.start() };
   },
-};
+} satisfies Breakages;

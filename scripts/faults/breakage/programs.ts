@@ -7,14 +7,12 @@ import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
 /** Programs that end or stand still, and pods that are replaced while the agent of the old one may live on. */
-export const programs: Breakages<
-  'kill' | 'terminate' | 'stop' | 'stop for long' | 'kill the leader' | 'stop the leader' | 'replace a pod'
-> = {
+export const programs = {
   kill: (world, { target }) => kill(pick(world.programs(), target)),
   terminate: async (world, { target }) => {
     const program = pick(world.programs(), target);
     const ended = program.terminate();
-    return { what: program.name, heal: () => ended.then(() => program.start()) };
+    return { did: `terminated ${program.name}`, heal: () => ended.then(() => program.start()) };
   },
   stop: async (world, { target }) => stop(pick(world.programs(), target)),
   'stop for long': async (world, { target }) => stop(pick(world.programs(), target)),
@@ -32,18 +30,18 @@ export const programs: Breakages<
       .catch(() => {});
     await givePod(world, gateway);
     gateway.agent?.start();
-    const what = `${gateway.name}${livesOn ? ', and the old agent lives on' : ''}`;
-    return { what, heal: () => before?.kill() };
+    const did = `replaced the pod of ${gateway.name}`;
+    return livesOn ? { did: `${did} and let its old agent go on`, heal: () => before?.kill() } : { did };
   },
-};
+} satisfies Breakages;
 
 async function kill(program: ManagedProgram): Promise<Broken> {
   await program.kill();
-  return { what: program.name, heal: () => program.start() };
+  return { did: `killed ${program.name}`, heal: () => program.start() };
 }
 
 function stop(program: ManagedProgram): Broken {
-  return { what: program.name, heal: program.pause() };
+  return { did: `paused ${program.name}`, heal: program.pause() };
 }
 
 /** The controller that the Lease names, or the first one. */

@@ -35,6 +35,10 @@ export class GitHosts {
     return new GitHosts([open, closed], repositories, tokens);
   }
 
+  nameOf(server: GitServer): 'public' | 'private' {
+    return server === this.servers[0] ? 'public' : 'private';
+  }
+
   get token(): string {
     return this.tokens.at(-1) as string;
   }
