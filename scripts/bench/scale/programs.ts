@@ -14,6 +14,7 @@ const RESTART_MS = 1_000;
 
 /** A replica with the memory limit of its container, in a cgroup if this machine allows one. */
 export interface Replica {
+  kind: 'controller' | 'receiver';
   name: string;
   readonly pid: number;
   /** Port for deliveries, or for admission reviews. */
@@ -96,6 +97,7 @@ async function start({ cluster }: ScaleWorld, replica: NewReplica): Promise<Repl
     await cgroup?.remove();
   };
   return {
+    kind,
     name,
     port,
     metricsPort,
@@ -119,8 +121,7 @@ async function start({ cluster }: ScaleWorld, replica: NewReplica): Promise<Repl
 export async function untilLeader(replicas: Replica[]): Promise<Replica> {
   for (;;) {
     for (const replica of replicas) {
-      const leads = await readMetric(replica.metricsPort, /^sync_controller_leader /).catch(() => 0);
-      if (leads === 1) return replica;
+      if ((await readMetric(replica.metricsPort, 'sync_controller_leader')) === 1) return replica;
     }
     await sleep(50);
   }

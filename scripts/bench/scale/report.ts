@@ -88,7 +88,7 @@ export async function printMix(results: MixResults): Promise<void> {
 
 async function replicaRows({ replicas, quiet, mix, peaks }: MixResults): Promise<string[][]> {
   const percent = ({ cpuPercent }: Usage, name: string) => `${(cpuPercent.get(name) ?? 0).toFixed(1)} %`;
-  const heap = ({ metricsPort }: Replica) => readMetric(metricsPort, /^nodejs_heap_size_used_bytes /).catch(() => 0);
+  const heap = ({ metricsPort }: Replica) => readMetric(metricsPort, 'nodejs_heap_size_used_bytes');
   return await Promise.all(
     replicas.map(async (replica) => [
       replica.name,

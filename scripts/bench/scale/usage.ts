@@ -2,7 +2,10 @@ import { readCpuSeconds, readMemory } from '../support/process-usage.ts';
 import { readMetric } from '../support/read-metric.ts';
 import type { Replica } from './programs.ts';
 
-const CALLS = /^sync_(controller_api_calls_total|receiver_patch_duration_seconds_count)\{/;
+const API_CALLS = {
+  controller: 'sync_controller_api_calls_total',
+  receiver: 'sync_receiver_patch_duration_seconds_count',
+};
 
 /** What the replicas used over a span of time. */
 export interface Usage {
@@ -19,7 +22,7 @@ export async function measureUsage<T>(
 ): Promise<{ usage: Usage; result: T }> {
   const read = async () => ({
     cpu: await Promise.all(replicas.map(({ pid }) => readCpuSeconds(pid).catch(() => 0))),
-    calls: await Promise.all(replicas.map(({ metricsPort }) => readMetric(metricsPort, CALLS).catch(() => 0))),
+    calls: await Promise.all(replicas.map(({ metricsPort, kind }) => readMetric(metricsPort, API_CALLS[kind]))),
   });
   const [before, started] = [await read(), performance.now()];
   const result = await work();
