@@ -133,7 +133,7 @@ export class Controller {
       missingSidecars: this.#missing,
       denials: this.#denials,
       repositories: this.#repositories,
-      gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, onToken: enqueue, log }),
+      gitTokens: githubApps && new GitTokenKeeper({ client, apps: githubApps, limiter, enqueue, log }),
       commitStatuses: this.#commitStatuses,
       events,
       installation,

@@ -12,13 +12,13 @@ import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** Time without data that ends a query (ms), if its time limit is longer. */
 const STALL_MS = 300_000;
-/** The most that is read of an answer: some 400,000 refs of a host that does not filter them, none of which is kept. */
+/** Maximum size of a response: some 400,000 refs of a host that doesn't filter them, of which none is kept. */
 const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB'), stallMs: STALL_MS };
-/** The same for the API of a host: a token is a few hundred bytes. */
+/** The same for the API of a host, where a token has a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
-/** The most that a CA bundle may have: reading it keeps everybody else waiting. */
+/** Maximum size of a CA bundle, because parsing it blocks the process. */
 const MAX_CA_BYTES = 64 * 1024;
-/** Connections to one host at most; how much it is asked at a time is for the limiter to say. */
+/** Maximum connections to one host. The limiter decides how many queries run at a time. */
 const MAX_SOCKETS = 32;
 
 export interface GitHttpOptions {
@@ -27,15 +27,15 @@ export interface GitHttpOptions {
   /** CA bundle (PEM) of the host. */
   ca?: string | undefined;
   signal: AbortSignal;
-  /** Asked right before the request is sent; an error ends it. */
+  /** Called right before the request is sent; an error ends it. */
   refusal?: GuardedRequest['refusal'];
 }
 
-/** What the API of a host answered. */
+/** A response of a host's API. */
 export interface JsonAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** 64 KiB at most. */
+  /** At most 64 KiB. */
   body: Buffer;
 }
 
@@ -45,23 +45,23 @@ interface Content {
 }
 
 export interface GitHttpAnswer {
-  /** Where the answer came from, after redirects. */
+  /** The URL that responded, after redirects. */
   url: URL;
   contentType: string | undefined;
-  /** Bytes as they arrive; throws typed errors when the answer breaks off, takes too long or is too large. */
+  /** Bytes as they arrive; throws typed errors if the response is cut off, takes too long or is too large. */
   body: AsyncIterable<Buffer>;
 }
 
-/** HTTP to git hosts: redirects only where git follows them, bounded answers, and nothing of the host's words kept. */
+/** HTTP to git hosts: follows the redirects that git follows, limits responses, and keeps no messages of the host. */
 export class GitHttp {
   readonly #http: GuardedHttp;
 
-  /** `environment` names proxies. */
+  /** `environment` has the variables that name proxies. */
   constructor(environment: NodeJS.ProcessEnv, guard: AddressGuard) {
     this.#http = new GuardedHttp({ guard, environment, maxSockets: MAX_SOCKETS });
   }
 
-  /** Whether any host is reached by a proxy. */
+  /** Whether any host is reached through a proxy. */
   get hasProxy(): boolean {
     return this.#http.hasProxy;
   }
@@ -95,7 +95,7 @@ export class GitHttp {
     return answerOf(url, response, options);
   }
 
-  /** Sends JSON to the API of a host and gives whatever it answers, a redirect too. */
+  /** Sends JSON to the API of a host, and returns every response, including redirects. */
   async postJson(url: URL, body: object, options: GitHttpOptions): Promise<JsonAnswer> {
     const payload = Buffer.from(JSON.stringify(body));
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
@@ -139,14 +139,14 @@ function requestOf(
   };
 }
 
-/** What a git host gets to see. */
+/** The kind of credentials that a git host receives. */
 export const credentialsOf = ({ authorization }: Pick<GitHttpOptions, 'authorization'>): Credentials =>
   authorization ? 'token' : 'none';
 
 function checkStatus(response: IncomingMessage, credentials: Credentials): void {
   const status = response.statusCode ?? 0;
   if (status < 400) return;
-  response.destroy(); // however much it says
+  response.destroy(); // the body isn't read
   const waitMs = pauseMs(response.headers, Date.now());
   const isLimit = isTooOften(status, waitMs);
   if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`, { credentials });
@@ -186,7 +186,7 @@ const caTooLarge = () =>
 
 const CA_SOURCE = 'the Secret named in spec.git.caSecretRef';
 
-/** The error of a request that was not answered. */
+/** The error of a request without a response. */
 function failure(error: unknown, { ca, signal }: GitHttpOptions): Error {
   const known = typed(error, signal);
   return ca ? explainExpiredCas(known, { pem: ca, source: CA_SOURCE, isOnly: true }) : known;

@@ -12,29 +12,29 @@ import { backoff } from './back-off.ts';
 import { type GithubApps, RENEW_BEFORE_MS, type TokenRequest, tokenHostOf, tokenKeyOf } from './github-app.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 
-/** A token is looked after no sooner, nor another one asked for, in milliseconds: one may end as soon as it comes. */
-const LEAST_WAIT_MS = 60_000;
+/** Minimum time between two renewals of a token (ms): it can expire as soon as it is issued. */
+const MIN_WAIT_MS = 60_000;
 
 export interface GitTokenKeeperOptions {
   client: KubernetesClient;
   apps: GithubApps;
   limiter: HostLimiter;
-  /** Called for the resources whose token has come, or cannot be had. */
-  onToken: (key: ObjectKey) => void;
-  /** How long a look at a Secret counts, in milliseconds: somebody may delete it. */
-  lookMs?: number;
+  /** Called for the resources that wait for a token, after the request for it. */
+  enqueue: (key: ObjectKey) => void;
+  /** Time after which a Secret is checked again (ms), because a user can delete it. */
+  checkMs?: number;
   log: Logger;
 }
 
 /**
- * A token that GitHub is asked for on behalf of some resources, or when it may be asked for another one. Times are in
- * milliseconds; `failingSince` is undefined where a token came.
+ * A request for a token with the resources that wait for it, or the time of the next one. Times are milliseconds of a
+ * monotonic clock; `failingSince` is undefined after a success.
  */
 type Attempt =
-  | { kind: 'asking'; failingSince: number | undefined; waiting: Set<ObjectKey>; call: HostCall }
-  | { kind: 'asked'; failingSince: number | undefined; retryAt: number };
+  | { kind: 'running'; failingSince: number | undefined; waiting: Set<ObjectKey>; call: HostCall }
+  | { kind: 'done'; failingSince: number | undefined; retryAt: number };
 
-/** What a resource has been given, or is to be given. */
+/** The token of a resource. */
 interface Supplied {
   tokenKey: string;
   request: TokenRequest;
@@ -46,28 +46,28 @@ interface HandedOver {
   /** Identifies the token, and the resource that it is for. */
   state: string;
   secret: SecretVersion;
-  /** By the monotonic clock, in milliseconds. */
-  lookedAt: number;
+  /** When it was checked last: milliseconds of a monotonic clock. */
+  checkedAt: number;
 }
 
-/** A Secret as it was written, or as it is. */
+/** Identifies a version of a Secret. */
 type SecretVersion = Pick<ObjectMeta, 'uid' | 'resourceVersion'>;
 
-/** What is read of a Secret before its token is removed. */
+/** The fields of a Secret that are read before its token is removed. */
 interface TokenSecret {
   type?: string;
   metadata: ObjectMeta;
   data?: { token?: string };
 }
 
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 
 const WRITE_OPTIONS = { accept: METADATA_ONLY, query: { fieldManager: FIELD_MANAGERS.controller } };
 
 /**
- * Keeps the agents of resources with a GitHub App supplied with tokens: the private key stays with the controller.
- * This goes on while a resource is paused, so that its pods can start. Nobody waits here for GitHub, as nobody waits for
- * a git host: a token is there, or the resource is told when to look again.
+ * Supplies the agents of resources with a GitHub App with tokens, because the private key stays with the controller. This
+ * continues while a resource is paused, so that its pods can start. Nothing here waits for GitHub: either there is a token,
+ * or the resource is enqueued later.
  */
 export class GitTokenKeeper {
   readonly #options: GitTokenKeeperOptions;
@@ -75,16 +75,14 @@ export class GitTokenKeeper {
   readonly #supplied = new Map<ObjectKey, Supplied>();
   /** Generation in which the Secret of a resource without a GitHub App was last looked at. */
   readonly #emptiedAt = new Map<ObjectKey, number>();
-  /** How many resources share a token. */
-  readonly #users = new Map<string, number>();
 
   constructor(options: GitTokenKeeperOptions) {
     this.#options = options;
   }
 
   /**
-   * Writes the current token where it is new, or its Secret is gone; gives the milliseconds until this is due again, or
-   * undefined where there is nothing to do before `onToken`. Throws errors of the API server.
+   * Writes the current token if it is new, or if its Secret is gone. Returns the time until this is due again (ms), or
+   * undefined if `enqueue` is called before that. Throws errors of the API server.
    */
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
     const { namespace, uid, spec } = gatewaySync;
@@ -97,13 +95,13 @@ export class GitTokenKeeper {
     }
     const supplied = this.#use(key, { namespace, git: spec.git });
     const known = this.#options.apps.known(supplied.request);
-    if (!known) return this.#ask(key, supplied);
+    if (!known) return this.#requestToken(key, supplied);
     const state = `${uid} ${known.token}`;
     if (!(await this.#isInPlace(gatewaySync, supplied, state))) {
       const secret = await writeGitToken(this.#options.client, gatewaySync, known.token);
-      supplied.handedOver = { state, secret, lookedAt: performance.now() };
+      supplied.handedOver = { state, secret, checkedAt: performance.now() };
     }
-    return Math.max(LEAST_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
+    return Math.max(MIN_WAIT_MS, known.expiresAt - RENEW_BEFORE_MS - Date.now());
   }
 
   /**
@@ -122,30 +120,25 @@ export class GitTokenKeeper {
     await client.replace(path, { ...found, data: { token: '' } }, WRITE_OPTIONS);
   }
 
-  /** Drops what is kept for a resource, and the token that no other one shares. */
+  /** Drops the data of a resource, and its token if no other resource shares it. */
   forget(key: ObjectKey): void {
     this.#emptiedAt.delete(key);
     const before = this.#supplied.get(key);
     if (!before) return;
     this.#supplied.delete(key);
-    const users = (this.#users.get(before.tokenKey) ?? 0) - 1;
-    if (users > 0) {
-      this.#users.set(before.tokenKey, users);
-      return;
-    }
+    for (const { tokenKey } of this.#supplied.values()) if (tokenKey === before.tokenKey) return;
     const attempt = this.#attempts.get(before.tokenKey);
-    if (attempt?.kind === 'asking') this.#options.limiter.remove(attempt.call);
+    if (attempt?.kind === 'running') this.#options.limiter.remove(attempt.call);
     this.#attempts.delete(before.tokenKey);
-    this.#users.delete(before.tokenKey);
     this.#options.apps.forget(before.request);
   }
 
-  /** Without its Secret no pod of the resource starts. A look that fails tells nothing, and is repeated the next time. */
+  /** Checks the Secret, without which no pod of the resource starts. If the check fails, it is repeated the next time. */
   async #isInPlace({ namespace, name }: ObservedGatewaySync, supplied: Supplied, state: string): Promise<boolean> {
-    const { client, lookMs = LOOK_MS } = this.#options;
+    const { client, checkMs = CHECK_MS } = this.#options;
     const { handedOver } = supplied;
     if (handedOver?.state !== state) return false;
-    if (performance.now() - handedOver.lookedAt < lookMs) return true;
+    if (performance.now() - handedOver.checkedAt < checkMs) return true;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
     const found = await client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).then(
       ({ metadata }) => metadata,
@@ -153,7 +146,7 @@ export class GitTokenKeeper {
     );
     if (found === 'unknown') return true;
     if (!found || !isSince(handedOver.secret, found)) return false;
-    handedOver.lookedAt = performance.now();
+    handedOver.checkedAt = performance.now();
     return true;
   }
 
@@ -164,14 +157,13 @@ export class GitTokenKeeper {
     this.forget(key);
     const supplied = { tokenKey, request, handedOver: undefined };
     this.#supplied.set(key, supplied);
-    this.#users.set(tokenKey, (this.#users.get(tokenKey) ?? 0) + 1);
     return supplied;
   }
 
-  /** Has GitHub asked, unless it is being asked or has just answered; gives the milliseconds until it may be asked again. */
-  #ask(key: ObjectKey, { tokenKey, request }: Supplied): number | undefined {
+  /** Queues a request for a token, unless one is running. Returns the time to wait (ms) if the last one was too recent. */
+  #requestToken(key: ObjectKey, { tokenKey, request }: Supplied): number | undefined {
     const before = this.#attempts.get(tokenKey);
-    if (before?.kind === 'asking') {
+    if (before?.kind === 'running') {
       before.waiting.add(key);
       return undefined;
     }
@@ -180,7 +172,7 @@ export class GitTokenKeeper {
     const { namespace } = request;
     const call = { host: tokenHostOf(request), namespace, requests: 1, run: () => this.#fetch(tokenKey, request) };
     this.#attempts.set(tokenKey, {
-      kind: 'asking',
+      kind: 'running',
       failingSince: before?.failingSince,
       waiting: new Set([key]),
       call,
@@ -196,28 +188,27 @@ export class GitTokenKeeper {
       () => undefined,
       (error: Error) => error,
     );
-    if (attempt?.kind !== 'asking' || this.#attempts.get(tokenKey) !== attempt) return; // nobody needs it any more
+    if (attempt?.kind !== 'running' || this.#attempts.get(tokenKey) !== attempt) return; // no resource needs it now
     const failingSince = failure && (attempt.failingSince ?? startedAt);
-    const waitMs = failure ? backoff(failure, startedAt - (failingSince ?? startedAt)) : LEAST_WAIT_MS;
-    this.#attempts.set(tokenKey, { kind: 'asked', failingSince, retryAt: performance.now() + waitMs });
+    const waitMs = failure ? backoff(failure, startedAt - (failingSince ?? startedAt)) : MIN_WAIT_MS;
+    this.#attempts.set(tokenKey, { kind: 'done', failingSince, retryAt: performance.now() + waitMs });
     if (failure) this.#options.log.warn({ err: failure, namespace: request.namespace }, 'no token for the agents');
     else if (!this.#options.apps.known(request))
       this.#options.log.warn(
         { namespace: request.namespace },
         'the token for the agents ends too soon: check the clock',
       );
-    for (const key of attempt.waiting) this.#options.onToken(key);
+    for (const key of attempt.waiting) this.#options.enqueue(key);
   }
 }
 
-/** Whether it is what was written, or a later version of that: an earlier one was restored with the cluster, and its token. */
+/** Whether a Secret has the version that was written or a later one. An earlier one was restored, with its old token. */
 const isSince = (written: SecretVersion, found: SecretVersion): boolean =>
   found.uid === written.uid && BigInt(found.resourceVersion) >= BigInt(written.resourceVersion);
 
 /**
- * Hands a token of a GitHub App to the agents of a resource, in a Secret that goes with the resource, and gives what
- * identifies that. A Secret of that name with another type is somebody else's: the API server refuses to change the type, and so
- * does the policy.
+ * Writes a token of a GitHub App into a Secret that is deleted with its resource, and returns the version of the Secret.
+ * A Secret of that name with another type isn't ours: the API server refuses to change the type, and so does the policy.
  */
 async function writeGitToken(
   client: KubernetesClient,

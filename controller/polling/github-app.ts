@@ -39,18 +39,18 @@ const JWT_SECONDS = { before: 60, after: 480 };
 /** GitHub makes keys of 2,048 bits, with 1,700 characters. */
 const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 
-/** A token, or the call that is to bring it. */
-type Entry = { kind: 'asking'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
+/** A token, or the pending request for it. */
+type Entry = { kind: 'pending'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
 
 /**
- * Installation tokens of GitHub Apps, asked for once and kept until shortly before they expire;
+ * Installation tokens of GitHub Apps, requested once and kept until shortly before they expire;
  * https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
  */
 export class GithubApps {
   readonly #client: KubernetesClient;
   readonly #http: GitHttp;
   readonly #entries = new Map<string, Entry>();
-  /** Installations that asked too often, by who can ask for them, and when they may ask again. */
+  /** When installations that exceeded GitHub's rate limit can send requests again. */
   readonly #pauses = new Pauses();
 
   constructor(client: KubernetesClient, http: GitHttp) {
@@ -58,34 +58,34 @@ export class GithubApps {
     this.#http = http;
   }
 
-  /** The token that is there, good for another ten minutes at least. */
+  /** The current token, if it is valid for at least ten more minutes. */
   known(request: TokenRequest): InstallationToken | undefined {
     const entry = this.#entries.get(tokenKeyOf(request));
     return entry?.kind === 'known' && isGood(entry) ? entry : undefined;
   }
 
-  /** A token that is good for another ten minutes at least; the same call of others is waited for. */
+  /** Returns a token that is valid for at least ten more minutes. Concurrent calls share one request. */
   token(request: TokenRequest): Promise<InstallationToken> {
     const key = tokenKeyOf(request);
     const entry = this.#entries.get(key);
-    if (entry?.kind === 'asking') return entry.answer;
+    if (entry?.kind === 'pending') return entry.answer;
     if (entry && isGood(entry)) return Promise.resolve(entry);
     this.#dropOld();
-    const asking: Entry = { kind: 'asking', answer: this.#create(request) };
-    this.#entries.set(key, asking);
-    asking.answer.then(
-      (token) => this.#replace(key, asking, { kind: 'known', ...token }),
-      () => this.#replace(key, asking, undefined),
+    const pending: Entry = { kind: 'pending', answer: this.#create(request) };
+    this.#entries.set(key, pending);
+    pending.answer.then(
+      (token) => this.#replace(key, pending, { kind: 'known', ...token }),
+      () => this.#replace(key, pending, undefined),
     );
-    return asking.answer;
+    return pending.answer;
   }
 
-  /** Drops a token that the host refused, or that nobody needs: the next call asks for another one. */
+  /** Drops a token that the host refused, or that no resource needs. The next call requests another one. */
   forget(request: TokenRequest): void {
     this.#entries.delete(tokenKeyOf(request));
   }
 
-  /** Unless it was dropped meanwhile. */
+  /** Does nothing if the entry was dropped in the meantime. */
   #replace(key: string, before: Entry, after: Entry | undefined): void {
     if (this.#entries.get(key) !== before) return;
     if (after) this.#entries.set(key, after);

@@ -1,7 +1,7 @@
 import { TransientError } from '../../shared/errors.ts';
 import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
 
-// What a git host does wrong for a while: all of it is tried again, and the host's own words go no further.
+// Temporary errors of a git host. All are retried, and the host's own messages are not passed on.
 
 export const brokenAnswer = (cause?: unknown) =>
   new TransientError('the git host broke off its answer: it is tried again', {
@@ -10,7 +10,7 @@ export const brokenAnswer = (cause?: unknown) =>
     cause,
   });
 
-/** The host says that something went wrong at its side; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
+/** An error that the host reports about itself; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
 export const reportedError = (credentials: Credentials) =>
   new TransientError(reported(credentials), { code: 'git.reportedError', reason: 'GitUnreachable' });
 
@@ -20,7 +20,7 @@ export const timedOut = () =>
     reason: 'GitTimeout',
   });
 
-/** `limit` says of what the answer holds too much. */
+/** `limit` names the limit that the response exceeds. */
 export const answerTooLarge = (limit: string) =>
   new TransientError(
     `the git host answered with more than ${limit}, which is the limit: delete refs that nobody needs, or use a host with git's protocol version 2`,

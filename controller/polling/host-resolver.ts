@@ -3,9 +3,9 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 
-/** Time for one attempt, in milliseconds: a name whose servers are silent costs five seconds, of itself alone. */
+/** Time for one attempt (ms). A name whose servers are silent takes five seconds, and delays no other name. */
 const TIMEOUT = { timeout: 2_000, tries: 2, maxTimeout: 3_000 };
-/** What a name server says of a name that may be another one's in the next search domain. */
+/** Errors after which the next search domain is tried. */
 const NOT_HERE = ['ENOTFOUND', 'ENODATA', 'ESERVFAIL'];
 const MAX_SEARCH_DOMAINS = 32;
 
@@ -17,9 +17,9 @@ export interface HostResolverOptions {
 }
 
 /**
- * Looks names up as the C library does for a pod, with hostAliases (/etc/hosts), search domains and `ndots`, but without
- * its threads: `dns.lookup` has two of them for the whole program, so that two domains whose servers are silent hold up
- * everybody else's look-ups, and no time limit frees a thread.
+ * Looks names up as the C library does for a pod, with hostAliases (/etc/hosts), search domains and `ndots`, but without its
+ * threads. `dns.lookup` has two of them for the whole program, so two domains with silent servers would block all other
+ * lookups, and no time limit frees a thread.
  */
 export class HostResolver {
   readonly #files: { hosts: string; resolvConf: string };
@@ -30,7 +30,7 @@ export class HostResolver {
     if (servers) this.#resolver.setServers(servers);
   }
 
-  /** All addresses of a name, those first that this machine can reach; rejects with an error that has a `code`. */
+  /** Returns all addresses of a name, reachable ones first. Rejects with an error that has a `code`. */
   async resolve(name: string): Promise<LookupAddress[]> {
     const host = name.toLowerCase();
     const aliases = addressesIn(await readText(this.#files.hosts), host.replace(/\.$/, ''));

@@ -10,15 +10,15 @@ const AGENT = packet('agent=git/2-stoker-operator\n');
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement';
 const SPACE = 32;
 
-/** Where a repository answers, found by the first request and good until an error. */
+/** The endpoint of a repository, found by the first request and valid until an error. */
 export interface Endpoint {
   url: URL;
-  /** What an old server, which sends all refs at once instead of waiting to be asked, said of the query. */
+  /** The refs of the query, if the server has protocol version 0 and sends all refs at once. */
   refs?: AdvertisedRefs;
   objectFormat: string;
 }
 
-/** Finds out where and how a repository answers; https://git-scm.com/docs/protocol-v2#_http_transport. */
+/** Finds the endpoint and the protocol of a repository; https://git-scm.com/docs/protocol-v2#_http_transport. */
 export async function discover(
   http: GitHttp,
   repository: string,
@@ -31,7 +31,7 @@ export async function discover(
   const credentials = credentialsOf(options);
   try {
     for await (const line of readPackets(answer.body)) {
-      if (advertisement.isComplete) break; // whatever else the host has to say
+      if (advertisement.isComplete) break; // the rest is ignored
       if (isError(line)) throw reportedError(credentials);
       advertisement.read(line);
     }
@@ -47,7 +47,7 @@ export async function discover(
   return { url, objectFormat, ...(isVersion2 ? {} : { refs }) };
 }
 
-/** Asks for the refs of the query, tags peeled; https://git-scm.com/docs/protocol-v2#_ls_refs. */
+/** Fetches the refs of the query, with peeled tags; https://git-scm.com/docs/protocol-v2#_ls_refs. */
 export async function lsRefs(
   http: GitHttp,
   endpoint: Endpoint,
@@ -77,19 +77,19 @@ export async function lsRefs(
   } catch (error) {
     throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
   }
-  // An answer that was cut off between two lines looks whole, but for the last one; one without any byte too.
+  // Without the final flush, a response that was cut off between two lines would look complete, and so would an empty one.
   if (!isComplete) throw brokenAnswer();
   return wanted.refs;
 }
 
-/** Whether the host serves a commit: asks for it with the smallest pack there is, and reads only how the answer begins. */
+/** Whether the server serves a commit: requests the smallest pack with it, and reads only the beginning of the response. */
 export async function servesCommit(
   http: GitHttp,
   endpoint: Endpoint,
   commit: string,
   options: GitHttpOptions,
 ): Promise<boolean> {
-  // Git ends without a word on ids of another kind.
+  // Git ends without a message if the id has the length of another object format.
   if (commit.length !== (endpoint.objectFormat === 'sha256' ? 64 : 40)) return false;
   const body = [
     packet('command=fetch\n'),
@@ -106,7 +106,7 @@ export async function servesCommit(
   try {
     for await (const line of readPackets(answer.body)) {
       if (/^(packfile|shallow-info|acknowledgments|wanted-refs)$/.test(textOf(line))) return true;
-      // The words of git itself, of JGit, and of hosts that only serve what they advertise.
+      // The messages of git itself, of JGit, and of servers that only serve commits that they advertise.
       if (/^ERR .*\b(not our ref|want \w+ not valid|unadvertised object)/.test(textOf(line))) return false;
       throw isError(line) ? reportedError(credentialsOf(options)) : brokenAnswer();
     }
@@ -116,12 +116,12 @@ export async function servesCommit(
   throw brokenAnswer();
 }
 
-/** What a server says first: its capabilities or, if it is old, its refs; https://git-scm.com/docs/gitprotocol-http#_smart_clients. */
+/** The first response of a server: its capabilities, or its refs with protocol version 0; https://git-scm.com/docs/gitprotocol-http#_smart_clients. */
 class Advertisement {
   readonly #wanted: WantedRefs;
   #lines = 0;
   hasBegun = false;
-  /** The flush at its end has come; the one before belongs to the name of the service. */
+  /** Whether the final flush has arrived; an earlier one ends the line with the name of the service. */
   isComplete = false;
   isVersion2 = false;
   objectFormat = 'sha1';
@@ -161,7 +161,7 @@ class Advertisement {
   }
 }
 
-/** Takes names and hashes out of the bytes one by one, since a part of a text would keep the whole line in memory. */
+/** Decodes names and hashes one by one, because a substring would keep the whole line in memory. */
 function readRef(line: Buffer, wanted: WantedRefs): void {
   const space = line.indexOf(SPACE);
   const end = line.indexOf(SPACE, space + 1);
@@ -180,7 +180,7 @@ function oidOf(line: Buffer, space: number): string | undefined {
   return space === 40 || space === 64 ? hashAt(line, 0, space) : undefined;
 }
 
-/** A hash gets into the status, into logs and to git as it is, so it must be one. */
+/** Validates a hash, because it is passed to the status, to logs and to git unchanged. */
 function hashAt(line: Buffer, start: number, end: number): string {
   const text = line.toString('latin1', start, end);
   if (!isCommitHash(text)) throw brokenAnswer();
@@ -188,5 +188,5 @@ function hashAt(line: Buffer, start: number, end: number): string {
 }
 
 const isError = (line: Buffer | string) => textOf(line).startsWith('ERR ');
-/** The beginning of a line: no text of a host that is looked at is longer. */
+/** The beginning of a line, which is enough for all messages that are compared. */
 const textOf = (line: Buffer | string) => (typeof line === 'string' ? line : line.toString('latin1', 0, 200));

@@ -9,27 +9,27 @@ import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const MIB = 1024 * 1024;
 /**
- * What a process of git may use: it keeps every ref that a host names, in three times the bytes that came. Two of them
- * at a time have to fit into a container of 128 MiB, of which the controller itself has needed up to 86.
+ * Limits of a git process: it keeps every ref that a host sends, in three times the bytes received. Two at a time have to
+ * fit into a container of 128 MiB, of which the controller itself has needed up to 86.
  */
 const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
 /** Time limit of git itself (ms), beyond the longest `spec.git.timeout`: the signal of the query ends it earlier. */
 const TIMEOUT_MS = 25 * 3_600_000;
 
-/** How the git binary asks one repository. */
+/** How the git binary reaches one repository. */
 export interface RemoteAccess {
   url: string;
   access: GitAccess;
   /** Further variables for git. */
   environment?: Record<string, string> | undefined;
-  /** Folder for what a query needs for a moment. */
+  /** Directory for temporary files of a query. */
   scratch: string;
   /** Ends git and its helpers. */
   signal: AbortSignal;
 }
 
-/** Asks by the git binary for the refs of a query: for ssh and git://. */
+/** Fetches the refs of a query with the git binary, over ssh and git://. */
 export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery): Promise<AdvertisedRefs> {
   const patterns = prefixesToSend(query.prefixes).flatMap((prefix) =>
     prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`],
@@ -37,7 +37,7 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
   const output = await git
     .run(['ls-remote', '--', remote.url, ...patterns], { ...optionsOf(remote), maxOutputBytes: MAX_OUTPUT_BYTES })
     .catch((error: unknown) => {
-      // Nothing was asked for yet: a host that says 'no such ref' now is in trouble itself.
+      // No ref was requested yet, so a server that reports 'no such ref' now has a problem.
       throw error instanceof TerminalError && error.code === 'git.refNotFound'
         ? reportedError(credentialsOf(remote.access))
         : error;
@@ -50,24 +50,24 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
   return wanted.refs;
 }
 
-/** Whether the host serves a commit, by fetching it without its trees and files into a repository that is thrown away. */
+/** Whether the server serves a commit: fetches it without its trees and files into a temporary repository. */
 export async function fetchesCommit(git: Git, remote: RemoteAccess, commit: string): Promise<boolean> {
-  const folder = await mkdtemp(join(remote.scratch, 'probe-'));
+  const directory = await mkdtemp(join(remote.scratch, 'probe-'));
   try {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
-    await git.run(['init', '--quiet', '--bare', `--object-format=${format}`, folder], { signal: remote.signal });
-    // One file, so that its size is what came; and one thread, since each takes 8 MiB of what may be used.
+    await git.run(['init', '--quiet', '--bare', `--object-format=${format}`, directory], { signal: remote.signal });
+    // One file, so that its size is the size received; and one thread, because each takes 8 MiB of the limit.
     const settings = ['-c', 'fetch.unpackLimit=1', '-c', 'pack.threads=1'];
     const args = ['fetch', '--quiet', '--depth=1', '--no-tags', '--filter=tree:0', '--end-of-options'];
-    await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: folder });
+    await git.run([...settings, ...args, remote.url, commit], { ...optionsOf(remote), cwd: directory });
     return true;
   } catch (error) {
     if (error instanceof TerminalError && error.code === 'git.refNotFound') return false;
-    // A host that knows no filters sends all files of the commit: so it serves it.
+    // A server without filters sends all files of the commit, so it serves the commit.
     if (error instanceof TransientError && error.code === 'git.fileTooLarge') return true;
     throw error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -79,22 +79,22 @@ const optionsOf = ({ access, environment = {}, signal }: RemoteAccess) => ({
   timeoutMs: TIMEOUT_MS,
 });
 
-/** Puts credentials into files that only this process may read, for as long as `use` runs. */
+/** Writes credentials to files that only this process can read, while `use` runs. */
 export async function withFiles<T>(
   scratch: string,
   contents: Record<string, string>,
   use: (paths: Record<string, string>) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(scratch, 'access-'));
+  const directory = await mkdtemp(join(scratch, 'access-'));
   try {
     const paths: Record<string, string> = {};
     for (const [name, content] of Object.entries(contents)) {
-      const path = join(folder, name);
+      const path = join(directory, name);
       await writeFile(path, content, { mode: 0o600 });
       paths[name] = path;
     }
     return await use(paths);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 /** A line of git's wire format: a payload, or one of the markers flush, delimiter and response end. */
 export type Packet = Buffer | 'flush' | 'delimiter' | 'end';
 
-/** An answer that is not in git's wire format, that ends in the middle of a line, or that says next to nothing by many lines. */
+/** A response that isn't in git's wire format, ends in the middle of a line, or has too many short lines. */
 export class MalformedPackets extends Error {
   constructor() {
     super('malformed pkt-line');
@@ -13,7 +13,7 @@ const markers: Record<string, Packet> = { '0000': 'flush', '0001': 'delimiter', 
 const PREFIX_BYTES = 4;
 /** The longest line that the format allows, its prefix included. */
 const MAX_LINE_BYTES = 65_520;
-/** A line that names a commit is longer; each line costs time, so few of the others are read. */
+/** Lines that name a commit are longer. Each line costs time, so the number of shorter ones is limited. */
 const SHORT_LINE_BYTES = PREFIX_BYTES + 40;
 const MAX_SHORT_LINES = 1_000;
 
@@ -26,11 +26,11 @@ export const FLUSH = '0000';
 export const DELIMITER = '0001';
 
 /**
- * Splits an answer into its lines as it arrives, without their trailing line feeds. A line is good until the next one is
- * asked for. Throws {@link MalformedPackets}.
+ * Splits a response into its lines as it arrives, without their trailing line feeds. A line is valid until the next one is
+ * read. Throws {@link MalformedPackets}.
  */
 export async function* readPackets(chunks: AsyncIterable<Buffer>): AsyncGenerator<Packet> {
-  // A line that comes in pieces is put together here: no host makes it wait in memory more than once, however small they are.
+  // Chunks of a line are joined here, so that each line is in memory only once, however small its chunks are.
   const line = Buffer.allocUnsafe(MAX_LINE_BYTES);
   let held = 0;
   let short = 0;
@@ -59,7 +59,7 @@ export async function* readPackets(chunks: AsyncIterable<Buffer>): AsyncGenerato
   if (held > 0) throw new MalformedPackets();
 }
 
-/** Bytes of the line that begins there; as many as its prefix has, where that is not whole yet. */
+/** Length of the line at this offset (bytes), or of its prefix if that isn't complete yet. */
 function lengthAt(data: Buffer, start: number, end: number): number {
   if (end - start < PREFIX_BYTES) return PREFIX_BYTES;
   const prefix = data.toString('latin1', start, start + PREFIX_BYTES);

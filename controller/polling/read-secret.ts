@@ -10,8 +10,8 @@ export interface SecretKeyRef {
 }
 
 /**
- * Reads one key of a Secret. Throws {@link TerminalError} with what to do where it is not there, and
- * {@link TransientError} where the API server does not say.
+ * Reads one key of a Secret. Throws {@link TerminalError} with advice if it doesn't exist, and {@link TransientError} if the
+ * API server is unavailable.
  */
 export async function readSecret(
   client: KubernetesClient,

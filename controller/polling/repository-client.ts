@@ -28,20 +28,20 @@ import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remo
 import { readSecret } from './read-secret.ts';
 import type { RefQuery } from './ref-query.ts';
 
-/** The most that an SSH key or known_hosts may have: both are in memory while a host is asked, for many hosts at a time. */
+/** Maximum bytes of an SSH key and of known_hosts: both are in memory during a query, for many hosts at a time. */
 const MAX_KEY_BYTES = 64 * 1024;
 
 export interface QueryTools {
   client: KubernetesClient;
   http: GitHttp;
   git: Git;
-  /** Undefined where GitHub Apps are not enabled. */
+  /** Undefined if GitHub Apps are not enabled. */
   githubApps: GithubApps | undefined;
-  /** Says where ssh and git:// may connect to; the client for HTTP has it as well. */
+  /** Limits where ssh and git:// can connect; the HTTP client has it as well. */
   guard: AddressGuard;
-  /** Folder for files that live as long as one query. */
+  /** Directory for files that exist during one query. */
   scratch: string;
-  /** The same for SSH keys; in memory, if there is such a volume. */
+  /** The same for SSH keys, in memory if there is such a volume. */
   keys: string;
 }
 
@@ -126,7 +126,7 @@ export class RepositoryClient {
         this.#runGit(query, { ...target, access: { ...files, sshHost }, scratch, signal }),
       );
     }).catch((error: unknown) => {
-      throw transport === 'git' ? mayPass(error) : error;
+      throw transport === 'git' ? retryable(error) : error;
     });
   }
 
@@ -162,8 +162,8 @@ async function withCommit(
 type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;
 
 /**
- * Makes git connect to addresses that were checked, and to no other that the name may have a moment later. Gives what to
- * try, one after the other.
+ * Makes git connect to the addresses that were checked, and to no other that the name may get a moment later. Returns the
+ * targets to try, one after the other.
  */
 async function targetsOf(repository: Repository, guard: AddressGuard): Promise<Target[]> {
   const { url, host, transport } = repository;
@@ -175,15 +175,15 @@ async function targetsOf(repository: Repository, guard: AddressGuard): Promise<T
     const target = new URL(url);
     const { port } = target;
     target.hostname = inUrl(address);
-    // The host must still learn its name: it may serve several.
+    // The host still has to receive its name, because it can serve several.
     return [{ url: target.href, environment: { GIT_OVERRIDE_VIRTUAL_HOST: port ? `${host}:${port}` : host } }];
   } catch (error) {
     throw connectionErrorOf(error);
   }
 }
 
-/** By git:// a host says nothing but 'access denied or repository not exported', whether it is a typo or an unavailable disk. */
-function mayPass(error: unknown): unknown {
+/** Over git://, a host reports 'access denied or repository not exported' for a typo as well as for a missing disk. */
+function retryable(error: unknown): unknown {
   if (!(error instanceof TerminalError && error.code === 'git.repositoryNotFound')) return error;
   const { message, code, reason, cause } = error;
   return new TransientError(message, { code, reason, cause });
@@ -193,7 +193,7 @@ const invalidUrl = (repo: string) =>
   new TerminalError(
     hasForeignHost(repo)
       ? `spec.git.repo is ambiguous: ${ASCII_HOST}`
-      : 'spec.git.repo is no URL that git can reach: use https://, ssh://, http://, git:// or user@host:path',
+      : "spec.git.repo isn't a URL that git can reach: use https://, ssh://, http://, git:// or user@host:path",
     {
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',

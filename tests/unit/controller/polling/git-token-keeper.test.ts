@@ -24,7 +24,7 @@ async function arrange(t: TestContext, api: RequestListener) {
     api(request, response);
   });
   const secrets: string[] = [];
-  const told: string[] = [];
+  const enqueued: string[] = [];
   const there = new Map<string, { uid: string; resourceVersion: string }>();
   const apiServer = { isFailing: false };
   const client = {
@@ -48,8 +48,8 @@ async function arrange(t: TestContext, api: RequestListener) {
     client,
     apps: new GithubApps(client, http),
     limiter: new HostLimiter(DEFAULT_LIMITS),
-    onToken: (resource) => told.push(resource),
-    lookMs: 0,
+    enqueue: (resource) => enqueued.push(resource),
+    checkMs: 0,
     log: createLogger('test', { level: 'silent' }),
   });
   const githubApp = {
@@ -63,7 +63,7 @@ async function arrange(t: TestContext, api: RequestListener) {
     const resource = { namespace: 'default', name, uid: name, spec: { git } } as unknown as ObservedGatewaySync;
     return keeper.supply(`default/${name}`, resource);
   };
-  return { keeper, supply, secrets, there, apiServer, told, calls: () => calls };
+  return { keeper, supply, secrets, there, apiServer, enqueued, calls: () => calls };
 }
 
 const answerWithToken: RequestListener = (_, response) => {
@@ -73,9 +73,9 @@ const answerWithToken: RequestListener = (_, response) => {
 
 suite('the keeper of tokens', () => {
   test('waits for no API, and tells who may look again', async (t) => {
-    const { supply, secrets, told, calls } = await arrange(t, answerWithToken);
+    const { supply, secrets, enqueued, calls } = await arrange(t, answerWithToken);
     for (const name of ['a', 'b']) assert.equal(await supply(name), undefined);
-    await until(() => told.length === 2, { describe: 'both are told' });
+    await until(() => enqueued.length === 2, { describe: 'both are enqueued' });
     for (const name of ['a', 'b']) assert.ok(((await supply(name)) ?? 0) > 40 * 60_000, 'due again before its end');
     await supply('a');
     assert.deepEqual(secrets, ['default/sync-git-token-a', 'default/sync-git-token-b']);
@@ -83,9 +83,9 @@ suite('the keeper of tokens', () => {
   });
 
   test('hands a token over again where somebody deleted the Secret, or made another one of its name', async (t) => {
-    const { supply, secrets, there, told, calls } = await arrange(t, answerWithToken);
+    const { supply, secrets, there, enqueued, calls } = await arrange(t, answerWithToken);
     await supply('a');
-    await until(() => told.length === 1, { describe: 'told of the token' });
+    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
     await supply('a');
     await supply('a');
     assert.equal(secrets.length, 1);
@@ -99,9 +99,9 @@ suite('the keeper of tokens', () => {
   });
 
   test('hands a token over again where the cluster was restored with an earlier one, and not where somebody labels the Secret', async (t) => {
-    const { supply, secrets, there, told } = await arrange(t, answerWithToken);
+    const { supply, secrets, there, enqueued } = await arrange(t, answerWithToken);
     await supply('a');
-    await until(() => told.length === 1, { describe: 'told of the token' });
+    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
     await supply('a');
     for (const metadata of there.values()) metadata.resourceVersion = '1000';
     await supply('a');
@@ -112,9 +112,9 @@ suite('the keeper of tokens', () => {
   });
 
   test('takes a Secret for one that is there while the API server does not say', async (t) => {
-    const { supply, secrets, there, apiServer, told } = await arrange(t, answerWithToken);
+    const { supply, secrets, there, apiServer, enqueued } = await arrange(t, answerWithToken);
     await supply('a');
-    await until(() => told.length === 1, { describe: 'told of the token' });
+    await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
     await supply('a');
     apiServer.isFailing = true;
     there.clear();
@@ -134,35 +134,35 @@ suite('the keeper of tokens', () => {
   });
 
   test('leaves an API alone for a while that has failed', async (t) => {
-    const { supply, told, calls } = await arrange(t, (_, response) => void response.writeHead(503).end('{}'));
+    const { supply, enqueued, calls } = await arrange(t, (_, response) => void response.writeHead(503).end('{}'));
     await supply('a');
-    await until(() => told.length > 0, { describe: 'told of the failure' });
+    await until(() => enqueued.length > 0, { describe: 'enqueued of the failure' });
     const waitMs = (await supply('a')) ?? 0;
     assert.ok(waitMs > 1_000 && waitMs <= 5_000, String(waitMs));
     assert.equal(calls(), 1);
   });
 
   test('asks for no other token within a minute, however soon the first one ends', async (t) => {
-    const { supply, told, calls } = await arrange(t, (_, response) => {
+    const { supply, enqueued, calls } = await arrange(t, (_, response) => {
       const expires = new Date(Date.now() + 60_000).toISOString();
       response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
     });
     for (let round = 1; round <= 3; round += 1) {
       const waitMs = await supply('a');
       if (round > 1) assert.ok(waitMs !== undefined && waitMs > 50_000 && waitMs <= 60_000, String(waitMs));
-      await until(() => told.length === 1, { describe: 'told of the token' });
+      await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
     }
     assert.equal(calls(), 1);
   });
 
   test('forgets the token of a resource that names another one, unless somebody shares it', async (t) => {
-    const { supply, told, calls } = await arrange(t, answerWithToken);
+    const { supply, enqueued, calls } = await arrange(t, answerWithToken);
     for (const name of ['a', 'b']) await supply(name);
-    await until(() => told.length === 2, { describe: 'both have a token' });
+    await until(() => enqueued.length === 2, { describe: 'both have a token' });
     await supply('a', 3);
     assert.notEqual(await supply('b'), undefined, 'still there for the other one');
     await supply('b', 3);
-    await until(() => told.length === 4, { describe: 'both have another token' });
+    await until(() => enqueued.length === 4, { describe: 'both have another token' });
     assert.equal(await supply('a', 2), undefined, 'asked for anew');
     await until(() => calls() === 3, { describe: 'three calls' });
   });
