@@ -22,7 +22,7 @@ const TODOS: Record<string, string> = {
   TransportNotAllowed: 'use a URL with https, ssh, http or git in spec.git.repo',
   GitHubAppNotEnabled: 'set the chart value githubApp.enabled, or use a token',
   GitUnreachable: 'look at the host, and at the network between it and the controller',
-  GitTimeout: 'look at the host, and at the network between it and the controller',
+  GitTimeout: 'look at the host and the network; if the host is slow, set a longer spec.git.timeout',
   GitRateLimited: 'wait, or poll less often: the host takes no more questions for now',
   GitAnswerTooLarge: 'delete refs that nobody needs, or use a host with git protocol version 2',
   CloneUnusable: 'look at the volume tmp of the controller, and at the disk of its node',

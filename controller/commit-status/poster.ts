@@ -1,11 +1,11 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { timerMs } from '../../shared/domain/duration.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
-import { Pauses } from '../polling/pauses.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { formerOf, note, recall, recordOf } from './known-statuses.ts';
 import { type NextPost, nextPost, type StatusNews, type Wanted } from './next-post.ts';
@@ -62,6 +62,8 @@ const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
 /** The same where the host may have stored the status, by how often it may have: few attempts have to outlast a failure. */
 const UNCLEAR_MS = [5_000, 30_000, 300_000];
+/** Maximum credentials whose pauses are kept: tenants choose them. */
+const MAX_PAUSES = 1_000;
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
@@ -74,7 +76,7 @@ export class StatusPoster {
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #limiter = new HostLimiter(LIMITS);
   /** Credentials with which a host was asked too often, and when they may be used again. */
-  readonly #pauses = new Pauses();
+  readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
   readonly #stopping = new AbortController();
 
   constructor(options: PosterOptions) {
@@ -132,7 +134,7 @@ export class StatusPoster {
     if (!next) return undefined;
     const credentials = credentialsOf(gatewaySync, place);
     const retryAt = trouble?.about === nameOf(place, next.status) ? trouble.retryAt : 0;
-    const pausedUntil = this.#pauses.endOf(credentials, now);
+    const pausedUntil = this.#pausedUntil.get(credentials) ?? 0;
     return { ...next, place, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
   }
 
@@ -192,7 +194,7 @@ export class StatusPoster {
       this.#options.enqueue(key);
     }
     const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
-    if (retryAfterMs !== undefined) this.#pauses.set(next.credentials, now + waitMs);
+    if (retryAfterMs !== undefined) this.#pausedUntil.set(next.credentials, now + waitMs);
     this.#options.onAttempt(isFinal ? 'refused' : 'failure');
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
     const isWorthAWord = isFinal || now - since >= PATIENCE_MS;

@@ -3,12 +3,12 @@ import { importPKCS8, SignJWT } from 'jose';
 import * as v from 'valibot';
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { ANSWER_BOUNDS, readJson } from '../../shared/domain/read-json.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { messageOf, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp, JsonAnswer } from './git-http.ts';
-import { Pauses } from './pauses.ts';
 import { readSecret } from './read-secret.ts';
 
 /** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
@@ -39,6 +39,9 @@ const JWT_SECONDS = { before: 60, after: 480 };
 /** GitHub makes keys of 2,048 bits, with 1,700 characters. */
 const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 
+/** Maximum installations whose pauses are kept: tenants choose them. */
+const MAX_PAUSES = 1_000;
+
 /** A token, or the pending request for it. */
 type Entry = { kind: 'pending'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
 
@@ -51,7 +54,7 @@ export class GithubApps {
   readonly #http: GitHttp;
   readonly #entries = new Map<string, Entry>();
   /** When installations that exceeded GitHub's rate limit can send requests again. */
-  readonly #pauses = new Pauses();
+  readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
 
   constructor(client: KubernetesClient, http: GitHttp) {
     this.#client = client;
@@ -102,7 +105,7 @@ export class GithubApps {
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
     const asker = askerOf(app, pem);
-    const pausedMs = this.#pauses.endOf(asker, performance.now()) - performance.now();
+    const pausedMs = (this.#pausedUntil.get(asker) ?? 0) - performance.now();
     if (pausedMs > 0) throw tooOften('GitHub wants to be left alone for a while: it is asked later', pausedMs);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
@@ -112,7 +115,7 @@ export class GithubApps {
     );
     const waitMs = pauseMs(answer.headers, Date.now());
     if (isTooOften(answer.status, waitMs)) {
-      if (waitMs !== undefined) this.#pauses.set(asker, performance.now() + waitMs);
+      if (waitMs !== undefined) this.#pausedUntil.set(asker, performance.now() + waitMs);
       throw tooOften(`GitHub answered ${answer.status} when asked for a token: it is tried again`, waitMs);
     }
     return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
