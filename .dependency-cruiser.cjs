@@ -68,10 +68,14 @@ module.exports = {
     forbid(
       'pure-modules-are-pure',
       { path: anyOf(pure) },
-      { pathNot: anyOf([...pure, ...pureLibraries]) },
-      'only pure libraries, and what is pure itself: no logger, file, process or network',
+      { pathNot: anyOf([...pure, ...pureLibraries]), dependencyTypesNot: ['type-only'] },
+      'only pure libraries, types, and what is pure itself: no logger, file, process or network',
     ),
-    forbid('api-is-the-source', { path: '^shared/api/' }, { pathNot: '^shared/(api|domain)/|node_modules/valibot/' }),
+    forbid(
+      'api-is-the-source',
+      { path: '^shared/api/' },
+      { pathNot: '^shared/(api|domain)/|node_modules/valibot/', dependencyTypesNot: ['type-only'] },
+    ),
     forbid(
       'only-main-reads-process',
       {

@@ -80,7 +80,7 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
 
 function checkRules({ webhook, configuration: { metadata } }: Injector): Finding[] {
   const asksForPods = (webhook.rules ?? []).some(
-    ({ apiGroups, resources, operations }) =>
+    ({ apiGroups = [], resources = [], operations = [] }) =>
       (apiGroups.includes('') || apiGroups.includes('*')) &&
       (resources.includes('pods') || resources.includes('*')) &&
       (operations.includes('CREATE') || operations.includes('*')),

@@ -1,148 +1,104 @@
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
+import type {
+  V1Container,
+  V1ContainerStatus,
+  V1CustomResourceDefinitionSpec,
+  V1CustomResourceDefinitionStatus,
+  V1DeploymentStatus,
+  V1Endpoint,
+  V1LabelSelector,
+  V1LeaseSpec,
+  V1MutatingWebhook,
+  V1NamespaceStatus,
+  V1NetworkPolicyPort,
+  V1NetworkPolicySpec,
+  V1ObjectMeta,
+  V1ObjectReference,
+  V1PodSpec,
+  V1PodStatus,
+  V1PolicyRule,
+  V1RoleBinding,
+  V1ServiceSpec,
+  V1ValidatingAdmissionPolicyBindingSpec,
+  V1ValidatingAdmissionPolicySpec,
+} from '@kubernetes/client-node';
+import type { AsJson, DeepPartial, ObjectMeta } from '../../shared/api/object-meta.ts';
 
 /** An object, as far as nothing but its metadata matters. */
 interface Named {
   metadata: ObjectMeta;
 }
 
-export interface LabelSelector {
-  matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
+export type LabelSelector = V1LabelSelector;
 
 /** Directory at which the sidecar mounts the data volume. */
 export const DATA_PATH = '/data';
 
-export interface Container {
-  name: string;
-  image?: string;
-  env?: { name: string; value?: string }[];
-  restartPolicy?: string;
-  volumeMounts?: { name: string; mountPath: string; subPath?: string; subPathExpr?: string }[];
-  securityContext?: { runAsUser?: number };
-}
-
-interface PodSpec {
-  serviceAccountName?: string;
-  nodeName?: string;
-  securityContext?: { runAsUser?: number; fsGroup?: number };
-  containers: Container[];
-  initContainers?: Container[];
-  volumes?: { name: string; secret?: { secretName?: string; optional?: boolean } }[];
-}
-
-export interface ContainerStatus {
-  name: string;
-  ready?: boolean;
-  restartCount?: number;
-  state?: {
-    running?: object;
-    waiting?: { reason?: string; message?: string };
-    terminated?: { exitCode: number; reason?: string; message?: string };
-  };
-  lastState?: { terminated?: { exitCode?: number; reason?: string } };
-}
+export type Container = V1Container;
+export type ContainerStatus = DeepPartial<AsJson<V1ContainerStatus>>;
 
 export interface Pod extends Named {
-  spec: PodSpec;
-  status?: {
-    phase?: string;
-    reason?: string;
-    message?: string;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
-    initContainerStatuses?: ContainerStatus[];
-    containerStatuses?: ContainerStatus[];
-  };
+  spec: V1PodSpec;
+  status?: DeepPartial<AsJson<V1PodStatus>>;
 }
 
 export interface Deployment extends Named {
-  spec: {
-    replicas?: number;
-    template: { metadata?: { annotations?: Record<string, string> }; spec: PodSpec };
-  };
-  status?: { observedGeneration?: number; replicas?: number; updatedReplicas?: number; availableReplicas?: number };
+  spec: { replicas?: number; template: { metadata?: V1ObjectMeta; spec: V1PodSpec } };
+  status?: V1DeploymentStatus;
 }
 
 export interface Lease extends Named {
-  spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };
+  spec?: AsJson<V1LeaseSpec>;
 }
 
 export interface Service extends Named {
-  spec: { ports?: { port: number; name?: string }[] };
+  spec: V1ServiceSpec;
 }
 
 export interface EndpointSlice extends Named {
-  endpoints?: { conditions?: { ready?: boolean } }[] | null;
+  endpoints?: DeepPartial<V1Endpoint>[] | null;
 }
 
 export interface CustomResourceDefinition extends Named {
-  spec: { versions: { name: string; served: boolean; storage: boolean; schema?: { openAPIV3Schema?: Schema } }[] };
-  status?: { conditions?: { type: string; status: string; message?: string }[] };
+  spec: Pick<V1CustomResourceDefinitionSpec, 'versions'>;
+  status?: DeepPartial<AsJson<V1CustomResourceDefinitionStatus>>;
 }
 
-interface Schema {
-  properties?: Record<string, Schema>;
-}
-
-export interface Webhook {
-  name: string;
-  clientConfig: { caBundle?: string; url?: string; service?: { namespace: string; name: string; port?: number } };
-  rules?: { apiGroups: string[]; resources: string[]; operations: string[] }[];
-  namespaceSelector?: LabelSelector;
-  objectSelector?: LabelSelector;
-  failurePolicy?: string;
-}
+export type Webhook = Omit<V1MutatingWebhook, 'admissionReviewVersions' | 'sideEffects'>;
 
 export interface WebhookConfiguration extends Named {
   webhooks?: Webhook[];
 }
 
 export interface Policy extends Named {
-  spec?: { failurePolicy?: string };
+  spec?: V1ValidatingAdmissionPolicySpec;
 }
 
 export interface PolicyBinding extends Named {
-  spec: { policyName: string; validationActions?: string[] };
-}
-
-interface Rule {
-  apiGroups?: string[];
-  resources?: string[];
-  verbs: string[];
+  spec: V1ValidatingAdmissionPolicyBindingSpec;
 }
 
 export interface Role extends Named {
-  rules?: Rule[] | null;
+  rules?: V1PolicyRule[] | null;
 }
 
-export interface RoleBinding extends Named {
-  roleRef: { kind: string; name: string };
-  subjects?: { kind: string; name: string; namespace?: string }[];
-}
+export type RoleBinding = Named & Pick<V1RoleBinding, 'roleRef' | 'subjects'>;
 
 /** A port, or those up to another one; a name is that of a container's port. Without any: all. */
-export interface PolicyPort {
-  port?: number | string;
-  endPort?: number;
-}
+export type PolicyPort = V1NetworkPolicyPort;
 
 export interface NetworkPolicy extends Named {
-  spec: {
-    podSelector: LabelSelector;
-    policyTypes?: string[];
-    ingress?: { ports?: PolicyPort[] }[];
-  };
+  spec: V1NetworkPolicySpec;
 }
 
 export interface Namespace extends Named {
-  status?: { phase?: string };
+  status?: V1NamespaceStatus;
 }
 
+/** When it happened last is in one of three fields, depending on its writer. */
 export interface Event extends Named {
   reason?: string;
   message?: string;
-  involvedObject?: { kind?: string; name?: string; uid?: string };
-  /** When it happened last; one of the three, as who wrote it has it. */
+  involvedObject?: V1ObjectReference;
   lastTimestamp?: string | null;
   series?: { lastObservedTime?: string | null } | null;
   eventTime?: string | null;
@@ -168,7 +124,7 @@ export type SecretKeys = Record<string, number>;
 
 /** Whether labels fit a selector; an empty one fits all (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/). */
 export function fits(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector = {},
   labels: Record<string, string> = {},
 ): boolean {
   return (

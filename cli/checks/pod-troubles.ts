@@ -29,7 +29,7 @@ export function troublesOf({ status = {} }: Pod): Trouble[] {
   ];
 }
 
-function troubleOf({ name, state, lastState, restartCount = 0 }: ContainerStatus): Trouble[] {
+function troubleOf({ name = '', state, lastState, restartCount = 0 }: ContainerStatus): Trouble[] {
   const { reason = '', message } = state?.waiting ?? {};
   const { reason: ending, exitCode } = lastState?.terminated ?? {};
   if (ending === 'OOMKilled')

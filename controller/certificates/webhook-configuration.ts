@@ -1,18 +1,16 @@
+import type { AdmissionregistrationV1WebhookClientConfig, V1MutatingWebhook } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Ownership } from './webhook-secret.ts';
 
-interface ClientConfig {
-  caBundle?: string;
-  url?: string;
-  service?: { name: string; namespace: string };
-}
+type ClientConfig = AdmissionregistrationV1WebhookClientConfig;
 
 interface WebhookConfiguration {
-  metadata: { resourceVersion: string; labels?: Record<string, string>; annotations?: Record<string, string> };
-  webhooks?: { clientConfig: ClientConfig }[];
+  metadata: ObjectMeta;
+  webhooks?: Pick<V1MutatingWebhook, 'clientConfig'>[];
 }
 
 const ATTEMPTS = 5;

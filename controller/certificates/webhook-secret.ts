@@ -1,4 +1,6 @@
+import type { V1Secret } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { AsJson } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -29,10 +31,7 @@ export interface SecretPlace {
   ownership: Ownership;
 }
 
-interface Stored {
-  metadata: { resourceVersion: string };
-  data?: Record<string, string>;
-}
+type Stored = AsJson<Pick<V1Secret, 'metadata' | 'data'>>;
 
 const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
 const OPTIONAL = ['next-ca.crt', 'next-ca.key', 'previous-ca.crt'] as const;

@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1LeaseSpec } from '@kubernetes/client-node';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import type { AsJson, ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 
+/** `metadata` is that of a stored or of a new one. */
 interface Lease {
-  metadata: { name: string; namespace: string; resourceVersion?: string; ownerReferences?: object[] | undefined };
-  spec: {
-    holderIdentity?: string;
-    leaseDurationSeconds?: number;
-    acquireTime?: string;
-    renewTime?: string;
-    leaseTransitions?: number;
-  };
+  metadata: Partial<ObjectMeta>;
+  spec: AsJson<V1LeaseSpec>;
 }
 
 export interface LeaseOptions {

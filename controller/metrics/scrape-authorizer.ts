@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { V1SubjectAccessReview, V1TokenReview } from '@kubernetes/client-node';
+import type { DeepPartial } from '../../shared/api/object-meta.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
@@ -6,14 +8,6 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 
 /** Whether somebody may read; `busy`: too many others ask; to be tried again in a second. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
-
-interface TokenReview {
-  status?: { authenticated?: boolean; user?: { username?: string; uid?: string; groups?: string[] } };
-}
-
-interface SubjectAccessReview {
-  status?: { allowed?: boolean };
-}
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
@@ -73,14 +67,17 @@ export class ScrapeAuthorizer {
   }
 
   async #ask(token: string): Promise<Access> {
-    const { status } = await this.#client.create<TokenReview>(groupPath('authentication.k8s.io/v1', 'tokenreviews'), {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenReview',
-      spec: { token },
-    });
+    const { status } = await this.#client.create<DeepPartial<V1TokenReview>>(
+      groupPath('authentication.k8s.io/v1', 'tokenreviews'),
+      {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenReview',
+        spec: { token },
+      },
+    );
     if (!status?.authenticated) return 'unauthenticated';
     const { username, uid, groups } = status.user ?? {};
-    const review = await this.#client.create<SubjectAccessReview>(
+    const review = await this.#client.create<DeepPartial<V1SubjectAccessReview>>(
       groupPath('authorization.k8s.io/v1', 'subjectaccessreviews'),
       {
         apiVersion: 'authorization.k8s.io/v1',

@@ -1,3 +1,4 @@
+import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { AGENT_CONTAINER, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
@@ -5,21 +6,10 @@ import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip } from './observed-text.ts';
 import { crashedAt, hasAgentRun, isUnstarted, runsSince, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
-interface Container {
-  name: string;
-  env?: { name: string; value?: string; valueFrom?: { fieldRef?: { fieldPath: string } } }[];
-  securityContext?: { runAsUser?: number };
-}
-
 /** What the controller reads of a pod. */
 export interface Pod {
   metadata: ObjectMeta;
-  spec: {
-    serviceAccountName?: string;
-    securityContext?: { runAsUser?: number };
-    containers?: Container[];
-    initContainers?: Container[];
-  };
+  spec: Partial<Pick<V1PodSpec, 'serviceAccountName' | 'securityContext' | 'containers' | 'initContainers'>>;
   status?: StartingStatus & { phase?: string };
 }
 
@@ -116,7 +106,7 @@ function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
  * Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. What its sidecar was told
  * when it was created counts more, as nobody can change that any more.
  */
-export function identityOf(metadata: ObjectMeta, sidecar?: Container) {
+export function identityOf(metadata: ObjectMeta, sidecar?: V1Container) {
   const { namespace, name, uid, annotations = {}, labels } = metadata;
   const given = sidecar ? nameGivenTo(sidecar, name) : annotations[POD_ANNOTATIONS.gatewayName];
   const profile = sidecar ? textOf(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
@@ -129,17 +119,17 @@ export function identityOf(metadata: ObjectMeta, sidecar?: Container) {
 }
 
 /** The gateway's name as the injector writes it. */
-function nameGivenTo(sidecar: Container, podName: string): string | undefined {
+function nameGivenTo(sidecar: V1Container, podName: string): string | undefined {
   const variable = variableOf(sidecar, 'GATEWAY_NAME');
   if (variable?.valueFrom?.fieldRef?.fieldPath === 'metadata.name') return podName;
   return textOf(sidecar, 'GATEWAY_NAME');
 }
 
 /** Of two variables of one name the last one counts. */
-const variableOf = ({ env = [] }: Container, wanted: string) => env.findLast(({ name }) => name === wanted);
+const variableOf = ({ env = [] }: V1Container, wanted: string) => env.findLast(({ name }) => name === wanted);
 
 /** The kubelet takes `$$` for a plain `$`. */
-const textOf = (sidecar: Container, name: string): string | undefined =>
+const textOf = (sidecar: V1Container, name: string): string | undefined =>
   variableOf(sidecar, name)?.value?.replaceAll('$$', () => '$');
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {

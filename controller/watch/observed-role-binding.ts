@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { V1RoleBinding } from '@kubernetes/client-node';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { agentRoleBindingName, FIELD_MANAGERS } from '../../shared/api/names.ts';
@@ -15,10 +16,8 @@ export const MANAGED_BY = { 'app.kubernetes.io/managed-by': FIELD_MANAGERS.contr
 
 export const ROLE_BINDING_SELECTOR = `app.kubernetes.io/managed-by=${FIELD_MANAGERS.controller}`;
 
-export interface RoleBinding {
+export interface RoleBinding extends Pick<V1RoleBinding, 'roleRef' | 'subjects'> {
   metadata: ObjectMeta;
-  roleRef: { apiGroup: string; kind: string; name: string };
-  subjects?: { kind: string; name: string; namespace?: string; apiGroup?: string }[];
 }
 
 /** The fields of a RoleBinding that are compared. */

@@ -1,27 +1,15 @@
+import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
+import type { AsJson, DeepPartial } from '../../shared/api/object-meta.ts';
 import { clip } from './observed-text.ts';
 
 /** A container as the kubelet describes it. */
-interface ContainerStatus {
-  name: string;
-  image?: string;
-  state?: { waiting?: { reason?: string; message?: string }; running?: { startedAt?: string }; terminated?: Ended };
-  lastState?: { terminated?: Ended };
-}
-
-interface Ended {
-  exitCode?: number;
-  reason?: string;
-  startedAt?: string;
-  finishedAt?: string;
-}
+type ContainerStatus = DeepPartial<AsJson<V1ContainerStatus>>;
 
 /** What of a pod's status says why it does not start. */
-export interface StartingStatus {
-  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
-  initContainerStatuses?: ContainerStatus[];
-  containerStatuses?: ContainerStatus[];
-}
+export type StartingStatus = DeepPartial<
+  AsJson<Pick<V1PodStatus, 'conditions' | 'initContainerStatuses' | 'containerStatuses'>>
+>;
 
 /** What every pod waits for on its way: no news. */
 const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);

@@ -1,32 +1,24 @@
-/** The parts of Kubernetes' ObjectMeta that this project reads. */
-export interface ObjectMeta {
-  name: string;
-  namespace: string;
-  uid: string;
-  resourceVersion: string;
-  generation?: number;
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  annotations?: Record<string, string>;
-  labels?: Record<string, string>;
-  managedFields?: ManagedFieldsEntry[];
-  ownerReferences?: OwnerReference[];
-}
+import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from '@kubernetes/client-node';
 
-/** Who wrote which fields, and when; https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management. */
-export interface ManagedFieldsEntry {
-  manager?: string;
-  operation?: 'Apply' | 'Update';
-  subresource?: string;
-  time?: string;
-  fieldsV1?: Record<string, unknown>;
-}
+/** A type of client-node as the API server sends it: times are text. */
+export type AsJson<T> = T extends Date
+  ? string
+  : T extends (infer Item)[]
+    ? AsJson<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: AsJson<T[Key]> }
+      : T;
 
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
+/** A type of client-node of which any part may be missing. */
+export type DeepPartial<T> = T extends (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T;
+
+/** Metadata of a stored object. */
+export type ObjectMeta = AsJson<V1ObjectMeta> &
+  Required<Pick<AsJson<V1ObjectMeta>, 'name' | 'namespace' | 'uid' | 'resourceVersion' | 'creationTimestamp'>>;
+
+export type ManagedFieldsEntry = AsJson<V1ManagedFieldsEntry>;
+export type OwnerReference = V1OwnerReference;

@@ -1,14 +1,8 @@
+import type { V1Status } from '@kubernetes/client-node';
 import { retryAfterMs } from '../../domain/duration.ts';
 
 /** The longest pause that a server may ask for: after it, what it said may no longer be so. */
 const MOST_PATIENCE_MS = 60_000;
-
-/** The part of a Kubernetes Status that callers look at. */
-interface Status {
-  message?: string;
-  reason?: string;
-  details?: { name?: string; kind?: string; retryAfterSeconds?: number; causes?: { message?: string }[] };
-}
 
 /** The API server answered with an error status. */
 export class ApiError extends Error {
@@ -37,10 +31,10 @@ export class ApiError extends Error {
   }
 }
 
-function parseStatus(body: string): Status {
+function parseStatus(body: string): V1Status {
   try {
     const value: unknown = JSON.parse(body);
-    return typeof value === 'object' && value !== null ? (value as Status) : {};
+    return typeof value === 'object' && value !== null ? (value as V1Status) : {};
   } catch {
     return {};
   }
