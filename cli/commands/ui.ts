@@ -2,6 +2,7 @@ import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { checkAccess } from '../client/read.ts';
 import { plain } from '../terminal/text.ts';
+import { servePage } from '../ui/serve.ts';
 import { accessArgs, makeCommand } from './command.ts';
 
 const MAX_PORT = 65_535;
@@ -37,8 +38,6 @@ export const ui = makeCommand({
     const namespace = all ? undefined : access.namespace;
     try {
       await checkAccess(access, namespace);
-      // No other command has to wait for what serves a page.
-      const { servePage } = await import('../ui/serve.ts');
       const page = await servePage({ access, namespace, port, now: host.now });
       host.print(`${page.address}\n`);
       const where = namespace ? `namespace ${namespace}` : 'all namespaces';
