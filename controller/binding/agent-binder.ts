@@ -13,13 +13,13 @@ interface AccessProblem {
 }
 
 /** What came of an attempt to let agents in. */
-export interface Access {
+export interface AgentAccess {
   problem?: AccessProblem;
   /** When to look again, in milliseconds. */
   retryAfterMs?: number;
 }
 
-interface Failure extends Access {
+interface Failure extends AgentAccess {
   failures: number;
   /** What was tried in vain: anything else is tried at once. */
   tried: string;
@@ -41,7 +41,7 @@ export class AgentBinder {
   }
 
   /** Lets the agents of a resource in; never throws. */
-  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Access> {
+  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<AgentAccess> {
     const tried = JSON.stringify([gatewaySync.uid, binding]);
     const last = this.#failing;
     const waitMs = last?.tried === tried ? last.retryAt - performance.now() : 0;
@@ -63,22 +63,22 @@ export class AgentBinder {
     return accessOf(this.#failing, retryAfterMs);
   }
 
-  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Attempt> {
+  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<BindResult> {
     try {
       const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
       if (outcome !== 'foreign') return { kind: 'bound' };
       return { kind: 'unbound', isPassing: false, problem: foreign(gatewaySync) };
     } catch (error) {
       log.warn({ err: error }, 'agents not bound');
-      const message = `the RoleBinding of the agents cannot be written: ${wordsOf(error)}`;
+      const message = `the RoleBinding of the agents cannot be written: ${describeApiError(error)}`;
       return { kind: 'unbound', isPassing: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
     }
   }
 }
 
-type Attempt = { kind: 'bound' } | { kind: 'unbound'; isPassing: boolean; problem: AccessProblem };
+type BindResult = { kind: 'bound' } | { kind: 'unbound'; isPassing: boolean; problem: AccessProblem };
 
-const accessOf = ({ problem }: Failure, retryAfterMs: number): Access => ({
+const accessOf = ({ problem }: Failure, retryAfterMs: number): AgentAccess => ({
   retryAfterMs,
   ...(problem ? { problem } : {}),
 });
@@ -89,7 +89,7 @@ const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
 });
 
 /** The same words for the same trouble, so that no retry changes the status. */
-export function wordsOf(error: unknown): string {
+export function describeApiError(error: unknown): string {
   if (!isApiError(error)) return 'the API server did not answer';
   return isRetryable(error) ? `the API server answered ${error.status}` : error.message;
 }

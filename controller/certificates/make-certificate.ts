@@ -39,7 +39,7 @@ const ALGORITHMS: Record<string, Buffer> = {
 /** Makes a certificate authority for the admission endpoint. */
 export function makeAuthority(now: number): KeyPair {
   const { privateKey, publicKey } = makeKey();
-  const subject = nameOf('stoker-operator admission CA');
+  const subject = distinguishedName('stoker-operator admission CA');
   const extensions = [
     extension('basicConstraints', der.sequence(der.yes), 'critical'),
     extension('keyUsage', KEY_USAGE.signsCertificatesAndLists, 'critical'),
@@ -78,7 +78,7 @@ interface Serving {
 
 function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
   const { privateKey, publicKey } = makeKey();
-  const subject = nameOf(hosts[0]?.slice(0, 64) ?? 'webhook');
+  const subject = distinguishedName(hosts[0]?.slice(0, 64) ?? 'webhook');
   const names = hosts.map((host) => {
     const address = addressBytes(host);
     return address ? der.implicit(7, Buffer.from(address)) : der.implicit(2, Buffer.from(host));
@@ -136,7 +136,7 @@ function algorithmOf(privateKey: string): Buffer | undefined {
   return ALGORITHMS[createPrivateKey(privateKey).asymmetricKeyType ?? ''];
 }
 
-function nameOf(commonName: string): Buffer {
+function distinguishedName(commonName: string): Buffer {
   return der.sequence(der.set(der.sequence(COMMON_NAME, der.utf8String(commonName))));
 }
 

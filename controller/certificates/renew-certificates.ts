@@ -3,7 +3,7 @@ import { canSign, type KeyPair, makeAuthority, makeSelfSigned, makeServingCertif
 import type { WebhookSecret } from './webhook-secret.ts';
 
 /** What the certificates are judged by. */
-export interface Situation {
+export interface CertificateState {
   /** Names by which the API server calls. */
   hosts: string[];
   /** Milliseconds since 1970. */
@@ -20,7 +20,7 @@ const OVERLAP_MS = 3_600_000;
  * next one is published with it, and signs only after that. The old one stays published for a while, since other
  * replicas may still serve what it signed.
  */
-export function renewCertificates(current: WebhookSecret | undefined, situation: Situation): WebhookSecret {
+export function renewCertificates(current: WebhookSecret | undefined, situation: CertificateState): WebhookSecret {
   const authority = current && authorityOf(current);
   if (!current || !authority || !isValid(authority, situation.now) || !canSign(authority)) return startOver(situation);
   const followed = isCurrent(authority, situation.now) ? current : followAuthority(current, situation);
@@ -39,12 +39,12 @@ export function bundleOf(secret: WebhookSecret): string {
 }
 
 /** Keeps the published CA trusted: other replicas may not have noticed yet that the Secret is gone. */
-function startOver(situation: Situation): WebhookSecret {
+function startOver(situation: CertificateState): WebhookSecret {
   const previous = splitBundle(situation.published, situation.now).join('');
   return issue(makeAuthority(situation.now), situation, previous);
 }
 
-function followAuthority(current: WebhookSecret, situation: Situation): WebhookSecret {
+function followAuthority(current: WebhookSecret, situation: CertificateState): WebhookSecret {
   const { now, published } = situation;
   const next = nextOf(current);
   if (!next || !isCurrent(next, now) || !canSign(next)) {
@@ -56,7 +56,7 @@ function followAuthority(current: WebhookSecret, situation: Situation): WebhookS
   return issue(next, situation, current['ca.crt']);
 }
 
-function renewServing(current: WebhookSecret, situation: Situation): WebhookSecret {
+function renewServing(current: WebhookSecret, situation: CertificateState): WebhookSecret {
   const { hosts, now } = situation;
   const serving = { certificate: current['tls.crt'], privateKey: current['tls.key'] };
   const { 'previous-ca.crt': previous, ...others } = current;
@@ -65,7 +65,7 @@ function renewServing(current: WebhookSecret, situation: Situation): WebhookSecr
   return previous && ageOf(serving.certificate, now) > OVERLAP_MS ? others : current;
 }
 
-function issue(authority: KeyPair, situation: Situation, previous: string): WebhookSecret {
+function issue(authority: KeyPair, situation: CertificateState, previous: string): WebhookSecret {
   return {
     'ca.crt': authority.certificate,
     'ca.key': authority.privateKey,
@@ -74,7 +74,7 @@ function issue(authority: KeyPair, situation: Situation, previous: string): Webh
   };
 }
 
-function servingFields(authority: KeyPair, { hosts, now }: Situation) {
+function servingFields(authority: KeyPair, { hosts, now }: CertificateState) {
   const { certificate, privateKey } = makeServingCertificate(authority, hosts, now);
   return { 'tls.crt': certificate, 'tls.key': privateKey };
 }

@@ -1,11 +1,11 @@
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
-import type { Place, Problem } from './place.ts';
+import type { Destination, Problem } from './destination.ts';
 import type { CommitStatus } from './requests.ts';
 import type { WantedStatus } from './wanted-status.ts';
 
 /** What is to be said of a resource, and where. */
-export interface Wanted {
-  place: Place;
+export interface WantedPost {
+  destination: Destination;
   wanted: WantedStatus;
 }
 
@@ -45,13 +45,13 @@ export interface NextPost {
  */
 export function nextPost(
   posted: Posted | undefined,
-  { place, wanted }: Wanted,
+  { destination, wanted }: WantedPost,
   wantedForMs: number,
 ): NextPost | undefined {
   const { commit, state, description, settling, isDecided, ref } = wanted;
   const about = { commit, ...(ref !== undefined && { ref }) };
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
-  if (!posted || posted.commit !== commit || posted.target !== place.target) {
+  if (!posted || posted.commit !== commit || posted.target !== destination.target) {
     const meanwhile = { ...about, state: 'pending' as const, description: settling?.meanwhile ?? '' };
     return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { ...about, state, description } };
   }

@@ -7,9 +7,9 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { Destination } from './destination.ts';
 import { formerOf, note, recall, recordOf } from './known-statuses.ts';
-import { type NextPost, nextPost, type StatusNews, type Wanted } from './next-post.ts';
-import type { Place } from './place.ts';
+import { type NextPost, nextPost, type StatusNews, type WantedPost } from './next-post.ts';
 import { UnclearError } from './requests.ts';
 import type { SendStatus } from './send-status.ts';
 
@@ -24,7 +24,7 @@ export interface PosterOptions {
 
 interface Entry {
   gatewaySync: ObservedGatewaySync;
-  wanted: Wanted | undefined;
+  wanted: WantedPost | undefined;
   /** Of a monotonic clock, as all times here, in milliseconds. */
   wantedSince: number;
   posted: CommitStatusRecord | undefined;
@@ -38,7 +38,7 @@ interface Entry {
 }
 
 interface Planned extends NextPost {
-  place: Place;
+  destination: Destination;
   /** Names what the host counts requests by. */
   credentials: string;
 }
@@ -89,7 +89,12 @@ export class StatusPoster {
   }
 
   /** Takes in what is to be said now, and what the status says was posted last. */
-  want(key: ObjectKey, gatewaySync: ObservedGatewaySync, wanted: Wanted | undefined, known?: CommitStatusRecord): void {
+  want(
+    key: ObjectKey,
+    gatewaySync: ObservedGatewaySync,
+    wanted: WantedPost | undefined,
+    known?: CommitStatusRecord,
+  ): void {
     const { commitStatus } = gatewaySync.spec.git;
     if (this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
     if (this.#stopping.signal.aborted) return;
@@ -127,15 +132,15 @@ export class StatusPoster {
   #next({ wanted, wantedSince, posted, earlier, trouble, gatewaySync }: Entry): Planned | undefined {
     if (!wanted) return undefined;
     const now = performance.now();
-    const { place } = wanted;
-    const isUnclear = trouble?.unclear === 'pending' && trouble.about === nameOf(place, wanted.wanted);
+    const { destination } = wanted;
+    const isUnclear = trouble?.unclear === 'pending' && trouble.about === postKey(destination, wanted.wanted);
     const before = formerOf(wanted, [...earlier, ...(posted ? [posted] : [])]);
     const next = before ?? nextPost(posted && { ...posted, isUnclear }, wanted, now - wantedSince);
     if (!next) return undefined;
-    const credentials = credentialsOf(gatewaySync, place);
-    const retryAt = trouble?.about === nameOf(place, next.status) ? trouble.retryAt : 0;
+    const credentials = credentialsOf(gatewaySync, destination);
+    const retryAt = trouble?.about === postKey(destination, next.status) ? trouble.retryAt : 0;
     const pausedUntil = this.#pausedUntil.get(credentials) ?? 0;
-    return { ...next, place, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
+    return { ...next, destination, credentials, inMs: Math.max(0, next.inMs, retryAt - now, pausedUntil - now) };
   }
 
   #schedule(key: ObjectKey, entry: Entry): void {
@@ -148,7 +153,7 @@ export class StatusPoster {
     } else if (next.inMs > 0) {
       entry.timer = setTimeout(() => this.#schedule(key, entry), timerMs(Math.ceil(next.inMs))).unref();
     } else {
-      const { hostname: host } = new URL(next.place.api);
+      const { hostname: host } = new URL(next.destination.api);
       const { namespace } = entry.gatewaySync;
       entry.call = { host, namespace, requests: 1, run: () => this.#attempt(key, entry) };
       this.#limiter.add(entry.call, false);
@@ -181,7 +186,7 @@ export class StatusPoster {
     const now = performance.now();
     const isFinal = failure instanceof TerminalError;
     const isUnclear = failure instanceof UnclearError;
-    const about = nameOf(next.place, next.status);
+    const about = postKey(next.destination, next.status);
     const before = entry.trouble?.about === about ? entry.trouble : undefined;
     const { failures = 0 } = before ?? {};
     const since = before && failures > 0 ? before.since : now;
@@ -220,16 +225,16 @@ const newEntry = (gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord |
 });
 
 /** Other words for the same state count as the same. */
-function isOther(before: Wanted | undefined, after: Wanted | undefined): boolean {
-  const what = (each: Wanted | undefined) =>
-    each && [each.place.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
+function isOther(before: WantedPost | undefined, after: WantedPost | undefined): boolean {
+  const what = (each: WantedPost | undefined) =>
+    each && [each.destination.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
   return what(before) !== what(after);
 }
 
-const nameOf = ({ target }: Place, { commit }: { commit: string }): string => `${commit} ${target}`;
+const postKey = ({ target }: Destination, { commit }: { commit: string }): string => `${commit} ${target}`;
 
 /** Names what a host counts requests by. */
-function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Place): string {
+function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Destination): string {
   return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
 }
 

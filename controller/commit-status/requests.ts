@@ -3,7 +3,7 @@ import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts
 import type { StatusProvider } from '../../shared/api/git.ts';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
-import type { Place } from './place.ts';
+import type { Destination } from './destination.ts';
 
 /** What is said of a commit. */
 export interface CommitStatus {
@@ -23,13 +23,13 @@ export interface StatusRequest {
 /** What one kind of host takes: characters of a description, and the request. */
 interface Shape {
   description: number;
-  request: (place: Place, status: CommitStatus) => StatusRequest;
+  request: (destination: Destination, status: CommitStatus) => StatusRequest;
 }
 
 const joined = (parts: string[]): string => parts.map(encodeURIComponent).join('/');
 
 /** GitHub's status, which Gitea and Forgejo have taken over. */
-const likeGitHub = ({ api, project, context }: Place, { commit, state, description }: CommitStatus) => ({
+const likeGitHub = ({ api, project, context }: Destination, { commit, state, description }: CommitStatus) => ({
   url: `${api}/repos/${joined(project)}/statuses/${commit}`,
   body: { state, context, description },
 });
@@ -71,9 +71,9 @@ function pipelineOf(commit: string, ref = ''): Record<string, string> {
 const MAX_KEY = 40;
 
 /** The request that makes a host say it, within the bounds of the host. */
-export function statusRequest(place: Place, status: CommitStatus): StatusRequest {
-  const shape = SHAPES[place.provider];
-  return shape.request(place, { ...status, description: oneLine(status.description, shape.description) });
+export function statusRequest(destination: Destination, status: CommitStatus): StatusRequest {
+  const shape = SHAPES[destination.provider];
+  return shape.request(destination, { ...status, description: oneLine(status.description, shape.description) });
 }
 
 /** Without control and formatting characters, which could turn the text around or hide some of it. */
@@ -120,7 +120,7 @@ export interface StatusAnswer {
 
 /** Undefined where the status is in place, or what is wrong; `now` in milliseconds since the epoch. */
 export function judgeAnswer(
-  { provider, context }: Place,
+  { provider, context }: Destination,
   { status, headers, body }: StatusAnswer,
   now: number,
 ): TransientError | TerminalError | undefined {

@@ -4,7 +4,7 @@ import type { GitHttp } from '../polling/git-http.ts';
 import type { GithubApps, TokenRequest } from '../polling/github-app.ts';
 import { readSecret } from '../polling/read-secret.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { Place } from './place.ts';
+import type { Destination } from './destination.ts';
 import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest, UnclearError } from './requests.ts';
 
 export interface SendTools {
@@ -19,7 +19,7 @@ export interface SendTools {
 /** Posts a status of a resource. Throws typed errors with words for a condition. */
 export type SendStatus = (
   gatewaySync: ObservedGatewaySync,
-  what: { place: Place; status: CommitStatus },
+  what: { destination: Destination; status: CommitStatus },
   signal: AbortSignal,
 ) => Promise<void>;
 
@@ -35,7 +35,7 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     return `Bearer ${(await githubApps.token(app)).token}`;
   }
 
-  return async (gatewaySync, { place, status }, signal) => {
+  return async (gatewaySync, { destination, status }, signal) => {
     const { namespace, spec } = gatewaySync;
     const { caSecretRef } = spec.git;
     const app: TokenRequest = { namespace, git: spec.git, mayWrite: 'statuses' };
@@ -43,14 +43,14 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const ca = caSecretRef && (await readSecret(client, namespace, caSecretRef));
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();
-    const { url, body } = statusRequest(place, status);
+    const { url, body } = statusRequest(destination, status);
     // A process that wakes up sends what waits for a connection before its timers fire.
     const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
     const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
       throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : unlessSent(error);
     });
-    const problem = judgeAnswer(place, answer, Date.now());
+    const problem = judgeAnswer(destination, answer, Date.now());
     // A token may end before its time: when the App's rights change, for one.
     if (problem?.reason === 'AuthenticationFailed') githubApps?.forget(app);
     if (problem) throw problem;

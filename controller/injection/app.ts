@@ -9,7 +9,7 @@ import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod } from './admitted-pod.ts';
 import type { CandidateSource } from './candidates.ts';
 import type { AgentImages } from './choose-agent-image.ts';
-import { type Injection, injectSidecar, type Known } from './inject-sidecar.ts';
+import { type Injection, injectSidecar, type KnownCandidates } from './inject-sidecar.ts';
 import { type Review, readReview, reviewResponse } from './review.ts';
 import type { SidecarDefaults } from './sidecar.ts';
 
@@ -99,7 +99,7 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
     // Another installation may look after it, so it is not ours to deny.
-    log.info({ namespace, pod: nameOf(pod) }, 'pod of a namespace that is not watched');
+    log.info({ namespace, pod: podName(pod) }, 'pod of a namespace that is not watched');
     return { kind: 'unchanged' };
   }
   const { injection, known } = await judgePod(options, { namespace, pod });
@@ -113,7 +113,7 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
 async function judgePod(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
   { namespace, pod }: { namespace: string; pod: AdmittedPod },
-): Promise<{ injection: Reviewed; known?: Known | undefined }> {
+): Promise<{ injection: Reviewed; known?: KnownCandidates | undefined }> {
   const given = { pod, namespace, images, gitVariables, defaults };
   const found = candidates.cached(namespace);
   const cached = found && { candidates: found };
@@ -128,7 +128,7 @@ async function judgePod(
 const MAX_MEANT = 10;
 
 /** The resource that a pod names; each one of the namespace if it names none, or one that doesn't exist. */
-function resourcesMeantBy({ metadata }: AdmittedPod, { candidates, others = [] }: Known): string[] {
+function resourcesMeantBy({ metadata }: AdmittedPod, { candidates, others = [] }: KnownCandidates): string[] {
   const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
   const names = [...candidates.map(({ name }) => name), ...others].sort();
   return named !== undefined && names.includes(named) ? [named] : names.slice(0, MAX_MEANT);
@@ -138,14 +138,14 @@ function logInjection(
   log: Logger,
   { namespace, pod, injection }: { namespace: string; pod: AdmittedPod; injection: Reviewed },
 ): void {
-  const fields = { namespace, pod: nameOf(pod) };
+  const fields = { namespace, pod: podName(pod) };
   if (injection.kind === 'denied') log.warn({ ...fields, detail: injection.message }, 'pod denied');
   else if (injection.kind === 'patched')
     log.info({ ...fields, crName: injection.crName, profile: injection.profile }, 'sidecar injected');
 }
 
 /** The name as far as it is known; it has not been checked yet, and may be of any length. */
-function nameOf({ metadata: { name, generateName } }: AdmittedPod): string {
+function podName({ metadata: { name, generateName } }: AdmittedPod): string {
   return (name ?? `${generateName ?? ''}…`).slice(0, 253);
 }
 

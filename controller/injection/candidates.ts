@@ -8,7 +8,7 @@ import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Caches } from '../watch/caches.ts';
 import { type ObservedGatewaySync, projectSpec } from '../watch/observed-gateway-sync.ts';
-import type { InjectionCandidate, Known } from './inject-sidecar.ts';
+import type { InjectionCandidate, KnownCandidates } from './inject-sidecar.ts';
 
 /** Where admission finds the GatewaySyncs that a pod may belong to. */
 export interface CandidateSource {
@@ -22,7 +22,7 @@ export interface CandidateSource {
    * What the API server holds: a resource and its pods are often applied in one go. Only the resource that the pod
    * names, or the only one there is, is read; of the others the names.
    */
-  live: (namespace: string, named: string | undefined) => Promise<Known>;
+  live: (namespace: string, named: string | undefined) => Promise<KnownCandidates>;
 }
 
 const PAGE = 500;
@@ -57,7 +57,11 @@ export function candidateSource(
   };
 }
 
-async function readLive(client: KubernetesClient, namespace: string, named: string | undefined): Promise<Known> {
+async function readLive(
+  client: KubernetesClient,
+  namespace: string,
+  named: string | undefined,
+): Promise<KnownCandidates> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const read = async (name: string): Promise<InjectionCandidate | undefined> => {
     try {

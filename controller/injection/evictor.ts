@@ -135,8 +135,8 @@ export class Evictor {
   }
 
   /** The pod as it is now; undefined if it is another one, is being deleted, or has the sidecar. */
-  async #read({ namespace, name, uid }: ObservedPod, signal: AbortSignal): Promise<Found | undefined> {
-    let found: Found | undefined;
+  async #read({ namespace, name, uid }: ObservedPod, signal: AbortSignal): Promise<FoundPod | undefined> {
+    let found: FoundPod | undefined;
     const options = { query: { fieldSelector: `metadata.name=${name}` }, pageSize: 1, signal };
     await listObjects<{ metadata: ObjectMeta }>(
       this.#options.client,
@@ -156,12 +156,12 @@ export class Evictor {
   }
 }
 
-interface Found {
+interface FoundPod {
   metadata: ObjectMeta;
   pod: AdmittedPod;
 }
 
 /** What creates the pod again; a node's own pods are not created through the API server. */
-function ownerOf({ metadata: { ownerReferences = [] } }: Found): OwnerReference | undefined {
+function ownerOf({ metadata: { ownerReferences = [] } }: FoundPod): OwnerReference | undefined {
   return ownerReferences.find(({ controller, kind }) => controller === true && kind !== 'Node');
 }

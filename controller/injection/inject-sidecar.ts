@@ -6,7 +6,7 @@ import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
 import { type Candidate, checkAnnotations, chooseGatewaySync } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
-import { identityOf, type SidecarDefaults, sidecarContainer } from './sidecar.ts';
+import { type SidecarDefaults, sidecarContainer, userIdentity } from './sidecar.ts';
 import { sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
@@ -21,13 +21,13 @@ export interface InjectionCandidate extends Candidate {
 }
 
 /** The GatewaySyncs of a namespace. */
-export interface Known {
+export interface KnownCandidates {
   candidates: InjectionCandidate[];
   /** Names of further ones, which the pod cannot mean. */
   others?: string[];
 }
 
-export interface InjectionInput extends Known {
+export interface InjectionInput extends KnownCandidates {
   pod: AdmittedPod;
   namespace: string;
   images: AgentImages;
@@ -71,7 +71,7 @@ function addSidecar(
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
-  const identity = identityOf(data.container, pod);
+  const identity = userIdentity(data.container, pod);
   if (identity.runAsUser === 0) return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes({ crName: name, spec }, taken, defaults.caConfigMap);

@@ -7,7 +7,7 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { asksForSidecar, identityOf, type ObservedPod } from '../watch/observed-pod.ts';
+import { asksForSidecar, type ObservedPod, podIdentity } from '../watch/observed-pod.ts';
 import type { Evictor } from './evictor.ts';
 
 export interface MissingSidecarsOptions {
@@ -194,5 +194,5 @@ function noteUnasked(unasked: Swept['unasked'], resources: ReadonlySet<string>, 
 
 function toObserved({ metadata }: PodMetadata): ObservedPod {
   const ownerUid = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
-  return { ...identityOf(metadata), ownerUid, serviceAccountName: 'default', sidecar: 'missing', live: true };
+  return { ...podIdentity(metadata), ownerUid, serviceAccountName: 'default', sidecar: 'missing', live: true };
 }

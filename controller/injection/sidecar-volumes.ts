@@ -41,7 +41,7 @@ export interface SidecarVolumes {
 }
 
 /** The resource that a sidecar follows. */
-export interface Followed {
+export interface NamedSpec {
   crName: string;
   spec: Omit<ObservedSpec, 'sync'>;
 }
@@ -56,7 +56,7 @@ export interface CaConfigMap {
 export const EXTRA_CAS_FILE = 'ca.crt';
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
-export function sidecarVolumes(followed: Followed, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
+export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
   const all = new Set(taken);
   const names = Object.fromEntries(
     Object.entries(NAMES).map(([key, name]) => [key, freeName(name, all)]),
@@ -95,7 +95,7 @@ const extraCas = ({ name, key }: CaConfigMap) => ({
 });
 
 /** Secrets that the resource names, each as a file that a variable points at. */
-export function credentialSources({ crName, spec: { git, gateway } }: Followed) {
+export function credentialSources({ crName, spec: { git, gateway } }: NamedSpec) {
   const { token, sshKey, githubApp } = git.auth ?? {};
   const { api } = gateway;
   // The key of an app stays with the controller, which keeps a token for the agents.
@@ -136,7 +136,7 @@ export interface NamedSecret {
 }
 
 /** The Secrets that a resource names, but for the one that the controller keeps itself. */
-export function secretsOf(followed: Followed): NamedSecret[] {
+export function secretsOf(followed: NamedSpec): NamedSecret[] {
   const { spec, crName } = followed;
   const { githubApp } = spec.git.auth ?? {};
   const mounted = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];

@@ -8,8 +8,8 @@ import {
   copiesCredentials,
   credentialSources,
   EXTRA_CAS_FILE,
-  type Followed,
   headerSources,
+  type NamedSpec,
   SIDECAR_PATHS,
   type SidecarVolumes,
   verifyKeysSecret,
@@ -21,7 +21,7 @@ export interface SidecarInput extends AgentIdentity {
   image: string;
   /** How the gateway mounts its data. */
   dataMount: VolumeMount;
-  identity: ReturnType<typeof identityOf>;
+  identity: ReturnType<typeof userIdentity>;
   volumes: SidecarVolumes;
 }
 
@@ -95,7 +95,7 @@ const readinessProbe = {
 const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
 
 /** The user that a container runs as: the agent writes files as the same one. */
-export function identityOf({ securityContext }: Container, pod: AdmittedPod) {
+export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
   const of = <K extends 'runAsUser' | 'runAsGroup' | 'seLinuxOptions'>(key: K) =>
     securityContext?.[key] ?? pod.spec.securityContext?.[key];
   const [runAsUser, runAsGroup, seLinuxOptions] = [of('runAsUser'), of('runAsGroup'), of('seLinuxOptions')];
@@ -126,7 +126,7 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
 const podName = { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } };
 
 /** What an agent needs to know about itself. */
-export interface AgentIdentity extends Followed {
+export interface AgentIdentity extends NamedSpec {
   spec: ObservedSpec;
   profile: string;
   /** Undefined: the pod's name, which is not known yet where it is generated. */

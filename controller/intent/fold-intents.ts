@@ -1,6 +1,6 @@
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Target, Wish } from './intents.ts';
-import { judgePush, judgeRequest, type RefPolicy, type Verdict } from './judge-asked.ts';
+import { type Judgement, judgePush, judgeRequest, type RefPolicy } from './judge-asked.ts';
 import { type Outcomes, outcomesOf } from './outcomes.ts';
 import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
 
@@ -50,6 +50,6 @@ function policyOf({ spec }: ObservedGatewaySync, { edit, kept }: Intents, refs: 
   return { allowedRefs: spec.webhook.allowedRefs, specRef, keptRef, editedAt: edit.at };
 }
 
-function wishOf(verdict: Verdict | undefined): Wish | undefined {
+function wishOf(verdict: Judgement | undefined): Wish | undefined {
   return verdict?.kind === 'accepted' ? verdict.wish : undefined;
 }

@@ -43,7 +43,7 @@ export interface Intents {
 export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
   const { status, request, push, createdAt } = gatewaySync;
   const { lastRequest, lastPush } = status;
-  const isDone = (annotations: RequestAnnotations, echo: Echo | undefined) =>
+  const isDone = (annotations: RequestAnnotations, echo: EchoedRequest | undefined) =>
     status.observedRef !== undefined && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
   const openPush = push && !isDone(push, lastPush) ? open(gatewaySync, push) : undefined;
   const wasApplied = lastPush?.outcome === 'Applied' && !openPush;
@@ -58,9 +58,9 @@ export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
   };
 }
 
-type Echo = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
+type EchoedRequest = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
 
-function sameAsEcho({ ref, at, by, id, repo }: RequestAnnotations, echo: Echo | undefined): boolean {
+function sameAsEcho({ ref, at, by, id, repo }: RequestAnnotations, echo: EchoedRequest | undefined): boolean {
   return echo?.ref === ref && echo.at === at && echo.by === by && echo.id === id && echo.repo === repo;
 }
 

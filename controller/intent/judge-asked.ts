@@ -5,7 +5,7 @@ import type { Open, Wish } from './intents.ts';
 import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** What a request or a push is worth by itself, before it is held against others. */
-export type Verdict =
+export type Judgement =
   | { kind: 'accepted'; wish: Wish }
   /** A push to what spec.git.ref names: what is followed is looked up again, and nothing more. */
   | { kind: 'sync' }
@@ -26,7 +26,7 @@ export interface RefPolicy {
 }
 
 /** Judges a request: without `allowedRefs` it may ask for any tag, and for what is followed anyway. */
-export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Verdict {
+export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, id, madeAt } = request;
   if (request.ignored) return ignored(request.ignored);
   if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
@@ -48,7 +48,7 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
 }
 
 /** Judges a push: it asks to sync now, and to be followed only where `allowedRefs` names its branch. */
-export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Verdict {
+export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, madeAt } = push;
   if (push.ignored) return ignored(push.ignored);
   if (!competes(push, policy)) {
@@ -72,7 +72,7 @@ function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): b
   return ref === specRef && madeAt >= editedAt;
 }
 
-function ignored(message: string): Verdict {
+function ignored(message: string): Judgement {
   return { kind: 'refused', outcome: 'Ignored', message };
 }
 

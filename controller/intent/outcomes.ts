@@ -1,8 +1,8 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Open, Wish } from './intents.ts';
-import { competes, type RefPolicy, type Verdict } from './judge-asked.ts';
-import { nextLookInMs } from './look-again.ts';
+import { competes, type Judgement, type RefPolicy } from './judge-asked.ts';
+import { nextQueryInMs } from './next-query.ts';
 
 /** What came of requests and pushes; what is not there stays as it was. */
 export type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
@@ -10,17 +10,17 @@ export type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
 export interface Outcomes {
   echo: Echo;
   /** Milliseconds until the host is to be asked again for something that it does not show yet. */
-  lookAgainInMs: number | undefined;
+  requeryInMs: number | undefined;
 }
 
 /** What was found out about the intents of a resource. */
-interface Judged {
+interface JudgedIntents {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
   policy: RefPolicy;
   /** Of the new request and the new push. */
-  request: Verdict | undefined;
-  push: Verdict | undefined;
+  request: Judgement | undefined;
+  push: Judgement | undefined;
   /** What may be followed, the newest last. */
   order: Wish[];
   winner: Wish;
@@ -30,7 +30,7 @@ interface Judged {
 type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
 
 /** Says what became of the request and the push, new or applied before. */
-export function outcomesOf(judged: Judged): Outcomes {
+export function outcomesOf(judged: JudgedIntents): Outcomes {
   const { request, push } = judged.intents;
   const requested = request && judged.request && endOf(request, judged.request, judged);
   const pushed = push && judged.push && endOf(push, judged.push, judged);
@@ -40,16 +40,16 @@ export function outcomesOf(judged: Judged): Outcomes {
       ...(requested ? { lastRequest: { ...requestFields(request), ...requested.ending } } : {}),
       ...(pushed ? { lastPush: { ...pushFields(push), ...pushed.ending } } : {}),
     },
-    lookAgainInMs: least(requested?.lookAgainInMs, pushed?.lookAgainInMs),
+    requeryInMs: least(requested?.requeryInMs, pushed?.requeryInMs),
   };
 }
 
 /** What becomes of a new request or push. */
 function endOf(
   asked: Open<PushAnnotations>,
-  verdict: Verdict,
-  judged: Judged,
-): { ending: Ending; lookAgainInMs?: number } {
+  verdict: Judgement,
+  judged: JudgedIntents,
+): { ending: Ending; requeryInMs?: number } {
   const { order, winner, now } = judged;
   if (verdict.kind === 'sync') return { ending: { outcome: 'Applied' } };
   if (verdict.kind === 'refused') return { ending: { outcome: verdict.outcome, message: verdict.message } };
@@ -57,17 +57,17 @@ function endOf(
     const holds = order.at(-1) === verdict.wish || winner.target === verdict.wish.target;
     return { ending: holds ? { outcome: 'Applied' } : superseded(judged) };
   }
-  const nextInMs = nextLookInMs(asked.madeAt, now);
+  const nextInMs = nextQueryInMs(asked.madeAt, now);
   const advice = verdict.advice ? `; ${verdict.advice}` : '';
   if (nextInMs === undefined)
     return { ending: { outcome: 'Failed', message: `${verdict.message}${advice}; the last good commit stays` } };
   if (asked.madeAt < (order.at(-1) as Wish).at) return { ending: superseded(judged) };
   const message = `${verdict.message} yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref${advice}`;
-  return { ending: { outcome: 'Pending', message }, lookAgainInMs: nextInMs };
+  return { ending: { outcome: 'Pending', message }, requeryInMs: nextInMs };
 }
 
 /** The request and the push that were applied before, where something newer has taken their place now. */
-function displaced(judged: Judged): Echo {
+function displaced(judged: JudgedIntents): Echo {
   const { intents, policy, order, winner } = judged;
   const { lastRequest, lastPush } = judged.gatewaySync.status;
   const { donePush } = intents;
@@ -81,7 +81,7 @@ function displaced(judged: Judged): Echo {
   };
 }
 
-function superseded({ winner: { target }, intents }: Judged): Ending {
+function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
   const by = {
     Spec: `${intents.edit.of} was edited after this was asked for`,
     Request: `a newer request asks for ${target.ref}`,

@@ -36,7 +36,7 @@ export type Resolution =
       followed: Followed;
       echo: Echo;
       /** Milliseconds until the host is asked again for what it does not show yet; undefined where nothing waits. */
-      lookAgainInMs: number | undefined;
+      requeryInMs: number | undefined;
     }
   | Failure;
 
@@ -49,7 +49,7 @@ interface Failure {
   transient: boolean;
   /** Time until the host is asked again, in milliseconds; undefined where that would change nothing. */
   retryAfterMs: number | undefined;
-  lookAgainInMs: number | undefined;
+  requeryInMs: number | undefined;
   echo: Echo;
   /** Whether the host has answered, so that this spec counts as seen. */
   isJudged: boolean;
@@ -78,11 +78,11 @@ export function resolve(
   }
   if (answer.kind === 'error') return failureOf(gatewaySync, intents, { answer, now });
   const refs = new Map([...answer.refs, ...pinnedHashes(intents)]);
-  const { winner, echo, lookAgainInMs } = foldIntents(gatewaySync, intents, refs, now);
+  const { winner, echo, requeryInMs } = foldIntents(gatewaySync, intents, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
-  if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, lookAgainInMs };
+  if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, requeryInMs };
   const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
-  return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, lookAgainInMs };
+  return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, requeryInMs };
 }
 
 /** While the git server is unavailable, its last response serves for refs that need no new one. A full hash needs none. */
@@ -99,7 +99,7 @@ function failureOf(
   const { winner, echo } = foldIntents(gatewaySync, before, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
   const known = resolved && { winner, resolved };
-  const failure = { transient, retryAfterMs, lookAgainInMs: undefined, isJudged: known !== undefined, known };
+  const failure = { transient, retryAfterMs, requeryInMs: undefined, isJudged: known !== undefined, known };
   return {
     kind: 'failed',
     reason,

@@ -46,7 +46,7 @@ const RELEASE_MS = 2_000;
 const GIVEN_BACK_SECONDS = 1;
 
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
-type Attempt = 'held' | 'taken' | 'conflict' | 'failed';
+type Acquisition = 'held' | 'taken' | 'conflict' | 'failed';
 
 /**
  * Leadership by a Lease, as client-go's leader election does it. Clocks of other machines are never compared: a
@@ -107,7 +107,7 @@ export class LeaderLease {
 
   /** Renews until the lease is lost or the signal aborts, then resolves. Seeing another holder means that it is lost. */
   async hold(signal: AbortSignal): Promise<void> {
-    let last: Attempt = 'held';
+    let last: Acquisition = 'held';
     while (!signal.aborted && this.isHeld) {
       // A conflict may be another holder, so look again without a pause.
       if (last !== 'conflict') await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
@@ -158,7 +158,7 @@ export class LeaderLease {
     }
   }
 
-  async #tryOnce(signal: AbortSignal): Promise<Attempt> {
+  async #tryOnce(signal: AbortSignal): Promise<Acquisition> {
     const sentAt = this.#options.now();
     this.#attemptedAt = performance.now();
     try {

@@ -256,7 +256,7 @@ function judgeReady(
   }
   if (refResolved.status !== 'True') return refResolved;
   if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
-  if (resolution.kind === 'resolved' && resolution.lookAgainInMs !== undefined) return notShownYet;
+  if (resolution.kind === 'resolved' && resolution.requeryInMs !== undefined) return notShownYet;
   if (profilesValid.status === 'False') return profilesValid;
   const access = judgeAccess(facts);
   // No pod can start without its Secrets, also where there is none yet.

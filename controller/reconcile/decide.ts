@@ -3,8 +3,8 @@ import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
 import { omit } from '../../shared/domain/omit.ts';
-import type { StatusNews, Wanted } from '../commit-status/next-post.ts';
-import { type Placed, placeOf } from '../commit-status/place.ts';
+import { destinationOf, type FoundDestination } from '../commit-status/destination.ts';
+import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
 import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
@@ -28,11 +28,11 @@ export interface Decision {
   /** The host is to be asked again after so many milliseconds, since something waits for it and no poll will do. */
   retryAfterMs: number | undefined;
   /** The same where the host has answered, but does not show yet what was asked for: only a new answer counts then. */
-  lookAgainInMs: number | undefined;
+  requeryInMs: number | undefined;
   /** After so many milliseconds the clock alone may move a rollout on. */
   wakeInMs: number | undefined;
   /** What is to be said of the commit at the git host; undefined where nothing is, or nothing else than before. */
-  commitStatus: Wanted | undefined;
+  commitStatus: WantedPost | undefined;
 }
 
 /**
@@ -51,9 +51,9 @@ export function decide(observation: Observation, now: number): Decision {
     isResolved: isResolved(gatewaySync, resolution),
     isAnswered: isAnswered(sync, gatewaySync, resolution),
   });
-  const placed = placeOf(gatewaySync, observation.cluster);
+  const placed = destinationOf(gatewaySync, observation.cluster);
   const status = statusOf(observation, { resolution, sync, rolledOut, placed }, now);
-  const wanted = placed?.kind === 'place' ? wantedStatus(gatewaySync, status) : undefined;
+  const wanted = placed?.kind === 'destination' ? wantedStatus(gatewaySync, status) : undefined;
   const waits = status.lastRequest?.outcome === 'Pending' || status.lastPush?.outcome === 'Pending';
   const unresolved = conditionOf(status.conditions, 'RefResolved')?.status === 'False';
   const retryAfterMs = 'retryAfterMs' in resolution ? resolution.retryAfterMs : undefined;
@@ -67,9 +67,9 @@ export function decide(observation: Observation, now: number): Decision {
     ],
     holdForMs: holdFor(gatewaySync, resolution),
     retryAfterMs: resolution.kind === 'asking' || isDue ? retryAfterMs : undefined,
-    lookAgainInMs: 'lookAgainInMs' in resolution ? resolution.lookAgainInMs : undefined,
+    requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
-    commitStatus: placed?.kind === 'place' && wanted ? { place: placed.place, wanted } : undefined,
+    commitStatus: placed?.kind === 'destination' && wanted ? { destination: placed.destination, wanted } : undefined,
   };
 }
 
@@ -104,7 +104,7 @@ interface Decided {
   sync: GatewaySyncStatus;
   rolledOut: RolledOut;
   /** Where the commit status goes, if one is asked for. */
-  placed: Placed | undefined;
+  placed: FoundDestination | undefined;
 }
 
 function statusOf(observation: Observation, decided: Decided, now: number): GatewaySyncStatus {
@@ -165,8 +165,8 @@ function whyPending(pod: ObservedPod, report: ObservedReport | undefined, genera
 }
 
 /** Why the commit status cannot be posted: right after a start nobody knows. */
-function problemOf({ commitStatus: news }: Observation, placed: Placed | undefined): StatusNews['problem'] {
-  if (placed?.kind !== 'place') return placed;
+function problemOf({ commitStatus: news }: Observation, placed: FoundDestination | undefined): StatusNews['problem'] {
+  if (placed?.kind !== 'destination') return placed;
   return news ? news.problem : 'unknown';
 }
 
@@ -200,7 +200,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
     const seen = resolution.isJudged ? withSeen(fields, observation) : fields;
     return { ...(resolution.known ? withFollowed(seen, resolution.known, now) : seen), refResolutionStatus: 'Error' };
   }
-  const refResolutionStatus = resolution.lookAgainInMs === undefined ? 'Resolved' : 'Resolving';
+  const refResolutionStatus = resolution.requeryInMs === undefined ? 'Resolved' : 'Resolving';
   return { ...withFollowed(withSeen(fields, observation), resolution.followed, now), refResolutionStatus };
 }
 

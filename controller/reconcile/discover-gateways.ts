@@ -37,7 +37,7 @@ export function discoverGateways(input: FleetInput): Fleet {
     ...pods.filter(({ live }) => live).map((pod) => gatewayOf(pod, reportOf(pod), { ...wanted, files: wantedOf(pod) })),
     ...missing
       .filter(({ live }) => live)
-      .map((pod) => ({ ...identityOf(pod), syncStatus: 'MissingSidecar' as const, message })),
+      .map((pod) => ({ ...gatewayIdentity(pod), syncStatus: 'MissingSidecar' as const, message })),
   ].sort((a, b) => (a.podName < b.podName ? -1 : 1));
   return { gateways, counts: countOf(gateways) };
 }
@@ -59,7 +59,7 @@ function noSidecar(isLabelRequired: boolean): string {
   return `the pod was created while injection was not available${cause}: delete it, so that it comes back with the sidecar`;
 }
 
-function identityOf(pod: ObservedPod) {
+function gatewayIdentity(pod: ObservedPod) {
   return {
     name: pod.gatewayName,
     namespace: pod.namespace,
@@ -73,7 +73,7 @@ function identityOf(pod: ObservedPod) {
 type Rest = 'Paused' | 'DryRun';
 
 /** What reports are held against. */
-interface Wanted {
+interface WantedState {
   files: WantedFiles;
   /** Of the resource, as far as it was seen. */
   generation: number;
@@ -94,7 +94,7 @@ export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Res
  * What a report says of another spec is no news of this one; older agents do not tell which spec it was. A
  * pause or a dry run counts only while the spec asks for it.
  */
-function stateOf(status: ObservedReportStatus, profile: string, wanted: Wanted): ObservedReportStatus['state'] {
+function stateOf(status: ObservedReportStatus, profile: string, wanted: WantedState): ObservedReportStatus['state'] {
   const { files, generation, restOf } = wanted;
   const { state } = status;
   if (status.generation !== undefined && status.generation !== generation) return 'Pending';
@@ -104,14 +104,14 @@ function stateOf(status: ObservedReportStatus, profile: string, wanted: Wanted):
   return state;
 }
 
-function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: Wanted): DiscoveredGateway {
+function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted: WantedState): DiscoveredGateway {
   const { status, clockSkew } = report ?? {};
   const message = [status?.message, pod.waiting, clockSkew && clockWords(clockSkew * 1000)]
     .filter(Boolean)
     .join('; ')
     .slice(0, BOUNDS.message)
     .toWellFormed();
-  if (!status) return { ...identityOf(pod), syncStatus: 'Pending', ...(message && { message }) };
+  if (!status) return { ...gatewayIdentity(pod), syncStatus: 'Pending', ...(message && { message }) };
   const { added = 0, modified = 0, deleted = 0 } = status.files ?? {};
   const optional = {
     syncedCommit: status.commit,
@@ -123,7 +123,7 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     clockSkew,
   };
   return {
-    ...identityOf(pod),
+    ...gatewayIdentity(pod),
     syncStatus: stateOf(status, pod.profile, wanted),
     ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value)) as Partial<DiscoveredGateway>),
     ...(status.files ? { filesChanged: Math.min(added + modified + deleted, BOUNDS.count) } : {}),

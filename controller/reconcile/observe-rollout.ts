@@ -18,7 +18,7 @@ const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;
 
 /** Of what the next step of a rollout is made. */
-interface Situation {
+interface StepFacts {
   /** The status as far as it says what is followed. */
   sync: GatewaySyncStatus;
   observation: Observation;
@@ -29,7 +29,7 @@ interface Situation {
 }
 
 /** Makes the input of a step. */
-export function rolloutInput({ sync, observation, restOf, now }: Situation): RolloutInput {
+export function rolloutInput({ sync, observation, restOf, now }: StepFacts): RolloutInput {
   const { gatewaySync, pods, reportOf } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '', history = HISTORY } = spec;

@@ -4,7 +4,7 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
-import { type Access, wordsOf } from '../binding/agent-binder.ts';
+import { type AgentAccess, describeApiError } from '../binding/agent-binder.ts';
 import { bindingOf } from '../binding/role-binding.ts';
 import type { StatusPoster } from '../commit-status/poster.ts';
 import type { MissingSidecars } from '../injection/missing-sidecars.ts';
@@ -90,9 +90,9 @@ export class Reconciler {
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
     const observation = { ...inputs, ...installation, accessProblems, isRevisionKept: revision.isKept };
     const decision = await state.pace.run(() => decide(observation, Date.now()));
-    const { status, holdForMs, retryAfterMs, lookAgainInMs, wakeInMs } = decision;
+    const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
     if (answer?.kind !== 'asking')
-      state.requeries.plan(lookAgainInMs === undefined ? undefined : performance.now() + lookAgainInMs);
+      state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
     if (holdForMs > 0) return { ...earliest(holdForMs, ...accessRetries), isDeferred: true };
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
     if (waitMs > 0) return deferred(waitMs);
@@ -101,7 +101,7 @@ export class Reconciler {
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && mayWrite()) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
-    return earliest(resyncMs, ...accessRetries, retryAfterMs, lookAgainInMs, wakeInMs, denied?.expiresInMs);
+    return earliest(resyncMs, ...accessRetries, retryAfterMs, requeryInMs, wakeInMs, denied?.expiresInMs);
   }
 
   /** Records an event if a resource keeps failing. */
@@ -188,7 +188,7 @@ export class Reconciler {
     { binder }: ResourceState,
     gatewaySync: ObservedGatewaySync,
     { pods, log }: { pods: ObservedPod[]; log: Logger },
-  ): Promise<Access> {
+  ): Promise<AgentAccess> {
     const { caches, bindAgents, mayWrite } = this.#options;
     if (!bindAgents || !mayWrite()) return {};
     const { namespace, name } = gatewaySync;
@@ -197,7 +197,7 @@ export class Reconciler {
   }
 
   /** If GitHub gives no token, the query fails as well and the status shows it; only a failed write is a problem here. */
-  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<Access> {
+  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<AgentAccess> {
     const { gitTokens, mayWrite } = this.#options;
     if (!gitTokens || !mayWrite()) return {};
     try {
@@ -205,7 +205,7 @@ export class Reconciler {
       return dueInMs === undefined ? {} : { retryAfterMs: dueInMs };
     } catch (error) {
       log.warn({ err: error }, 'no token handed over to the agents');
-      const message = `the Secret with the token for the agents cannot be written: ${wordsOf(error)}`;
+      const message = `the Secret with the token for the agents cannot be written: ${describeApiError(error)}`;
       return { retryAfterMs: TOKEN_RETRY_MS, problem: { reason: 'GitTokenNotWritten', message } };
     }
   }

@@ -24,10 +24,10 @@ export interface StatusMemory {
 const BROUGHT_BACK_MS = 4 * 60_000;
 
 /** What the watch has not brought back by now is stored no more: the API server was restored from a backup. */
-export function believed(memory: StatusMemory, now: number): StatusMemory {
+export function expireWritten(memory: StatusMemory, now: number): StatusMemory {
   const { written, writtenAt = now } = memory;
   return written && now - writtenAt > BROUGHT_BACK_MS
-    ? sends({ ...memory, written: undefined }, written.status)
+    ? noteSent({ ...memory, written: undefined }, written.status)
     : memory;
 }
 
@@ -46,22 +46,22 @@ export function latestIn(memory: StatusMemory, cached: ObservedGatewaySync | und
   return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
 }
 
-export const begun = (memory: StatusMemory): StatusMemory => ({ ...memory, isWriting: true });
+export const beginWrite = (memory: StatusMemory): StatusMemory => ({ ...memory, isWriting: true });
 
 /** Of an API server that loses each answer not more are remembered. */
 const MAX_SENT = 4;
 
 /** A patch is on its way. */
-export const sends = (memory: StatusMemory, status: GatewaySyncStatus): StatusMemory => ({
+export const noteSent = (memory: StatusMemory, status: GatewaySyncStatus): StatusMemory => ({
   ...memory,
   sent: [...(memory.sent ?? []), status].slice(-MAX_SENT),
 });
 
 /** The API server has refused the last one. */
-export const refused = (memory: StatusMemory): StatusMemory => ({ ...memory, sent: memory.sent?.slice(0, -1) });
+export const noteRefused = (memory: StatusMemory): StatusMemory => ({ ...memory, sent: memory.sent?.slice(0, -1) });
 
 /** What is stored is what it is to be. */
-export const wrote = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
+export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
   ...memory,
   ...{ rightful: undefined, sent: undefined, hasDecided: true },
   ...(written && { written }),
@@ -69,17 +69,17 @@ export const wrote = (memory: StatusMemory, written?: ObservedGatewaySync, now?:
 });
 
 /** The write is over, and `seen` is what the watch brought meanwhile. */
-export function ended(memory: StatusMemory, seen: ObservedGatewaySync | undefined, mayWrite: boolean): Judged {
+export function endWrite(memory: StatusMemory, seen: ObservedGatewaySync | undefined, mayWrite: boolean): MemoryUpdate {
   const { written } = memory;
   if (!seen || !written || isLater(written, seen)) return { memory, isForeign: false };
   return judge({ ...memory, written: undefined }, { known: written, seen, mayWrite });
 }
 
 /** The watch brought a resource: what is no later than that is dropped. */
-export function observed(
+export function noteWatched(
   memory: StatusMemory,
   { object, previous, mayWrite }: { object: ObservedGatewaySync; previous: Written | undefined; mayWrite: boolean },
-): Judged {
+): MemoryUpdate {
   const { written } = memory;
   if (memory.isWriting || (written && isLater(written, object))) return { memory, isForeign: false };
   const known = written ?? previous;
@@ -102,7 +102,7 @@ export function stillApplies(
 }
 
 /** What a process knows now, and whether somebody else changed a status that has to be repaired. */
-export interface Judged {
+export interface MemoryUpdate {
   memory: StatusMemory;
   isForeign: boolean;
 }
@@ -110,10 +110,10 @@ export interface Judged {
 function judge(
   memory: StatusMemory,
   { known, seen, mayWrite }: { known: Written; seen: ObservedGatewaySync; mayWrite: boolean },
-): Judged {
+): MemoryUpdate {
   // It was stored all the same, and its answer was lost.
   if (known.uid === seen.uid && memory.sent?.some((sent) => mergePatchOf(sent, seen.status) === undefined))
-    return { memory: wrote(memory, undefined), isForeign: false };
+    return { memory: noteWritten(memory, undefined), isForeign: false };
   const isOurs =
     !memory.hasDecided ||
     !mayWrite ||

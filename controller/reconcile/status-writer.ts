@@ -8,18 +8,18 @@ import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { mergePatchOf } from './merge-patch.ts';
 import {
-  begun,
-  believed,
-  ended,
-  type Judged,
+  beginWrite,
+  endWrite,
+  expireWritten,
   latestIn,
-  observed,
-  refused,
+  type MemoryUpdate,
+  noteRefused,
+  noteSent,
+  noteWatched,
+  noteWritten,
   type StatusMemory,
-  sends,
   stillApplies,
   storedIn,
-  wrote,
 } from './status-memory.ts';
 
 export interface StatusWriterOptions {
@@ -65,24 +65,24 @@ export class StatusWriter {
     const { cached, mayWrite } = this.#options;
     const latest = this.latest();
     if (seen && latest && !stillApplies(status, seen, latest)) throw changedMeanwhile();
-    this.#memory = begun(this.#believed());
+    this.#memory = beginWrite(this.#believed());
     try {
       await this.#bringAbout(status);
     } finally {
-      this.#take(ended({ ...this.#believed(), isWriting: false }, cached(), mayWrite()));
+      this.#take(endWrite({ ...this.#believed(), isWriting: false }, cached(), mayWrite()));
     }
   }
 
   /** Takes in a version of the resource that the watch brought. */
   onWatchEvent(object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
-    this.#take(observed(this.#believed(), { object, previous, mayWrite: this.#options.mayWrite() }));
+    this.#take(noteWatched(this.#believed(), { object, previous, mayWrite: this.#options.mayWrite() }));
   }
 
   #believed(): StatusMemory {
-    return believed(this.#memory, this.#now());
+    return expireWritten(this.#memory, this.#now());
   }
 
-  #take({ memory, isForeign }: Judged): void {
+  #take({ memory, isForeign }: MemoryUpdate): void {
     this.#memory = memory;
     if (isForeign) this.#options.repair();
   }
@@ -96,26 +96,26 @@ export class StatusWriter {
         written = stored;
         break;
       }
-      this.#memory = sends(this.#believed(), status);
-      const outcome: Outcome = await this.#patch(stored, { patch, status }, attempt);
-      if (outcome.kind === 'gone') return;
-      if (outcome.kind === 'written') {
-        written = outcome.written;
+      this.#memory = noteSent(this.#believed(), status);
+      const result: PatchResult = await this.#patch({ stored, status, patch, attempt });
+      if (result.kind === 'gone') return;
+      if (result.kind === 'written') {
+        written = result.written;
         break;
       }
-      this.#memory = refused(this.#believed());
-      if (mergePatchOf(outcome.live.status, status) === undefined) {
-        written = outcome.live;
+      this.#memory = noteRefused(this.#believed());
+      if (mergePatchOf(result.live.status, status) === undefined) {
+        written = result.live;
         break;
       }
-      if (!stillApplies(status, stored, outcome.live)) throw outcome.conflict;
-      stored = outcome.live;
+      if (!stillApplies(status, stored, result.live)) throw result.conflict;
+      stored = result.live;
     }
-    this.#memory = wrote(this.#believed(), written, this.#now());
+    this.#memory = noteWritten(this.#believed(), written, this.#now());
   }
 
-  /** Only what is stored as it was seen is changed, so that nobody's write is overwritten unseen. */
-  async #patch(stored: ObservedGatewaySync, { patch, status }: Change, attempt: number): Promise<Outcome> {
+  /** Patches only the version that was seen, so that no write of another client is overwritten unseen. */
+  async #patch({ stored, status, patch, attempt }: Write): Promise<PatchResult> {
     const { client } = this.#options;
     const { namespace, name, uid, resourceVersion } = stored;
     const path = gatewaySyncPath(namespace, name);
@@ -124,7 +124,8 @@ export class StatusWriter {
       const query = { fieldManager: FIELD_MANAGERS.controller };
       // The object may have a megabyte; what its status is now is known.
       const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
-        ...{ query, accept: METADATA_ONLY },
+        query,
+        accept: METADATA_ONLY,
       });
       return { kind: 'written', written: { ...stored, resourceVersion: metadata.resourceVersion, status } };
     } catch (conflict) {
@@ -139,19 +140,21 @@ export class StatusWriter {
   }
 }
 
+interface Write {
+  stored: ObservedGatewaySync;
+  status: GatewaySyncStatus;
+  /** Turns the stored status into this one. */
+  patch: unknown;
+  attempt: number;
+}
+
 const changedMeanwhile = () =>
   new TransientError('the resource changed while it was decided about', { code: 'status.changed', reason: 'Changed' });
 
-type Outcome =
+type PatchResult =
   | { kind: 'written'; written: ObservedGatewaySync }
   | { kind: 'changed'; live: ObservedGatewaySync; conflict: unknown }
   | { kind: 'gone' };
-
-/** What a status is to be, and the patch that makes it of the one that is stored. */
-interface Change {
-  status: GatewaySyncStatus;
-  patch: unknown;
-}
 
 function ignoreAbsence(error: unknown): undefined {
   if (!isApiError(error, 404)) throw error;

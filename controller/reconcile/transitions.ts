@@ -98,12 +98,12 @@ export function orderTransitions(
     const { reason, what } = ORDERS[order];
     const isIgnored =
       order !== 'approve' && is?.handled?.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
-    const message = `${what(value)}${wordsOf(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
+    const message = `${what(value)}${authorWords(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
 }
 
-function wordsOf({ user, manager }: Author = {}): string {
+function authorWords({ user, manager }: Author = {}): string {
   if (user !== undefined) return ` by ${user}`;
   return manager === undefined ? '' : ` (by the client ${manager})`;
 }

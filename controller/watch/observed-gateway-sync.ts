@@ -152,7 +152,7 @@ function ordersOf(
 ): Pick<ObservedGatewaySync, 'orders' | 'orderedBy'> {
   if (!rollout) return {};
   const orders = Object.entries(ROLLOUT_ANNOTATIONS).flatMap(([name, annotation]) => {
-    const value = clip(textOf(metadata.annotations?.[annotation]), MAX_ORDER);
+    const value = clip(nonEmpty(metadata.annotations?.[annotation]), MAX_ORDER);
     return value === undefined ? [] : [{ name, value, author: authorOf(metadata, annotation) }];
   });
   if (orders.length === 0) return {};
@@ -164,7 +164,7 @@ function ordersOf(
 
 function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annotation: string): Author {
   return withoutUndefined({
-    user: clip(textOf(annotations?.[setByAnnotation(annotation)]), BOUNDS.text),
+    user: clip(nonEmpty(annotations?.[setByAnnotation(annotation)]), BOUNDS.text),
     manager: clip(ownerOfAnnotation(managedFields, annotation)?.manager, BOUNDS.text),
   });
 }
@@ -202,9 +202,12 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   if (ref === undefined) return {};
   const isOwn = (annotation: string) => isWrittenWith(metadata, requestedRef, annotation);
   const optional = {
-    at: clip(textOf(annotations[requestedAt]), 64),
-    by: textOf(annotations[requestedBy]) && !isOwn(requestedBy) ? BY_HAND : clip(textOf(annotations[requestedBy]), 64),
-    id: isOwn(requestId) ? clip(textOf(annotations[requestId]), 128) : undefined,
+    at: clip(nonEmpty(annotations[requestedAt]), 64),
+    by:
+      nonEmpty(annotations[requestedBy]) && !isOwn(requestedBy)
+        ? BY_HAND
+        : clip(nonEmpty(annotations[requestedBy]), 64),
+    id: isOwn(requestId) ? clip(nonEmpty(annotations[requestId]), 128) : undefined,
     repo: repositoryOf(metadata, requestedRef, requestedRepo),
   };
   const origin = originOf(metadata, requestedRef, requestedAt);
@@ -225,7 +228,7 @@ function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'p
   const { pushedRef, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
   const ref = annotations[pushedRef];
   if (ref === undefined) return {};
-  const at = clip(textOf(annotations[pushedAt]), 64);
+  const at = clip(nonEmpty(annotations[pushedAt]), 64);
   const optional = withoutUndefined({ at, repo: repositoryOf(metadata, pushedRef, pushedRepo) });
   return { push: { ref: clip(ref, BOUNDS.text), ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
 }
@@ -237,12 +240,12 @@ function repositoryOf(
   repo: string,
 ): string | undefined {
   if (ownerOfAnnotation(managedFields, ref) !== ownerOfAnnotation(managedFields, repo)) return undefined;
-  const value = clip(textOf(annotations[repo]), BOUNDS.repository);
+  const value = clip(nonEmpty(annotations[repo]), BOUNDS.repository);
   return value === NO_REPOSITORY ? undefined : value;
 }
 
 /** An empty annotation says nothing: the status has no field for it, and could not tell that it was handled. */
-const textOf = (annotation: string | undefined): string | undefined => annotation || undefined;
+const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;
 
 /** Of a ref in one annotation, whose time is in another. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {

@@ -64,7 +64,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   const { namespace, name, uid } = metadata;
   const sidecar = sidecarOf({ metadata, spec });
   const live = metadata.deletionTimestamp === undefined && !ENDED.has(status?.phase ?? '');
-  const identity = identityOf(metadata, findSidecar(spec));
+  const identity = podIdentity(metadata, findSidecar(spec));
   const pod = { ...identity, serviceAccountName: spec.serviceAccountName ?? 'default', sidecar, live };
   if (sidecar === 'missing') return pod;
   if (ownerOf(pod) === undefined) return { ...NOBODY, ...{ namespace, name, uid, sidecar, live } };
@@ -106,10 +106,10 @@ function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
  * Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. What its sidecar was told
  * when it was created counts more, as nobody can change that any more.
  */
-export function identityOf(metadata: ObjectMeta, sidecar?: V1Container) {
+export function podIdentity(metadata: ObjectMeta, sidecar?: V1Container) {
   const { namespace, name, uid, annotations = {}, labels } = metadata;
   const given = sidecar ? nameGivenTo(sidecar, name) : annotations[POD_ANNOTATIONS.gatewayName];
-  const profile = sidecar ? textOf(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
+  const profile = sidecar ? variableText(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
   return {
     ...{ namespace, name, uid },
     crName: clip(annotations[POD_ANNOTATIONS.crName], MAX_NAME),
@@ -122,14 +122,14 @@ export function identityOf(metadata: ObjectMeta, sidecar?: V1Container) {
 function nameGivenTo(sidecar: V1Container, podName: string): string | undefined {
   const variable = variableOf(sidecar, 'GATEWAY_NAME');
   if (variable?.valueFrom?.fieldRef?.fieldPath === 'metadata.name') return podName;
-  return textOf(sidecar, 'GATEWAY_NAME');
+  return variableText(sidecar, 'GATEWAY_NAME');
 }
 
 /** Of two variables of one name the last one counts. */
 const variableOf = ({ env = [] }: V1Container, wanted: string) => env.findLast(({ name }) => name === wanted);
 
 /** The kubelet takes `$$` for a plain `$`. */
-const textOf = (sidecar: V1Container, name: string): string | undefined =>
+const variableText = (sidecar: V1Container, name: string): string | undefined =>
   variableOf(sidecar, name)?.value?.replaceAll('$$', () => '$');
 
 function sidecarOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): ObservedPod['sidecar'] {

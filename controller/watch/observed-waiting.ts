@@ -28,7 +28,7 @@ export function waitingOf(status: StartingStatus = {}): string | undefined {
   const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
   if (unscheduled) return line(`not scheduled${detailOf(unscheduled)}`);
   for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
-    const text = textOf(container);
+    const text = waitingText(container);
     if (text !== undefined) return line(text);
   }
   return undefined;
@@ -68,7 +68,7 @@ export function crashedAt(status: StartingStatus = {}): number | undefined {
   return times.length > 0 ? Math.max(...times) : undefined;
 }
 
-function textOf({ name, image, state, lastState }: ContainerStatus): string | undefined {
+function waitingText({ name, image, state, lastState }: ContainerStatus): string | undefined {
   const { reason = '', message } = state?.waiting ?? {};
   if (!REASON.test(reason) || ON_ITS_WAY.has(reason)) return undefined;
   const text = `container ${name} waits: ${reason}`;

@@ -6,10 +6,10 @@ export type NameRepository = (body: JsonObject) => NamedRepository;
 
 /** GitHub, Gitea, Forgejo and Gogs. `url` is a page or, in most of their payloads, the repository's place in an API. */
 export const repositoryOfPush: NameRepository = (body) => ({
-  fullName: textOf(body, ['repository', 'full_name']),
+  fullName: firstText(body, ['repository', 'full_name']),
   url:
-    textOf(body, ...['clone_url', 'ssh_url', 'html_url'].map((field) => ['repository', field])) ??
-    textOf(body, ['repository', 'url'])?.replace(API_PREFIX, ''),
+    firstText(body, ...['clone_url', 'ssh_url', 'html_url'].map((field) => ['repository', field])) ??
+    firstText(body, ['repository', 'url'])?.replace(API_PREFIX, ''),
 });
 
 /** https://docs.github.com/en/rest/repos/repos, https://docs.gitea.com/api */
@@ -17,8 +17,8 @@ const API_PREFIX = /^https?:\/\/(?:api\.[^/]+|.*\/api\/v\d+)\/repos\//i;
 
 /** A project or one of a group, also in a system hook; `repository` is what GitLab had before `project`. */
 export const repositoryOfGitLab: NameRepository = (body) => ({
-  fullName: textOf(body, ['project', 'path_with_namespace']),
-  url: textOf(
+  fullName: firstText(body, ['project', 'path_with_namespace']),
+  url: firstText(
     body,
     ...['git_http_url', 'http_url', 'git_ssh_url', 'ssh_url', 'web_url'].map((field) => ['project', field]),
     ...['git_http_url', 'git_ssh_url', 'homepage', 'url'].map((field) => ['repository', field]),
@@ -30,7 +30,7 @@ const HOST_AND_PATH = /^[\w-]*\.[\w.-]*(?::\d+)?\//;
 
 /** A body without a header that names its sender. A script may send a path or a URL; a name alone is not enough. */
 export const repositoryOfGeneric: NameRepository = (body) => {
-  const text = textOf(body, ['repository'])?.trim();
+  const text = firstText(body, ['repository'])?.trim();
   if (text?.includes('/')) return { fullName: text, url: HOST_AND_PATH.test(text) ? `https://${text}` : undefined };
   const project = repositoryOfGitLab(body);
   return project.fullName ? project : repositoryOfPush(body);
@@ -38,17 +38,17 @@ export const repositoryOfGeneric: NameRepository = (body) => {
 
 /** The cloud has a full name, the data center a project and a slug. */
 export const repositoryOfBitbucket: NameRepository = (body) => {
-  const [project, slug] = [textOf(body, ['repository', 'project', 'key']), textOf(body, ['repository', 'slug'])];
+  const [project, slug] = [firstText(body, ['repository', 'project', 'key']), firstText(body, ['repository', 'slug'])];
   const links = fieldOf(body, 'repository', 'links', 'clone');
-  const clone = Array.isArray(links) ? links.map((link) => textOf(link, ['href'])).find(Boolean) : undefined;
+  const clone = Array.isArray(links) ? links.map((link) => firstText(link, ['href'])).find(Boolean) : undefined;
   return {
-    fullName: textOf(body, ['repository', 'full_name']) ?? (project && slug && `${project}/${slug}`),
-    url: clone ?? textOf(body, ['repository', 'links', 'html', 'href']),
+    fullName: firstText(body, ['repository', 'full_name']) ?? (project && slug && `${project}/${slug}`),
+    url: clone ?? firstText(body, ['repository', 'links', 'html', 'href']),
   };
 };
 
 /** The first of several fields that holds text. */
-function textOf(body: unknown, ...paths: string[][]): string | undefined {
+function firstText(body: unknown, ...paths: string[][]): string | undefined {
   const values = paths.map((path) => fieldOf(body, ...path));
   return values.find((value): value is string => typeof value === 'string' && value !== '');
 }

@@ -103,7 +103,7 @@ const broken: Broken[] = [
   ],
   [
     'an answer that was lost is forgotten',
-    { sends: (memory) => memory },
+    { noteSent: (memory) => memory },
     { ...inSteps, budget: { deliveries: [v1, refused], lose: 1 } },
     /followed again/,
   ],

@@ -1,7 +1,7 @@
 import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
 import type { Answer, Asking } from '../../../controller/intent/resolution.ts';
 import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
-import type { Judged } from '../../../controller/reconcile/status-memory.ts';
+import type { MemoryUpdate } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
 import { TransientError } from '../../../shared/errors.ts';
@@ -37,7 +37,7 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const previous = controller.cached;
   const object = parts.projectGatewaySync(version, previous);
   const { mayWrite } = controller;
-  const judged = parts.observed(controller.memory, { object, previous, mayWrite });
+  const judged = parts.noteWatched(controller.memory, { object, previous, mayWrite });
   const woken = parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
   const next = { ...took(controller, judged), cached: object };
   return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
@@ -140,21 +140,21 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
     ...{ cluster: '', commitStatus: undefined },
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),
   };
-  const { status, holdForMs, lookAgainInMs } = parts.decide(observation, world.now);
-  const lookAgainAt = lookAgainInMs === undefined ? undefined : world.now + lookAgainInMs;
+  const { status, holdForMs, requeryInMs } = parts.decide(observation, world.now);
+  const lookAgainAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
   const planned = { ...controller, turn: undefined, ...(turn.answer !== 'asking' && { lookAgainAt }) };
   if (holdForMs > 0) return withController(world, index, planned);
   const latest = parts.latestIn(controller.memory, controller.cached);
   if (latest && !parts.stillApplies(status, seen, latest))
     return fail(withController(world, index, planned), index, setup);
-  const memory = parts.begun(controller.memory);
+  const memory = parts.beginWrite(controller.memory);
   const stored = parts.storedIn(memory, controller.cached);
   if (!stored || mergePatchOf(stored.status, status) === undefined)
-    return end(withController(world, index, { ...planned, memory: parts.wrote(memory, stored) }), index, setup);
+    return end(withController(world, index, { ...planned, memory: parts.noteWritten(memory, stored) }), index, setup);
   // Who does not lead sends nothing; it is tried again.
   if (!mayWrite) return fail(withController(world, index, { ...planned, memory }), index, setup);
   const write = { stored, status, attempt: 1, generation: seen.generation };
-  return withController(world, index, { ...planned, memory: parts.sends(memory, status), write });
+  return withController(world, index, { ...planned, memory: parts.noteSent(memory, status), write });
 }
 
 /** The patch arrives at the API server; its answer may be lost. */
@@ -170,20 +170,20 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   const after = answerOf(() => parts.withStatus(liveOf(world), { metadata: { uid, resourceVersion }, status: patch }));
   if (after instanceof ApiError) {
     if (!isHeard || attempt >= 5) return fail(withController(world, index, quiet), index, setup);
-    const refused = parts.refused(memory);
+    const refused = parts.noteRefused(memory);
     const live = parts.projectGatewaySync(liveOf(world));
     if (mergePatchOf(live.status, status) === undefined)
-      return end(withController(world, index, { ...quiet, memory: parts.wrote(refused, live) }), index, setup);
+      return end(withController(world, index, { ...quiet, memory: parts.noteWritten(refused, live) }), index, setup);
     if (!controller.mayWrite || !parts.stillApplies(status, stored, live))
       return fail(withController(world, index, { ...quiet, memory: refused }), index, setup);
     const again = { ...write, stored: live, attempt: attempt + 1 };
-    return withController(world, index, { ...controller, memory: parts.sends(refused, status), write: again });
+    return withController(world, index, { ...controller, memory: parts.noteSent(refused, status), write: again });
   }
   checkDecided(liveOf(world), after, write);
   const landed = store(world, after, setup);
   if (!isHeard) return fail(withController(landed, index, quiet), index, setup);
   const written = { ...stored, resourceVersion: liveOf(landed).metadata.resourceVersion, status };
-  return end(withController(landed, index, { ...quiet, memory: parts.wrote(memory, written) }), index, setup);
+  return end(withController(landed, index, { ...quiet, memory: parts.noteWritten(memory, written) }), index, setup);
 }
 
 /** What is under way fails before it arrives. */
@@ -207,7 +207,7 @@ function end(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));
   const memory = { ...controller.memory, isWriting: false };
-  return withController(world, index, took(controller, parts.ended(memory, controller.cached, controller.mayWrite)));
+  return withController(world, index, took(controller, parts.endWrite(memory, controller.cached, controller.mayWrite)));
 }
 
 /** A write failed: the resource comes again. */
@@ -215,11 +215,11 @@ function fail(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));
   const memory = { ...controller.memory, isWriting: false };
-  const judged = parts.ended(memory, controller.cached, controller.mayWrite);
+  const judged = parts.endWrite(memory, controller.cached, controller.mayWrite);
   return withController(world, index, { ...took(controller, judged), isAwake: true });
 }
 
-function took(controller: Controller, { memory, isForeign }: Judged): Controller {
+function took(controller: Controller, { memory, isForeign }: MemoryUpdate): Controller {
   return { ...controller, memory, isAwake: controller.isAwake || isForeign };
 }
 

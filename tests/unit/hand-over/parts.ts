@@ -4,15 +4,15 @@ import { intentAfter, standingOf } from '../../../agent/sync/in-force.ts';
 import { affectedByGatewaySync, affectedByReport } from '../../../controller/reconcile/affected.ts';
 import { decide } from '../../../controller/reconcile/decide.ts';
 import {
-  begun,
-  ended,
+  beginWrite,
+  endWrite,
   latestIn,
-  observed,
-  refused,
-  sends,
+  noteRefused,
+  noteSent,
+  noteWatched,
+  noteWritten,
   stillApplies,
   storedIn,
-  wrote,
 } from '../../../controller/reconcile/status-memory.ts';
 import { projectGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import {
@@ -42,12 +42,12 @@ export const PARTS = {
   decide,
   latestIn,
   storedIn,
-  begun,
-  refused,
-  sends,
-  wrote,
-  ended,
-  observed,
+  beginWrite,
+  noteRefused,
+  noteSent,
+  noteWritten,
+  endWrite,
+  noteWatched,
   stillApplies,
   affectedByGatewaySync,
   affectedByReport,

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { nextPost, type Wanted } from '../../../../controller/commit-status/next-post.ts';
+import { nextPost, type WantedPost } from '../../../../controller/commit-status/next-post.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
 import { commit } from './resource.ts';
 
-const place: Wanted['place'] = {
+const destination: WantedPost['destination'] = {
   ...{ provider: 'github', api: 'https://api.github.com', project: ['plant', 'config'] },
   ...{ context: 'plant', target: 'here' },
 };
 type State = CommitStatusRecord['state'];
-const want = (state: State, more: Partial<Wanted['wanted']> = {}): Wanted => ({
-  place,
+const want = (state: State, more: Partial<WantedPost['wanted']> = {}): WantedPost => ({
+  destination,
   wanted: { commit, state, description: 'words', ...more },
 });
 const record = (state: State, posts: number, more: Partial<CommitStatusRecord> = {}): CommitStatusRecord => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Wanted } from '../../../../controller/commit-status/next-post.ts';
+import type { WantedPost } from '../../../../controller/commit-status/next-post.ts';
 import { retryMs, StatusPoster } from '../../../../controller/commit-status/poster.ts';
 import { UnclearError } from '../../../../controller/commit-status/requests.ts';
 import type { SendStatus } from '../../../../controller/commit-status/send-status.ts';
@@ -11,11 +11,11 @@ import { createLogger } from '../../../../shared/log.ts';
 import { until } from '../../../support/until.ts';
 import { resource } from './resource.ts';
 
-const place = (api = 'https://git.test/api/v1'): Wanted['place'] => ({
+const destination = (api = 'https://git.test/api/v1'): WantedPost['destination'] => ({
   ...{ provider: 'gitea', api, project: ['plant', 'config'], context: 'plant', target: `${api} plant` },
 });
-const wantOf = (letter: string, state: Wanted['wanted']['state'], api?: string): Wanted => ({
-  place: place(api),
+const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: string): WantedPost => ({
+  destination: destination(api),
   wanted: { commit: letter.repeat(40), state, description: state },
 });
 
@@ -48,7 +48,7 @@ suite('the poster', { concurrency: 4 }, () => {
 
   test('goes on from what the status says, and remembers the commits before', async (t) => {
     const { poster, sent, news } = arrange(t);
-    const { context, target } = place();
+    const { context, target } = destination();
     const known = { commit: 'a'.repeat(40), context, target, state: 'success' as const, posts: 2, time: '' };
     poster.want('ns/one', resource(), wantOf('a', 'success'), known);
     assert.deepEqual(sent, []);
@@ -71,7 +71,7 @@ suite('the poster', { concurrency: 4 }, () => {
     poster.want('ns/one', resource(), wantOf('b', 'pending'));
     await untilSent('a success', 'b pending');
     const next = wantOf('b', 'pending');
-    const takenBack = (letter: string): Wanted => {
+    const takenBack = (letter: string): WantedPost => {
       const former = { ...wantOf(letter, 'failure').wanted, isDecided: true as const };
       return { ...next, wanted: { ...next.wanted, former } };
     };
@@ -167,7 +167,7 @@ suite('the poster', { concurrency: 4 }, () => {
     const { poster, sent, news } = arrange(t, async () => {
       throw new UnclearError('502', { code: 'x', reason: 'GitUnreachable' });
     });
-    const { context, target } = place();
+    const { context, target } = destination();
     const known = { commit: 'a'.repeat(40), context, target, state: 'pending' as const, posts: 5, time: '' };
     poster.want('ns/one', resource(), wantOf('a', 'success'), known);
     poster.want('ns/two', resource(), wantOf('b', 'success'));

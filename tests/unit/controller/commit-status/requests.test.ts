@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Place } from '../../../../controller/commit-status/place.ts';
+import type { Destination } from '../../../../controller/commit-status/destination.ts';
 import {
   authorizationFor,
   type CommitStatus,
@@ -11,14 +11,14 @@ import {
 import { TransientError } from '../../../../shared/errors.ts';
 import { commit } from './resource.ts';
 
-const places: Record<Place['provider'], Place> = {
+const places: Record<Destination['provider'], Destination> = {
   github: at('github', 'https://api.github.com'),
   gitlab: { ...at('gitlab', 'https://gitlab.com/api/v4'), project: ['plant', 'lines', 'my config'] },
   gitea: at('gitea', 'https://git.test/api/v1'),
   bitbucket: at('bitbucket', 'https://api.bitbucket.org/2.0'),
 };
 
-function at(provider: Place['provider'], api: string): Place {
+function at(provider: Destination['provider'], api: string): Destination {
   return { provider, api, project: ['plant', 'config'], context: 'plant/oslo', target: 'here' };
 }
 
@@ -99,8 +99,8 @@ suite('the request that posts a status at', () => {
 
   test('any host leads nowhere but to the project', () => {
     for (const provider of ['github', 'gitlab', 'gitea', 'bitbucket'] as const) {
-      const place = { ...places[provider], project: ['a?b', 'c#d&e'] };
-      const { pathname, search, hash } = new URL(statusRequest(place, failure).url);
+      const destination = { ...places[provider], project: ['a?b', 'c#d&e'] };
+      const { pathname, search, hash } = new URL(statusRequest(destination, failure).url);
       assert.deepEqual([search, hash], ['', '']);
       assert.match(pathname, /a%3Fb(\/|%2F)c%23d%26e/);
     }
@@ -126,7 +126,7 @@ const answer = (status: number, headers: Record<string, string> = {}, body = '')
 });
 
 /** `again GitRateLimited 60000`, `never CommitStatusRefused`, or undefined where all is well. */
-function verdict(given: ReturnType<typeof answer>, provider: Place['provider'] = 'github'): string | undefined {
+function verdict(given: ReturnType<typeof answer>, provider: Destination['provider'] = 'github'): string | undefined {
   const problem = judgeAnswer(places[provider], given, now);
   if (!problem) return undefined;
   return problem instanceof TransientError

@@ -26,9 +26,16 @@ async function arrange(t: TestContext, leftMs: number[]) {
   const client = { get: async () => secret } as unknown as KubernetesClient;
   const send = statusSender({ client, http, githubApps: undefined, writeWithinMs: () => leftMs.shift() ?? 0 });
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const place = { provider: 'github', api, project: ['plant', 'config'], context: 'sync', target: 'hash' } as const;
+  const destination = {
+    provider: 'github',
+    api,
+    project: ['plant', 'config'],
+    context: 'sync',
+    target: 'hash',
+  } as const;
   const status = { commit, state: 'success', description: '' } as const;
-  const post = () => send(resource(), { place: { ...place, project: [...place.project] }, status }, t.signal);
+  const post = () =>
+    send(resource(), { destination: { ...destination, project: [...destination.project] }, status }, t.signal);
   return { post, posts: () => posts };
 }
 

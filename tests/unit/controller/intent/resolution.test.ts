@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
-import { nextLookInMs } from '../../../../controller/intent/look-again.ts';
+import { nextQueryInMs } from '../../../../controller/intent/next-query.ts';
 import { type Answer, type Asking, resolve } from '../../../../controller/intent/resolution.ts';
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
@@ -25,7 +25,7 @@ function resolveFor(given: Asked, answer: Answer | Asking | undefined = { kind: 
 
 const echoOf = (given: Asked) => {
   const { echo, ...rest } = resolveFor(given);
-  return { ...echo, ...('lookAgainInMs' in rest && { lookAgainInMs: rest.lookAgainInMs }) };
+  return { ...echo, ...('requeryInMs' in rest && { requeryInMs: rest.requeryInMs }) };
 };
 
 suite('a request or a push is answered in status', () => {
@@ -97,7 +97,7 @@ suite('a request or a push is answered in status', () => {
           ...{ ...push, ref: 'refs/heads/new', outcome: 'Pending' },
           message: `the repository has no such branch ${waits}`,
         },
-        lookAgainInMs: 1_000,
+        requeryInMs: 1_000,
       },
     ],
     [
@@ -118,7 +118,7 @@ suite('a request or a push is answered in status', () => {
           ...{ ...request, ref: 'dfd4b2d', outcome: 'Pending' },
           message: `the repository has no ref dfd4b2d ${waits}; write a commit hash in full, with 40 or 64 digits`,
         },
-        lookAgainInMs: 2_000,
+        requeryInMs: 2_000,
       },
     ],
     [
@@ -163,8 +163,8 @@ suite('a request or a push is answered in status', () => {
   ];
   for (const [name, given, expected] of cases) {
     test(name, () => {
-      const { lookAgainInMs, ...echo } = echoOf(given);
-      assert.deepEqual({ ...echo, ...(lookAgainInMs !== undefined && { lookAgainInMs }) }, expected);
+      const { requeryInMs, ...echo } = echoOf(given);
+      assert.deepEqual({ ...echo, ...(requeryInMs !== undefined && { requeryInMs }) }, expected);
     });
   }
 
@@ -203,13 +203,13 @@ suite('what is followed', () => {
         resolved: { commit: '1'.repeat(40), qualifiedRef: 'refs/tags/v1', ambiguous: false },
       },
       echo: { lastRequest: { ...request, outcome: 'Applied' } },
-      lookAgainInMs: undefined,
+      requeryInMs: undefined,
     });
   });
 
   test('may not be there', () => {
     const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
-    const rest = { lookAgainInMs: undefined, isJudged: true, known: undefined };
+    const rest = { requeryInMs: undefined, isJudged: true, known: undefined };
     assert.deepEqual(resolveFor({ ref: 'gone' }), {
       ...{ ...failure, ...rest, echo: {} },
       message: 'the repository has no branch, tag or commit gone: check spec.git.ref',
@@ -232,7 +232,7 @@ suite('what is followed', () => {
         'the repository has no branch, tag or commit v8: it was asked for by a webhook and is gone: edit spec.git.ref, or send another request',
     });
     const waiting = resolveFor({ ref: 'gone', request: { ...request, ref: 'v9' } });
-    assert.equal('lookAgainInMs' in waiting && waiting.lookAgainInMs, 2_000, 'the request may still bring one');
+    assert.equal('requeryInMs' in waiting && waiting.requeryInMs, 2_000, 'the request may still bring one');
   });
 
   test('is a full hash in spec.git.ref, whatever the repository shows', () => {
@@ -267,7 +267,7 @@ suite('what is followed', () => {
   const pending = { ...request, outcome: 'Pending' };
 
   test('is what the host said before, while it is unavailable', () => {
-    const failure = { kind: 'failed', retryAfterMs: 5_000, lookAgainInMs: undefined };
+    const failure = { kind: 'failed', retryAfterMs: 5_000, requeryInMs: undefined };
     const why = { reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
     const echo = { lastRequest: { ...pending, message: 'the host is unreachable' } };
     assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: refs, retryAfterMs: 5_000 }), {
@@ -308,14 +308,14 @@ test('a query asks for the refs that are named, and for a commit that is request
 
 test('a host that does not show a ref is asked eight times in a minute, less and less often', () => {
   const looks: number[] = [];
-  for (let sinceMs = 0, next = nextLookInMs(0, 0); next !== undefined; next = nextLookInMs(0, sinceMs)) {
+  for (let sinceMs = 0, next = nextQueryInMs(0, 0); next !== undefined; next = nextQueryInMs(0, sinceMs)) {
     sinceMs += next;
     looks.push(sinceMs);
   }
   assert.equal(looks.length, 8);
   assert.ok(looks.every((look, index) => look <= 60_000 && (index === 0 || look > (looks[index - 1] ?? 0) * 1.3)));
-  assert.equal(nextLookInMs(10_000, 0), looks[0], 'also where the webhook is ahead of us');
-  assert.equal(nextLookInMs(0, (looks[0] ?? 0) - 1), 1);
+  assert.equal(nextQueryInMs(10_000, 0), looks[0], 'also where the webhook is ahead of us');
+  assert.equal(nextQueryInMs(0, (looks[0] ?? 0) - 1), 1);
 });
 
 test('a time is read as RFC 3339 has it, of the years 1 to 9999', () => {

@@ -45,7 +45,7 @@ suite('a decision about a commit status', () => {
   test('says what is wanted of the commit that it has just found', () => {
     const { commitStatus } = decideFor(resource());
     assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
-    assert.equal(commitStatus.place.context, 'oslo/gateways/plant');
+    assert.equal(commitStatus.destination.context, 'oslo/gateways/plant');
   });
 
   test('notes what was posted, and keeps it', () => {

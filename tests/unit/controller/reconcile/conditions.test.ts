@@ -16,12 +16,12 @@ const resolvedTo = (ambiguous = false) => ({
   winner,
   resolved: { commit, qualifiedRef: 'refs/heads/main', ambiguous },
 });
-const resolved = (ambiguous = false, lookAgainInMs?: number): Resolution => ({
-  ...{ kind: 'resolved', followed: resolvedTo(ambiguous), echo: {}, lookAgainInMs },
+const resolved = (ambiguous = false, requeryInMs?: number): Resolution => ({
+  ...{ kind: 'resolved', followed: resolvedTo(ambiguous), echo: {}, requeryInMs },
 });
 const failed = (more: Partial<Resolution & { kind: 'failed' }> = {}): Resolution => ({
   ...{ kind: 'failed', reason: 'GitUnreachable', message: 'the host is unreachable', transient: true },
-  ...{ retryAfterMs: 1, lookAgainInMs: undefined, echo: {}, isJudged: false, known: undefined },
+  ...{ retryAfterMs: 1, requeryInMs: undefined, echo: {}, isJudged: false, known: undefined },
   ...more,
 });
 const asking = (isNews: boolean): Resolution => ({ kind: 'asking', echo: {}, isNews, forMs: 1 });

@@ -195,14 +195,14 @@ suite('a ref that the host does not show yet', () => {
 
   test('is asked for again with growing pauses, and nothing is written meanwhile', () => {
     const looks: number[] = [];
-    let { status, lookAgainInMs } = decideAfter(0);
+    let { status, requeryInMs } = decideAfter(0);
     const first = status;
-    for (let second = 0; lookAgainInMs !== undefined; ) {
+    for (let second = 0; requeryInMs !== undefined; ) {
       assert.equal(status.lastRequest?.outcome, 'Pending');
       assert.deepEqual(status, first);
-      second += lookAgainInMs / 1_000;
+      second += requeryInMs / 1_000;
       looks.push(second);
-      ({ status, lookAgainInMs } = decideAfter(second, {}, status));
+      ({ status, requeryInMs } = decideAfter(second, {}, status));
     }
     assert.equal(status.lastRequest?.outcome, 'Failed');
     const pauses = looks.map((look, index) => look - (looks[index - 1] ?? 0));

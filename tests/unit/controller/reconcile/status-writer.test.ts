@@ -3,15 +3,15 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
 import {
-  ended,
+  endWrite,
   latestIn,
-  observed,
-  refused,
+  noteRefused,
+  noteSent,
+  noteWatched,
+  noteWritten,
   type StatusMemory,
-  sends,
   stillApplies,
   storedIn,
-  wrote,
 } from '../../../../controller/reconcile/status-memory.ts';
 import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
@@ -296,7 +296,7 @@ suite('what a process knows of a status', () => {
     status: GatewaySyncStatus,
     more: Partial<ObservedGatewaySync> = {},
     mayWrite = true,
-  ) => observed(memory, { object: of(3, status, more), previous, mayWrite });
+  ) => noteWatched(memory, { object: of(3, status, more), previous, mayWrite });
 
   test('is told of as somebody else’s where another one is stored than was decided, until it is put right', () => {
     const rightful = { uid: 'uid', status: ours };
@@ -307,10 +307,10 @@ suite('what a process knows of a status', () => {
     const other = see({ ...decided, rightful: { uid: 'gone', status: refs('first') } }, theirs);
     assert.deepEqual(other.memory.rightful, rightful);
     const done = { rightful: undefined, sent: undefined, hasDecided: true };
-    assert.deepEqual(wrote(again.memory, undefined), done);
+    assert.deepEqual(noteWritten(again.memory, undefined), done);
     const writing = { ...again.memory, isWriting: true, written: previous };
-    assert.deepEqual(wrote(writing, undefined), { ...done, isWriting: true, written: previous });
-    assert.deepEqual(wrote(writing, of(9)).written, of(9));
+    assert.deepEqual(noteWritten(writing, undefined), { ...done, isWriting: true, written: previous });
+    assert.deepEqual(noteWritten(writing, of(9)).written, of(9));
   });
 
   const isOurs: [
@@ -339,22 +339,22 @@ suite('what a process knows of a status', () => {
     assert.deepEqual(see(memory, theirs), { memory: { ...decided, written: undefined }, isForeign: false });
     assert.equal(see(memory, ours).isForeign, true);
     assert.equal(see({ ...decided, written: of(3, ours) }, theirs).isForeign, false, 'the very version that we wrote');
-    const first = observed(decided, { object: of(3, theirs), previous: undefined, mayWrite: true });
+    const first = noteWatched(decided, { object: of(3, theirs), previous: undefined, mayWrite: true });
     assert.deepEqual(first, { memory: decided, isForeign: false });
   });
 
   test('counts as written where one that was sent turns up, but not one that was refused', () => {
-    const sent = sends(decided, theirs);
-    assert.deepEqual(see(sent, theirs), { memory: wrote(sent, undefined), isForeign: false });
-    assert.equal(see(refused(sent), theirs).isForeign, true);
-    assert.equal(see(refused(sends(sent, refs('next'))), theirs).isForeign, false, 'only the last one was');
+    const sent = noteSent(decided, theirs);
+    assert.deepEqual(see(sent, theirs), { memory: noteWritten(sent, undefined), isForeign: false });
+    assert.equal(see(noteRefused(sent), theirs).isForeign, true);
+    assert.equal(see(noteRefused(noteSent(sent, refs('next'))), theirs).isForeign, false, 'only the last one was');
     assert.equal(see(sent, theirs, { uid: 'next' }).memory, sent, 'that is another resource');
-    assert.deepEqual(refused(decided).sent, undefined);
+    assert.deepEqual(noteRefused(decided).sent, undefined);
   });
 
   test('is no more than the last four that were sent', () => {
     const all = ['a', 'b', 'c', 'd', 'e'].map(refs);
-    const memory = all.reduce(sends, decided);
+    const memory = all.reduce(noteSent, decided);
     assert.deepEqual(
       all.map((status) => see(memory, status).isForeign),
       [true, false, false, false, false],
@@ -363,13 +363,13 @@ suite('what a process knows of a status', () => {
 
   test('is judged after a write by what the watch brought meanwhile', () => {
     const memory = { ...decided, written: previous };
-    assert.deepEqual(ended(memory, undefined, true), { memory, isForeign: false });
-    assert.deepEqual(ended(decided, of(3, theirs), true), { memory: decided, isForeign: false });
-    assert.deepEqual(ended(memory, of(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
+    assert.deepEqual(endWrite(memory, undefined, true), { memory, isForeign: false });
+    assert.deepEqual(endWrite(decided, of(3, theirs), true), { memory: decided, isForeign: false });
+    assert.deepEqual(endWrite(memory, of(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
     const rightful = { uid: 'uid', status: ours };
     const foreign = { memory: { ...decided, written: undefined, rightful }, isForeign: true };
-    assert.deepEqual(ended(memory, of(3, theirs), true), foreign);
-    assert.equal(ended(memory, of(3, theirs), false).isForeign, false);
+    assert.deepEqual(endWrite(memory, of(3, theirs), true), foreign);
+    assert.equal(endWrite(memory, of(3, theirs), false).isForeign, false);
   });
 
   test('is the later of what was written and what was seen, of the same resource', () => {

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { placeOf } from '../../../../controller/commit-status/place.ts';
+import { destinationOf } from '../../../../controller/commit-status/destination.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
 import { resource } from './resource.ts';
 
 type Git = Partial<GatewaySyncSpec['git']>;
 type Wish = Partial<NonNullable<GatewaySyncSpec['git']['commitStatus']>>;
 
-function place(git: Git, wish: Wish = {}, cluster = 'oslo') {
+function destination(git: Git, wish: Wish = {}, cluster = 'oslo') {
   const commitStatus = { context: '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}', secretRef: { name: 's', key: 'k' } };
-  return placeOf(resource({ ...git, commitStatus: { ...commitStatus, ...wish } }), cluster);
+  return destinationOf(resource({ ...git, commitStatus: { ...commitStatus, ...wish } }), cluster);
 }
 
 /** The provider, the API and the project, or why there is none. */
-function where(...parameters: Parameters<typeof place>): string | undefined {
-  const placed = place(...parameters);
-  if (placed?.kind !== 'place') return placed?.reason;
-  const { provider, api, project } = placed.place;
+function where(...parameters: Parameters<typeof destination>): string | undefined {
+  const placed = destination(...parameters);
+  if (placed?.kind !== 'destination') return placed?.reason;
+  const { provider, api, project } = placed.destination;
   return `${provider} ${api} ${project.join(' ')}`;
 }
 
@@ -127,15 +127,15 @@ suite('the place of a commit status', () => {
 
   test('is nowhere where none is asked for', () => {
     const { commitStatus: _, ...git } = resource().spec.git;
-    assert.equal(placeOf({ ...resource(), spec: { ...resource().spec, git } }, 'oslo'), undefined);
+    assert.equal(destinationOf({ ...resource(), spec: { ...resource().spec, git } }, 'oslo'), undefined);
   });
 
-  test('has the name that the template gives it, and is another place with another name', () => {
-    const [one, other] = [place({}), place({}, { context: 'plant/{{ .Cluster }}' })];
-    assert.ok(one?.kind === 'place' && other?.kind === 'place');
-    assert.equal(one.place.context, 'oslo/gateways/plant');
-    assert.equal(other.place.context, 'plant/oslo');
-    assert.notEqual(one.place.target, other.place.target);
+  test('has the name that the template gives it, and is another destination with another name', () => {
+    const [one, other] = [destination({}), destination({}, { context: 'plant/{{ .Cluster }}' })];
+    assert.ok(one?.kind === 'destination' && other?.kind === 'destination');
+    assert.equal(one.destination.context, 'oslo/gateways/plant');
+    assert.equal(other.destination.context, 'plant/oslo');
+    assert.notEqual(one.destination.target, other.destination.target);
   });
 
   test('needs the name of the cluster only where the template has it', () => {

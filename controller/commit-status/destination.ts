@@ -7,7 +7,7 @@ import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 /** Where the status of a resource is posted. */
-export interface Place {
+export interface Destination {
   provider: StatusProvider;
   /** Base of the API, by https and without a slash at its end. */
   api: string;
@@ -25,7 +25,7 @@ export interface Problem {
   message: string;
 }
 
-export type Placed = { kind: 'place'; place: Place } | ({ kind: 'problem' } & Problem);
+export type FoundDestination = { kind: 'destination'; destination: Destination } | ({ kind: 'problem' } & Problem);
 
 /** Hosts that everybody knows, by the names that they have for https and ssh, and the API of each. */
 const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
@@ -48,7 +48,10 @@ const API_PATHS: Record<StatusProvider, string> = {
 };
 
 /** Says where the status of a resource belongs, in a cluster of that name; undefined where none is asked for. */
-export function placeOf({ namespace, name, spec }: ObservedGatewaySync, cluster: string): Placed | undefined {
+export function destinationOf(
+  { namespace, name, spec }: ObservedGatewaySync,
+  cluster: string,
+): FoundDestination | undefined {
   const { repo, commitStatus, auth } = spec.git;
   if (!commitStatus) return undefined;
   const context = contextOf(commitStatus.context, { cluster, namespace, name });
@@ -66,11 +69,14 @@ export function placeOf({ namespace, name, spec }: ObservedGatewaySync, cluster:
   const api = given ?? usual;
   if (api === undefined) return invalid('name the API of the git host in spec.git.commitStatus.url');
   if (!isPlainHttps(api)) return invalid('the URL of the API must begin with https:// and hold no credentials');
-  const place = {
+  const destination = {
     ...{ provider, context: context.text, api: withoutTrailingSlashes(api) },
     project: provider === 'gitlab' ? withoutRoot(path, api) : path.slice(-2),
   };
-  return { kind: 'place', place: { ...place, target: hashOf(JSON.stringify(place)).slice(0, 16) } };
+  return {
+    kind: 'destination',
+    destination: { ...destination, target: hashOf(JSON.stringify(destination)).slice(0, 16) },
+  };
 }
 
 interface Names {
