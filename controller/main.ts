@@ -43,7 +43,7 @@ const FORMER_LEASE = 'stoker-operator-controller';
 /** Whatever is larger does not fit into etcd. */
 const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
-/** What is under way when the program is told to stop may end within so many milliseconds; nothing is written later. */
+/** Time for the work in progress to end after a signal to stop (ms); nothing is written later. */
 const HAND_OVER_MS = 500;
 /** Time for admission to drain after the lease was lost (ms); the process is ended then, even if it hangs. */
 const LOST_LEASE_EXIT_MS = 15_000;

@@ -86,7 +86,7 @@ async function run(config: Config, log: Logger): Promise<void> {
   await listening.close(DRAIN_MS, LAME_DUCK_MS);
   clearInterval(refresh);
   for (const server of operations) server.close().closeAllConnections();
-  log.info('ended');
+  log.info('shut down');
   process.exit(0);
 }
 
@@ -154,7 +154,9 @@ async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<Annot
     onServerTime: (date) => clock.observe(date),
   });
   // Whatever it answers tells its time, by which the very first delivery is to be stamped already.
-  await client.get('/version', { timeoutMs: FIRST_CALL_MS }).catch((err) => log.warn({ err }, 'no API server yet'));
+  await client
+    .get('/version', { timeoutMs: FIRST_CALL_MS })
+    .catch((err) => log.warn({ err }, 'API server unreachable at startup'));
   return new AnnotationQueue({
     annotate: createAnnotate(client),
     log: log.child({ component: 'queue' }),

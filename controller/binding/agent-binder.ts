@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
@@ -22,14 +23,14 @@ export interface AgentAccess {
 interface Failure extends AgentAccess {
   failures: number;
   /** What was tried in vain: anything else is tried at once. */
-  tried: string;
+  tried: { uid: string; binding: Binding };
   /** By the monotonic clock, in milliseconds. */
   retryAt: number;
 }
 
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
-/** Passing trouble is no news before it has come so often in a row. */
-const TELL_AFTER = 3;
+/** Transient errors in a row before they are reported. */
+const MIN_FAILURES = 3;
 
 /** Keeps the RoleBinding of one resource, and reports why it can't be written; a failed write is retried with backoff. */
 export class AgentBinder {
@@ -42,9 +43,9 @@ export class AgentBinder {
 
   /** Lets the agents of a resource in; never throws. */
   async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<AgentAccess> {
-    const tried = JSON.stringify([gatewaySync.uid, binding]);
+    const tried = { uid: gatewaySync.uid, binding };
     const last = this.#failing;
-    const waitMs = last?.tried === tried ? last.retryAt - performance.now() : 0;
+    const waitMs = last && isDeepStrictEqual(last.tried, tried) ? last.retryAt - performance.now() : 0;
     if (last && waitMs > 0) return accessOf(last, waitMs);
     const outcome = await this.#attempt(gatewaySync, binding, log);
     if (outcome.kind === 'bound') {
@@ -53,7 +54,7 @@ export class AgentBinder {
     }
     const failures = (last?.failures ?? 0) + 1;
     const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
-    const isNews = !outcome.isPassing || failures >= TELL_AFTER;
+    const isNews = !outcome.isPassing || failures >= MIN_FAILURES;
     this.#failing = {
       failures,
       tried,
@@ -69,7 +70,7 @@ export class AgentBinder {
       if (outcome !== 'foreign') return { kind: 'bound' };
       return { kind: 'unbound', isPassing: false, problem: foreign(gatewaySync) };
     } catch (error) {
-      log.warn({ err: error }, 'agents not bound');
+      log.warn({ err: error }, 'failed to write the RoleBinding of the agents');
       const message = `the RoleBinding of the agents cannot be written: ${describeApiError(error)}`;
       return { kind: 'unbound', isPassing: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
     }

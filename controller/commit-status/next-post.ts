@@ -32,7 +32,7 @@ const MAX_UNCLEAR_PENDING = 2;
  */
 const LASTS_MS = [0, 0, 10_000, 60_000, 600_000];
 
-/** After so many milliseconds this may be posted, as the n-th status of its commit. */
+/** The next post, when it is due, and its number among the statuses of its commit. */
 export interface NextPost {
   inMs: number;
   number: number;

@@ -12,7 +12,7 @@ export interface SendTools {
   http: GitHttp;
   /** Undefined where GitHub Apps are not enabled. */
   githubApps: GithubApps | undefined;
-  /** So many milliseconds something that begins now may take; 0: this replica does not lead. */
+  /** Time budget for a request started now (ms); 0 if this replica doesn't lead. */
   writeWithinMs: () => number;
 }
 

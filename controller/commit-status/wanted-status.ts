@@ -65,7 +65,7 @@ function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefin
   const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
   const verdict = verdictOf(rollout);
   if (nextCommit !== undefined) {
-    // Of a commit that was given up it has been said already.
+    // A commit that was given up has its status already.
     const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
     return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), ...(verdict && { former: verdict }) };
   }

@@ -162,7 +162,7 @@ interface Swept {
   unasked: Map<string, string[]>;
 }
 
-/** So many are named. */
+/** Maximum number of pods that are named. */
 const MAX_UNASKED = 3;
 
 /** Pods of a namespace that ask for the sidecar and were created without it: metadata only, in pages. */

@@ -27,7 +27,7 @@ export function foldIntents(
   return { winner, ...outcomesOf({ gatewaySync, intents, policy, request, push, order, winner, now }) };
 }
 
-/** Of what was said in the same moment a request counts more than a push, and a push more than an edit. */
+/** Ties: a request wins over a push, and a push over an edit. */
 const ranks: Target['source'][] = ['Spec', 'Push', 'Request'];
 
 function byTime(one: Wish, other: Wish): number {

@@ -16,7 +16,7 @@ class FencedError extends Error {
 }
 
 export interface FencedClientOptions extends ClientOptions {
-  /** So many whole milliseconds a write that begins now may take; 0: none may begin. */
+  /** Time budget for a write started now (whole ms); 0 if none may start. */
   writeWithinMs: () => number;
 }
 
@@ -36,7 +36,7 @@ export class FencedClient extends KubernetesClient {
     return this.writeWithinMs > 0;
   }
 
-  /** So many milliseconds a write that begins now may take, here or elsewhere; 0: none may begin. */
+  /** Time budget for a write started now, here or elsewhere (ms); 0 if none may start. */
   get writeWithinMs(): number {
     return this.#isSealed ? 0 : this.#writeWithinMs();
   }

@@ -36,13 +36,13 @@ export interface LeaseOptions {
   now?: () => number;
 }
 
-/** What clocks that run at different speeds and the last steps of a write are given, in milliseconds. */
+/** Safety margin for clock drift and the last steps of a write (ms). */
 const MARGIN_MS = 1_000;
 
 /** Time for the call that gives the lease back, in milliseconds: without it a spare waits until the lease has run out. */
 const RELEASE_MS = 2_000;
 
-/** What a lease says that its holder gave back, in seconds: whoever else removes the holder does not know that it stopped. */
+/** leaseDurationSeconds that marks a lease as released by its holder: only the holder knows that it has stopped. */
 const GIVEN_BACK_SECONDS = 1;
 
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
@@ -76,7 +76,7 @@ export class LeaderLease {
     return this.#leftMs(this.#options.giveUpMs) > 0;
   }
 
-  /** So many whole milliseconds a write that begins now may take, to end before the lease does; 0: none may begin. */
+  /** Time budget for a write started now, so that it ends before the lease (whole ms); 0 if none may start. */
   get writeWithinMs(): number {
     if (!this.isHeld) return 0;
     return Math.max(0, Math.floor(this.#leftMs(this.#options.durationMs - MARGIN_MS)));

@@ -5,7 +5,7 @@ export interface Loop {
   name: string;
   /** Milliseconds without progress, though there is something to do. */
   stuckForMs: () => number;
-  /** Beyond so many milliseconds only a restart helps: longer than all its time limits together. */
+  /** Time after which only a restart helps (ms); longer than all time limits of the loop together. */
   limitMs: number;
 }
 

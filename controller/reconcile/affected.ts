@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { isSettled, readIntents } from '../intent/intents.ts';
@@ -6,13 +5,14 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
 import type { ObservedRoleBinding } from '../watch/observed-role-binding.ts';
+import { isEqual } from './merge-patch.ts';
 import type { Priority } from './queue.ts';
 
 /** Keys of the resources to reconcile after a change of a GatewaySync: its own, unless only the status changed. */
 export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): ObjectKey[] {
   if (change.type === 'deleted') return [];
   const { key, object, previous } = change;
-  return previous && isDeepStrictEqual(intentOf(previous), intentOf(object)) ? [] : [key];
+  return previous && isEqual(intentOf(previous), intentOf(object)) ? [] : [key];
 }
 
 /** The resource that a pod belongs to, and the one that it belonged to. */
@@ -49,5 +49,5 @@ function intentOf({ uid, generation, request, push, orders, deleting }: Observed
 
 /** A list delivers everything again, and most changes of a pod are in fields that are not kept. */
 function isNews<T>(change: Change<T>): boolean {
-  return change.type === 'deleted' || !isDeepStrictEqual(change.object, change.previous);
+  return change.type === 'deleted' || !isEqual(change.object, change.previous);
 }

@@ -23,13 +23,13 @@ export interface Decision {
   status: GatewaySyncStatus;
   /** What is worth an event and a log line. */
   transitions: Transition[];
-  /** The status is to be written only if nothing is known for so many milliseconds more; 0 to write it now. */
+  /** Time to wait for an answer before the status is written without it (ms); 0 to write it now. */
   holdForMs: number;
-  /** The host is to be asked again after so many milliseconds, since something waits for it and no poll will do. */
+  /** Delay before the git server is queried again (ms), if something waits that no poll brings. */
   retryAfterMs: number | undefined;
   /** The same where the host has answered, but does not show yet what was asked for: only a new answer counts then. */
   requeryInMs: number | undefined;
-  /** After so many milliseconds the clock alone may move a rollout on. */
+  /** Time after which the clock alone may advance a rollout (ms). */
   wakeInMs: number | undefined;
   /** What is to be said of the commit at the git host; undefined where nothing is, or nothing else than before. */
   commitStatus: WantedPost | undefined;
@@ -76,7 +76,7 @@ export function decide(observation: Observation, now: number): Decision {
 /** Who gave the orders, as far as that can be believed. */
 function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
   if (areAuthorsChecked) return orderedBy;
-  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user: _, ...author }]) => [name, author]));
+  return Object.fromEntries(Object.entries(orderedBy).map(([name, { user, ...author }]) => [name, author]));
 }
 
 /** Whether the commit that is followed is that of the present spec: the host said so, for this spec or just now. */
@@ -206,7 +206,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
 
 /** What was seen of spec.git, so that the next edit of it is noticed. */
 function withSeen(
-  { observedRefTime: _, ...fields }: GatewaySyncStatus,
+  { observedRefTime, ...fields }: GatewaySyncStatus,
   { gatewaySync: { spec }, intents: { edit } }: Observation,
 ): GatewaySyncStatus {
   const time = Number.isFinite(edit.at) ? { observedRefTime: new Date(edit.at).toISOString() } : {};
@@ -214,7 +214,7 @@ function withSeen(
 }
 
 function withFollowed(
-  { targetTime: _, ...before }: GatewaySyncStatus,
+  { targetTime, ...before }: GatewaySyncStatus,
   { winner, resolved }: Followed,
   now: number,
 ): GatewaySyncStatus {

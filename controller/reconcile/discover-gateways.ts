@@ -133,7 +133,8 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
 function countOf(gateways: DiscoveredGateway[]): GatewayCounts {
   const count = (state: DiscoveredGateway['syncStatus']) =>
     gateways.filter(({ syncStatus }) => syncStatus === state).length;
-  const [total, synced] = [gateways.length, count('Synced')];
+  const total = gateways.length;
+  const synced = count('Synced');
   return {
     summary: `${synced}/${total} synced`,
     total,

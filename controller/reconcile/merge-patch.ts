@@ -2,12 +2,17 @@ import { isObject } from '../../shared/domain/objects.ts';
 
 type Json = unknown;
 
+/** Whether two JSON values are the same, if fields that are undefined count as absent. */
+export function isEqual(a: Json, b: Json): boolean {
+  return a === undefined || b === undefined ? a === b : mergePatchOf(a, b) === undefined;
+}
+
 /**
  * The JSON merge patch (RFC 7386) that turns `before` into `after`; undefined where nothing differs. Lists are
  * replaced as a whole.
  */
 export function mergePatchOf(before: Json, after: Json): Json | undefined {
-  if (!isObject(before) || !isObject(after)) return equal(before, after) ? undefined : after;
+  if (!isObject(before) || !isObject(after)) return isEqualLeaf(before, after) ? undefined : after;
   const patch: Record<string, Json> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (after[key] === undefined) {
@@ -20,9 +25,7 @@ export function mergePatchOf(before: Json, after: Json): Json | undefined {
   return Object.keys(patch).length > 0 ? patch : undefined;
 }
 
-function equal(a: Json, b: Json): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, index) => mergePatchOf(item, b[index]) === undefined);
-  return false;
+function isEqualLeaf(a: Json, b: Json): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
+  return a.length === b.length && a.every((item, index) => isEqual(item, b[index]));
 }

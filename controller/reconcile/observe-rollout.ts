@@ -17,7 +17,7 @@ import type { Observation } from './observation.ts';
 const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;
 
-/** Of what the next step of a rollout is made. */
+/** Input of a rollout step. */
 interface StepFacts {
   /** The status as far as it says what is followed. */
   sync: GatewaySyncStatus;

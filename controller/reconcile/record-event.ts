@@ -33,10 +33,17 @@ export async function recordEvent(
       involvedObject: pod
         ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
         : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
-      ...{ type, reason, action: 'Reconcile', message: message.slice(0, MAX_MESSAGE).toWellFormed() },
-      ...{ firstTimestamp: wholeSeconds(now), lastTimestamp: wholeSeconds(now), count: 1 },
+      type,
+      reason,
+      action: 'Reconcile',
+      message: message.slice(0, MAX_MESSAGE).toWellFormed(),
+      firstTimestamp: wholeSeconds(now),
+      lastTimestamp: wholeSeconds(now),
+      count: 1,
       eventTime: new Date(now).toISOString().replace('Z', '000Z'),
-      ...{ source: { component: COMPONENT }, reportingComponent: COMPONENT, reportingInstance: instance },
+      source: { component: COMPONENT },
+      reportingComponent: COMPONENT,
+      reportingInstance: instance,
     },
     { timeoutMs: 5_000, query: { fieldManager: FIELD_MANAGERS.controller } },
   );

@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { mergePatchOf } from './merge-patch.ts';
+import { isEqual } from './merge-patch.ts';
 
 export type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
 
@@ -48,7 +48,7 @@ export function latestIn(memory: StatusMemory, cached: ObservedGatewaySync | und
 
 export const beginWrite = (memory: StatusMemory): StatusMemory => ({ ...memory, isWriting: true });
 
-/** Of an API server that loses each answer not more are remembered. */
+/** Maximum number of remembered writes without a response, if the API server keeps losing responses. */
 const MAX_SENT = 4;
 
 /** A patch is on its way. */
@@ -63,7 +63,9 @@ export const noteRefused = (memory: StatusMemory): StatusMemory => ({ ...memory,
 /** What is stored is what it is to be. */
 export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
   ...memory,
-  ...{ rightful: undefined, sent: undefined, hasDecided: true },
+  rightful: undefined,
+  sent: undefined,
+  hasDecided: true,
   ...(written && { written }),
   ...(written && now !== undefined && { writtenAt: now }),
 });
@@ -96,9 +98,9 @@ export function stillApplies(
   before: ObservedGatewaySync,
   now: ObservedGatewaySync,
 ): boolean {
-  if (mergePatchOf(before.status, now.status) !== undefined) return false;
-  // So has whom a rollout lets in by what people ask for.
-  return mergePatchOf(before.status.rollout, status.rollout) === undefined || !isAskedElse(before, now);
+  if (!isEqual(before.status, now.status)) return false;
+  // Which gateways a rollout admits depends on user requests as well.
+  return isEqual(before.status.rollout, status.rollout) || !isAskedElse(before, now);
 }
 
 /** What a process knows now, and whether somebody else changed a status that has to be repaired. */
@@ -112,23 +114,23 @@ function judge(
   { known, seen, mayWrite }: { known: Written; seen: ObservedGatewaySync; mayWrite: boolean },
 ): MemoryUpdate {
   // It was stored all the same, and its answer was lost.
-  if (known.uid === seen.uid && memory.sent?.some((sent) => mergePatchOf(sent, seen.status) === undefined))
+  if (known.uid === seen.uid && memory.sent?.some((sent) => isEqual(sent, seen.status)))
     return { memory: noteWritten(memory, undefined), isForeign: false };
   const isOurs =
     !memory.hasDecided ||
     !mayWrite ||
     known.uid !== seen.uid ||
     known.resourceVersion === seen.resourceVersion ||
-    mergePatchOf(known.status, seen.status) === undefined;
+    isEqual(known.status, seen.status);
   if (isOurs) return { memory, isForeign: false };
   const { uid, status } = known;
   return { memory: memory.rightful?.uid === uid ? memory : { ...memory, rightful: { uid, status } }, isForeign: true };
 }
 
 const isAskedElse = (before: ObservedGatewaySync, now: ObservedGatewaySync): boolean =>
-  before.generation !== now.generation || mergePatchOf(before.orders ?? {}, now.orders ?? {}) !== undefined;
+  before.generation !== now.generation || !isEqual(before.orders ?? {}, now.orders ?? {});
 
-/** Of another resource of the same name nothing counts. */
+/** A version of an earlier resource of the same name is never later. */
 function isLater(written: Written, seen: ObservedGatewaySync): boolean {
   return written.uid === seen.uid && BigInt(written.resourceVersion) > BigInt(seen.resourceVersion);
 }

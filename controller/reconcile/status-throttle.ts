@@ -1,5 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { mergePatchOf } from './merge-patch.ts';
+import { isEqual } from './merge-patch.ts';
 
 /** Time between two writes that are only about the fleet, and between two of one rollout's phases, in milliseconds. */
 const PERIOD_MS = { fleet: 1_000, phase: 500 };
@@ -14,8 +14,8 @@ export class StatusThrottle {
 
   /** Milliseconds to wait before the write; 0 to write now. */
   waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
-    if (awaited(before) !== awaited(after) || mergePatchOf(before, after) === undefined) return 0;
-    const kind = phaseOf(before) === phaseOf(after) ? 'fleet' : 'phase';
+    if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after)) || isEqual(before, after)) return 0;
+    const kind = isEqual(phaseOf(before), phaseOf(after)) ? 'fleet' : 'phase';
     const last = this.#writtenAt[kind];
     const wait = last === undefined ? 0 : last + PERIOD_MS[kind] - now;
     if (wait > 0) return wait;
@@ -24,24 +24,22 @@ export class StatusThrottle {
   }
 }
 
-function awaited({
-  observedGeneration,
-  observedRef,
-  target,
-  lastSyncCommit,
-  lastRequest,
-  lastPush,
-  refResolutionStatus,
-  rollout,
-  conditions,
-}: GatewaySyncStatus): string {
+function urgentFieldsOf(status: GatewaySyncStatus) {
+  const { observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus } =
+    status;
+  const { rollout, conditions } = status;
   const refResolved = conditions?.find(({ type }) => type === 'RefResolved');
-  return JSON.stringify([
-    ...[observedGeneration, observedRef, target, lastSyncCommit, lastRequest, lastPush, refResolutionStatus],
-    refResolved?.status,
-    refResolved?.reason,
-    ...[rollout?.number, rollout?.phase === 'Stopped'],
-  ]);
+  return {
+    observedGeneration,
+    observedRef,
+    target,
+    lastSyncCommit,
+    lastRequest,
+    lastPush,
+    refResolutionStatus,
+    refResolved: { status: refResolved?.status, reason: refResolved?.reason },
+    rollout: { number: rollout?.number, isStopped: rollout?.phase === 'Stopped' },
+  };
 }
 
-const phaseOf = ({ rollout }: GatewaySyncStatus): string => JSON.stringify([rollout?.phase, rollout?.wave]);
+const phaseOf = ({ rollout }: GatewaySyncStatus) => ({ phase: rollout?.phase, wave: rollout?.wave });

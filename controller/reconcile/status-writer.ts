@@ -6,7 +6,7 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { mergePatchOf } from './merge-patch.ts';
+import { isEqual, mergePatchOf } from './merge-patch.ts';
 import {
   beginWrite,
   endWrite,
@@ -104,7 +104,7 @@ export class StatusWriter {
         break;
       }
       this.#memory = noteRefused(this.#believed());
-      if (mergePatchOf(result.live.status, status) === undefined) {
+      if (isEqual(result.live.status, status)) {
         written = result.live;
         break;
       }

@@ -1,11 +1,13 @@
 import type { GatewaySyncStatus, RequestOutcome } from '../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { OwnerReference } from '../../shared/api/object-meta.ts';
+import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { otherRepository } from '../intent/intents.ts';
 import type { Author, ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
+import { isEqual } from './merge-patch.ts';
 
 /** A change that people want to hear of: an event and a log line. */
 export interface Transition {
@@ -38,7 +40,8 @@ export function podTransitions(
 ): Transition[] {
   const namesOf = ({ discoveredGateways = [] }: GatewaySyncStatus) =>
     new Set(discoveredGateways.map(({ podName }) => podName));
-  const [known, listed] = [namesOf(before), namesOf(after)];
+  const known = namesOf(before);
+  const listed = namesOf(after);
   return pods
     .filter(({ name, live, userUnset }) => live && userUnset && listed.has(name) && !known.has(name))
     .slice(0, MAX_PODS)
@@ -67,17 +70,15 @@ function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): 
   };
 }
 
-/** One for each rollout, wave and phase; what a rollout is made of when `spec.rollout` is added is no news. */
-function rolloutTransition(
-  { rollout: was }: GatewaySyncStatus,
-  { rollout: is }: GatewaySyncStatus,
-): Transition | undefined {
-  const what = (rollout: typeof is) =>
-    rollout && JSON.stringify([rollout.number, rollout.phase, rollout.wave, rollout.nextCommit]);
-  if (!was || !is || what(was) === what(is)) return undefined;
-  const isBad = GIVEN_UP.includes(is.phase);
-  return { type: isBad ? 'Warning' : 'Normal', reason: `Rollout${is.phase}`, message: is.message ?? is.summary };
+/** One for each rollout, wave and phase; the first state of a rollout, when `spec.rollout` is added, has none. */
+function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  if (!before.rollout || !after.rollout || isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
+  const { phase, message, summary } = after.rollout;
+  const type = GIVEN_UP.includes(phase) ? 'Warning' : 'Normal';
+  return { type, reason: `Rollout${phase}`, message: message ?? summary };
 }
+
+const stepOf = ({ number, phase, wave, nextCommit }: RolloutStatus) => ({ number, phase, wave, nextCommit });
 
 const ORDERS = {
   approve: { reason: 'RolloutApproved', what: (value: string) => `commit ${value} was approved` },
@@ -87,17 +88,18 @@ const ORDERS = {
 
 /** One for each order of people that is noted for the first time, with who gave it. */
 export function orderTransitions(
-  { rollout: was }: GatewaySyncStatus,
-  { rollout: is }: GatewaySyncStatus,
+  before: GatewaySyncStatus,
+  after: GatewaySyncStatus,
   authors: NonNullable<ObservedGatewaySync['orderedBy']>,
 ): Transition[] {
-  if (!was) return [];
+  if (!before.rollout) return [];
+  const previous = before.rollout.handled ?? {};
+  const handled = after.rollout?.handled ?? {};
   return (['approve', 'rollback', 'retry'] as const).flatMap((order) => {
-    const value = is?.handled?.[order];
-    if (value === undefined || value === was.handled?.[order]) return [];
+    const value = handled[order];
+    if (value === undefined || value === previous[order]) return [];
     const { reason, what } = ORDERS[order];
-    const isIgnored =
-      order !== 'approve' && is?.handled?.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
+    const isIgnored = order !== 'approve' && handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
     const message = `${what(value)}${authorWords(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
@@ -117,15 +119,17 @@ const outcomes: Partial<Record<RequestOutcome, Transition['type']>> = {
 
 function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   const kinds = [
-    { name: 'Request', was: before.lastRequest, is: after.lastRequest },
-    { name: 'Push', was: before.lastPush, is: after.lastPush },
+    { name: 'Request', previous: before.lastRequest, current: after.lastRequest },
+    { name: 'Push', previous: before.lastPush, current: after.lastPush },
   ];
-  return kinds.flatMap(({ name, was, is }) => {
-    const type = is && outcomes[is.outcome];
-    if (!is || !type || (was && JSON.stringify(was) === JSON.stringify(is))) return [];
-    if (is.repo !== undefined && is.message === otherRepository(is.repo))
-      return [{ type, reason: 'OtherRepository', message: `${is.ref}: ${is.message}`, repository: is.repo }];
-    return [{ type, reason: `${name}${is.outcome}`, message: `${is.ref}${is.message ? `: ${is.message}` : ''}` }];
+  return kinds.flatMap(({ name, previous, current }) => {
+    const type = current && outcomes[current.outcome];
+    if (!current || !type || isEqual(previous, current)) return [];
+    const { ref, repo, outcome, message } = current;
+    const text = message ? `${ref}: ${message}` : ref;
+    if (repo !== undefined && message === otherRepository(repo))
+      return [{ type, reason: 'OtherRepository', message: text, repository: repo }];
+    return [{ type, reason: `${name}${outcome}`, message: text }];
   });
 }
 
@@ -135,23 +139,24 @@ const TOLD = [...TOLD_APART, 'CommitStatus'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return TOLD.flatMap((type) => {
-    const [was, is] = [conditionOf(before.conditions, type), conditionOf(after.conditions, type)];
-    if (is?.status !== 'False' || (was?.status === 'False' && was.reason === is.reason)) return [];
-    return [{ type: 'Warning' as const, reason: is.reason, message: is.message }];
+    const previous = conditionOf(before.conditions, type);
+    const current = conditionOf(after.conditions, type);
+    if (current?.status !== 'False' || (previous?.status === 'False' && previous.reason === current.reason)) return [];
+    return [{ type: 'Warning' as const, reason: current.reason, message: current.message }];
   });
 }
 
 function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): (Transition | undefined)[] {
-  const [was, is] = [conditionOf(before.conditions, 'Ready'), conditionOf(after.conditions, 'Ready')];
-  if (!is) return [];
-  if (was?.status === is.status && was.reason === is.reason) return [];
-  if (TOLD_APART.some((type) => is.reason === conditionOf(after.conditions, type)?.reason)) return [];
+  const previous = conditionOf(before.conditions, 'Ready');
+  const current = conditionOf(after.conditions, 'Ready');
+  if (!current) return [];
+  const { status, reason, message } = current;
+  if (previous?.status === status && previous.reason === reason) return [];
+  if (TOLD_APART.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
   // The phase has its own event.
-  if (is.reason === `Rollout${after.rollout?.phase}`) return [];
-  if (is.status === 'False') return [{ type: 'Warning', reason: is.reason, message: is.message }];
-  if (is.status === 'True' && is.reason === 'Synced')
-    return [{ type: 'Normal', reason: 'Synced', message: is.message }];
-  return [];
+  if (reason === `Rollout${after.rollout?.phase}`) return [];
+  if (status === 'False') return [{ type: 'Warning', reason, message }];
+  return status === 'True' && reason === 'Synced' ? [{ type: 'Normal', reason: 'Synced', message }] : [];
 }
 
 /**
@@ -160,12 +165,12 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
  */
 export function appliedDelays(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number[] {
   const kinds = [
-    { was: before.lastRequest, is: after.lastRequest },
-    { was: before.lastPush, is: after.lastPush },
+    { previous: before.lastRequest, current: after.lastRequest },
+    { previous: before.lastPush, current: after.lastPush },
   ];
-  return kinds.flatMap(({ was, is }) => {
-    const isNews = is?.outcome === 'Applied' && JSON.stringify(is) !== JSON.stringify(was);
-    const at = isNews ? Date.parse(is.at ?? '') : Number.NaN;
+  return kinds.flatMap(({ previous, current }) => {
+    const isNew = current?.outcome === 'Applied' && !isEqual(previous, current);
+    const at = isNew ? Date.parse(current.at ?? '') : Number.NaN;
     return Number.isNaN(at) ? [] : [Math.max(0, now - at) / 1000];
   });
 }

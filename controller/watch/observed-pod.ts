@@ -81,7 +81,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   };
 }
 
-/** Of a pod that is no gateway, and does not want to be one, only that it is there counts. */
+/** Only the existence of an unrelated pod is kept. */
 const NOBODY = { crName: undefined, gatewayName: '', profile: '', serviceAccountName: '' };
 
 /** The resource that a pod belongs to: one that has the label of injected ones and no sidecar is nobody's gateway. */

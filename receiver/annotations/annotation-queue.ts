@@ -31,7 +31,7 @@ export interface QueueOptions {
   annotate: Annotate;
   log: Logger;
   clock?: ServerClock;
-  /** Called for a patch that carries so many deliveries, and for one that is tried again: for metrics. */
+  /** Called with the number of deliveries in a patch, and for each patch that is tried again; for metrics. */
   onMerged?: (deliveries: number) => void;
   onRetried?: () => void;
   /** Time in which annotations are stored or given up, in milliseconds: senders wait 10 s. */

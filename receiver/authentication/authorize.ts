@@ -8,7 +8,7 @@ import { verifyToken } from './verify-token.ts';
 export interface Secrets {
   hmac: readonly string[] | undefined;
   bearer: readonly string[] | undefined;
-  /** Secrets that any resource has at most: so many are tried for each, so that the time of an answer does not tell. */
+  /** Maximum number of secrets of any resource: each check tries as many, so that its time reveals nothing. */
   mostSecrets?: number;
 }
 

@@ -6,9 +6,9 @@ export const REFUSALS = {
   MalformedRequest: { status: 400, error: 'malformed request' },
   BrokenOff: { status: 400, error: 'the request broke off' },
   TinyPieces: { status: 400, error: 'the body comes in too many pieces' },
-  InvalidBody: { status: 400, error: 'the body is not a JSON object, or one of too many parts' },
-  InvalidPayload: { status: 400, error: 'a field of the body is not what this event has there' },
-  UnknownPayload: { status: 400, error: 'the body is in no known shape, and names no ref' },
+  InvalidBody: { status: 400, error: 'body must be a JSON object within the size limits' },
+  InvalidPayload: { status: 400, error: "payload doesn't match the schema of this event" },
+  UnknownPayload: { status: 400, error: 'unrecognized payload: no ref found' },
   InvalidRef: { status: 400, error: 'the ref is not a valid git ref name' },
   Unauthorized: { status: 401, error: 'signature and token are both missing or wrong' },
   NoSuchPath: { status: 404, error: 'no such path' },
@@ -22,7 +22,7 @@ export const REFUSALS = {
   TooManyRequests: { status: 429, error: 'too many deliveries for this GatewaySync are waiting' },
   InternalError: { status: 500, error: 'internal error' },
   ApiServerRefused: { status: 500, error: "the API server refused the request for good: the receiver's log says why" },
-  Overloaded: { status: 503, error: 'the receiver holds too much already: try again' },
+  Overloaded: { status: 503, error: 'receiver overloaded: try again later' },
   ApiServerUnavailable: { status: 503, error: 'the request could not be stored in time: try again' },
 } as const;
 

@@ -63,7 +63,7 @@ suite('where there is no IPv4', { concurrency: 3 }, () => {
     const { ports, env } = await receiverWith(await version6Kubeconfig(t));
     const program = startProgram(t, 'dist/receiver.mjs', { env, within: network.within });
     await program.waitForLog(/"msg":"listening"/);
-    assert.doesNotMatch(program.output, /no API server yet/);
+    assert.doesNotMatch(program.output, /API server unreachable at startup/);
     const [delivery, health, metrics] = ports.map((port) => `http://[::1]:${port}`);
     assert.equal(await network.statusOf(`${delivery}/webhook/default/x`), 405);
     assert.equal(await network.statusOf(`${health}/readyz`), 200);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
+import { isEqual, mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
 import {
   endWrite,
   latestIn,
@@ -52,6 +52,11 @@ suite('a merge patch', () => {
 
   test('is nothing where nothing differs', () => {
     fc.assert(fc.property(tree, (value) => assert.equal(mergePatchOf(value, structuredClone(value)), undefined)));
+  });
+
+  test('of nothing, or to nothing, is a difference', () => {
+    assert.deepEqual([isEqual({ a: 1 }, undefined), isEqual(undefined, { a: 1 })], [false, false]);
+    assert.deepEqual([isEqual(undefined, undefined), isEqual({ a: 1, b: undefined }, { a: 1 })], [true, true]);
   });
 
   test('says no more than what differs', () => {
