@@ -27,6 +27,8 @@ const FINE = [
   'NoGateways',
   'Injected',
   'KnownHosts',
+  'Granted',
+  'Posting',
   'Complete',
 ];
 /** Reasons that go away by themselves, or that somebody has chosen. */
@@ -34,10 +36,9 @@ const NO_FAULT = ['Syncing', 'InsecureIgnoreHostKey', 'AmbiguousRef', 'NoGateway
 
 function levelOf({ type, status, reason }: Condition): Level {
   if (type === 'Stalled') return status === 'True' ? 'failed' : 'ok';
-  if (NO_FAULT.includes(reason) && !(status === 'True' && FINE.includes(reason))) return 'warning';
+  if (status === 'True' && FINE.includes(reason)) return 'ok';
   // Gateways do not depend on what is posted at the host.
-  if (status === 'Unknown' || type === 'CommitStatus') return 'warning';
-  return status === 'True' && FINE.includes(reason) ? 'ok' : 'failed';
+  return status === 'Unknown' || type === 'CommitStatus' || NO_FAULT.includes(reason) ? 'warning' : 'failed';
 }
 
 /** Ready and Stalled sum up the others: what one of these says already is not said again. */

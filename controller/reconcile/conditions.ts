@@ -3,6 +3,7 @@ import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { omit } from '../../shared/domain/omit.ts';
+import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import { heldOrders } from '../rollout/words.ts';
@@ -48,7 +49,6 @@ export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
   const profilesValid = judgeProfiles(facts);
   const hostKey = judgeHostKey(facts);
-  const access = judgeAccess(facts);
   const commitStatus = judgeCommitStatus(facts);
   return {
     RefResolved: refResolved,
@@ -56,7 +56,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     AllGatewaysSynced: judgeAllGateways(facts),
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
-    ...(access ? { AgentAccess: access } : {}),
+    AgentAccess: accessProblemIn(facts) ?? granted,
     ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout, facts) } : {}),
     ...(commitStatus ? { CommitStatus: commitStatus } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
@@ -124,7 +124,7 @@ function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
   return { status: 'False', reason: 'InvalidProfile', message: profileProblems.join('; ') };
 }
 
-/** Nothing can be said of gateways that are not there: who waits for this condition waits for them. */
+/** Unknown without gateways: `kubectl wait` for this condition waits for them. */
 function judgeAllGateways(facts: Facts): Verdict {
   const gateways = judgeGateways(facts);
   return isWithoutGateways(gateways) ? { ...gateways, status: 'Unknown' } : gateways;
@@ -147,8 +147,9 @@ function judgeGateways(facts: Facts): Verdict {
     };
   const words = [summary, ...wrongClocks].join('; ');
   if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: words };
+  // Unknown is the state in between: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
   if (synced + paused + dryRun < total)
-    return { status: 'False', reason: 'Syncing', message: [summary, ...podsThatWait, ...wrongClocks].join('; ') };
+    return { status: 'Unknown', reason: 'Syncing', message: [summary, ...podsThatWait, ...wrongClocks].join('; ') };
   return { status: 'True', reason: 'Synced', message: words };
 }
 
@@ -180,18 +181,29 @@ function judgeSidecars({ counts: { missingSidecar }, isLabelRequired }: Facts): 
   };
 }
 
-/** There only while something is in the way. */
-function judgeAccess({ accessProblems }: Facts): Verdict | undefined {
+const granted: Verdict = {
+  status: 'True',
+  reason: 'Granted',
+  message:
+    'the agents have their permissions, and the Secrets that the resource names, as far as the controller can see',
+};
+
+/** What keeps agents from what they need. */
+function accessProblemIn({ accessProblems }: Facts): Verdict | undefined {
   const [first] = accessProblems;
   if (!first) return undefined;
   return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
 }
 
-/** There only while something is in the way. Gateways do not depend on it, and neither does Ready. */
+/** Present if commit statuses are asked for. Gateways do not depend on it, and neither does Ready. */
 function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts): Verdict | undefined {
-  if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus');
-  return problem && { status: 'False', reason: problem.reason, message: problem.message };
+  if (!gatewaySync.spec.git.commitStatus) return undefined;
+  if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus') ?? unposted;
+  if (problem) return { status: 'False', reason: problem.reason, message: problem.message };
+  return { status: 'True', reason: 'Posting', message: 'nothing keeps commit statuses from being posted' };
 }
+
+const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status was posted yet' };
 
 /** There only where changes go by waves. */
 function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts: Facts): Verdict {
@@ -208,17 +220,19 @@ function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts:
 function whyHeldBack(facts: Facts): string {
   if (facts.resolution.kind !== 'resolved') return 'the newest edit of spec.git or spec.sync is in no rollout yet';
   return (
-    judgeAccess(facts)?.message ?? 'the newest release begins when the ControllerRevision of its spec.sync is written'
+    accessProblemIn(facts)?.message ??
+    'the newest release begins when the ControllerRevision of its spec.sync is written'
   );
 }
 
-/** There only for ssh. */
+/** Present for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
   const before = resolution.kind === 'asking' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
   if (before && HOST_KEY_REASONS.includes(before.reason)) return before;
   if (resolution.kind === 'failed' && HOST_KEY_REASONS.includes(resolution.reason))
     return { status: 'False', reason: resolution.reason, message: resolution.message };
-  const { sshKey } = gatewaySync.spec.git.auth ?? {};
+  const { repo, auth } = gatewaySync.spec.git;
+  const { sshKey } = auth ?? {};
   if (sshKey?.insecureIgnoreHostKey) {
     return {
       status: 'False',
@@ -227,8 +241,14 @@ function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
         'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
     };
   }
-  if (!sshKey?.knownHosts) return undefined;
-  return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
+  if (sshKey?.knownHosts)
+    return { status: 'True', reason: 'KnownHosts', message: 'the host key is checked against known_hosts' };
+  if (parseRepository(repo)?.transport !== 'ssh') return undefined;
+  return {
+    status: 'False',
+    reason: 'KnownHostsMissing',
+    message: 'no known_hosts say which key the git server has: name them in spec.git.auth.sshKey.knownHosts',
+  };
 }
 
 const notShownYet: Verdict = {
@@ -258,14 +278,14 @@ function judgeReady(
   if (resolution.kind === 'failed') return { status: 'False', reason: resolution.reason, message: refResolved.message };
   if (resolution.kind === 'resolved' && resolution.requeryInMs !== undefined) return notShownYet;
   if (profilesValid.status === 'False') return profilesValid;
-  const access = judgeAccess(facts);
+  const access = accessProblemIn(facts);
   // No pod can start without its Secrets, also where there is none yet.
   if (access?.reason === 'SecretNotFound') return access;
   const gateways = judgeGateways(facts);
   const rollout = judgeReadyByWaves(facts, gateways);
   if (rollout) return rollout;
   if (gateways.reason !== 'Syncing') return gateways;
-  return access ?? { ...gateways, status: 'Unknown' };
+  return access ?? gateways;
 }
 
 /** Where changes go by waves: what is in the way of them. Undefined where it is up to the gateways alone. */
@@ -274,7 +294,7 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
   const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
   if (isHeldBack && (!rollout || rollout.reason === 'Waiting')) {
     const message = rollout?.message ?? whyHeldBack(facts);
-    return judgeAccess(facts) ?? { status: 'Unknown', reason: 'RolloutWaiting', message };
+    return accessProblemIn(facts) ?? { status: 'Unknown', reason: 'RolloutWaiting', message };
   }
   if (!rollout || rollout.status === 'True') return undefined;
   // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.

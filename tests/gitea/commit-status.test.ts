@@ -108,7 +108,11 @@ suite('a real Gitea', () => {
 
   test('shows nothing for a token that may only read, and the resource says why', async (t) => {
     const { address, commit } = await arrange(t, gitea, { name: 'reading', scopes: ['read:repository'] });
-    const resource = await untilGatewaySync(address, 'refused', (seen) => !!condition(seen, 'CommitStatus'));
+    const resource = await untilGatewaySync(
+      address,
+      'refused',
+      (seen) => condition(seen, 'CommitStatus')?.status === 'False',
+    );
     assert.equal(condition(resource, 'CommitStatus')?.reason, 'CommitStatusRefused');
     assert.equal(resource.status?.lastSyncCommit, commit);
     const all = await gitea.api<object[]>('GET', `/repos/plant/reading/commits/${commit}/statuses`);

@@ -19,7 +19,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     const { address, untilStates } = await arrange(t, { posted: false, answer });
     await untilStates('pending', 'pending', 'pending');
     const resource = await untilGatewaySync(address, 'what may have been posted', isIn('pending', 2));
-    assert.equal(condition(resource, 'CommitStatus'), undefined, 'what passes is worth no word');
+    assert.equal(condition(resource, 'CommitStatus')?.status, 'True', 'what passes is worth no word');
     const [first = 0, second = 0, third = 0] = at;
     assert.ok(second - first > 3_000, `${second - first} ms`);
     assert.ok(third - second >= 7_000, `${third - second} ms`);
@@ -60,7 +60,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     const refused = await untilGatewaySync(
       address,
       'refused',
-      (resource) => isReady(resource) && !!condition(resource, 'CommitStatus'),
+      (resource) => isReady(resource) && condition(resource, 'CommitStatus')?.status === 'False',
     );
     const { status, reason, message = '' } = condition(refused, 'CommitStatus') ?? {};
     assert.deepEqual([status, reason], ['False', 'AuthenticationFailed']);
@@ -76,7 +76,11 @@ suite('a commit status', { concurrency: 4 }, () => {
     await wish('plants');
     const taken = await untilGatewaySync(address, 'taken', isIn('success', 1));
     assert.equal(taken.status?.commitStatus?.context, 'plants/oslo');
-    await untilGatewaySync(address, 'no word of it', (resource) => !condition(resource, 'CommitStatus'));
+    await untilGatewaySync(
+      address,
+      'no word of it',
+      (resource) => condition(resource, 'CommitStatus')?.status === 'True',
+    );
   });
 
   test('at a host that never answers holds up no sync', async (t) => {
@@ -116,7 +120,11 @@ suite('a commit status', { concurrency: 4 }, () => {
     const other = await startStatusHost(t);
     const answer = answerWith(307, { Location: `${other.api}/repos/plant/config/statuses/x` });
     const { address } = await arrange(t, { posted: false, answer });
-    const resource = await untilGatewaySync(address, 'refused', (seen) => !!condition(seen, 'CommitStatus'));
+    const resource = await untilGatewaySync(
+      address,
+      'refused',
+      (seen) => condition(seen, 'CommitStatus')?.status === 'False',
+    );
     assert.equal(condition(resource, 'CommitStatus')?.reason, 'UnexpectedRedirect');
     assert.deepEqual(other.posts, []);
   });
@@ -125,7 +133,11 @@ suite('a commit status', { concurrency: 4 }, () => {
     const host = await startStatusHost(t, '127.0.0.3');
     const environment = { GIT_ALLOW_LOCAL: 'false', GIT_DENIED_NETWORKS: '127.0.0.3/32' };
     const { address } = await arrange(t, { posted: false, host, environment });
-    const resource = await untilGatewaySync(address, 'refused', (seen) => !!condition(seen, 'CommitStatus'));
+    const resource = await untilGatewaySync(
+      address,
+      'refused',
+      (seen) => condition(seen, 'CommitStatus')?.status === 'False',
+    );
     assert.equal(condition(resource, 'CommitStatus')?.reason, 'AddressDenied');
     assert.deepEqual(host.posts, []);
   });

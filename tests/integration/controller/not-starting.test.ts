@@ -54,7 +54,7 @@ suite('a Secret that the resource names', { concurrency: 3 }, () => {
     await kubectl('delete', 'secret', 'gateway-api', '--namespace', address.namespace);
     await createSecret(address, 'gateway-api', 'apiKey');
     const found = await untilGatewaySync(address, 'found', (resource) => ready(resource) === 'True NoGateways');
-    assert.equal(condition(found, 'AgentAccess'), undefined);
+    assert.equal(condition(found, 'AgentAccess')?.status, 'True');
   });
 
   test('is missed when a pod comes that needs it, though it was there before', async (t) => {

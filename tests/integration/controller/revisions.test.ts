@@ -102,7 +102,11 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     );
     assert.equal(held.status?.rollout?.revision, syncRevision(first.spec.sync));
     await edit('one', {});
-    await untilGatewaySync(address, 'no problem', (gatewaySync) => condition(gatewaySync, 'AgentAccess') === undefined);
+    await untilGatewaySync(
+      address,
+      'no problem',
+      (gatewaySync) => condition(gatewaySync, 'AgentAccess')?.status === 'True',
+    );
     const third = await edit('three', {});
     await untilGatewaySync(
       address,

@@ -66,7 +66,7 @@ suite('a decision about a commit status', () => {
       assert.deepEqual(again.transitions, []);
     }
     const over = decideFor({ ...resource(), status }, { posted, problem: undefined });
-    assert.equal(conditionOf(over.status.conditions, 'CommitStatus'), undefined);
+    assert.equal(conditionOf(over.status.conditions, 'CommitStatus')?.status, 'True');
   });
 
   test('that can be posted nowhere is a problem, and nothing is wanted', () => {

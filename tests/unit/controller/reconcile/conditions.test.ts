@@ -87,6 +87,10 @@ const allWell = {
   ProfilesValid: isTrue('Valid', '1 profile'),
   AllGatewaysSynced: synced,
   SidecarInjected: isTrue('Injected', 'every annotated pod has its sidecar'),
+  AgentAccess: isTrue(
+    'Granted',
+    'the agents have their permissions, and the Secrets that the resource names, as far as the controller can see',
+  ),
   Ready: synced,
   Stalled: noNeed,
 };
@@ -96,6 +100,7 @@ const stays = (of: string) => `${of} stays in place; the last attempt to look fo
 const mapping = { mappings: [{ source: 'a', destination: 'b' }] };
 const ssh = (sshKey: object) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
 const secretRef = { name: 'ssh', key: 'key' };
+const posting = { git: { repo: 'https://git.test/a', ref: 'main', commitStatus: {} } };
 const insecure = isFalse(
   'InsecureIgnoreHostKey',
   'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
@@ -304,7 +309,7 @@ suite('the conditions', () => {
       'while gateways sync',
       { counts: { synced: 1, pending: 1, summary: '1/2 synced' }, podsThatWait: ['x: no node'] },
       {
-        AllGatewaysSynced: isFalse('Syncing', '1/2 synced; x: no node'),
+        AllGatewaysSynced: isUnknown('Syncing', '1/2 synced; x: no node'),
         Ready: isUnknown('Syncing', '1/2 synced; x: no node'),
       },
     ],
@@ -319,7 +324,7 @@ suite('the conditions', () => {
       { accessProblems: [denied], counts: { synced: 1, summary: '1/2 synced' } },
       {
         AgentAccess: isFalse('ForeignRoleBinding', 'it is not ours'),
-        AllGatewaysSynced: isFalse('Syncing', '1/2 synced'),
+        AllGatewaysSynced: isUnknown('Syncing', '1/2 synced'),
         Ready: isFalse('ForeignRoleBinding', 'it is not ours'),
       },
     ],
@@ -332,13 +337,24 @@ suite('the conditions', () => {
       },
     ],
     [
+      'of commit statuses that are posted',
+      { spec: posting },
+      { CommitStatus: isTrue('Posting', 'nothing keeps commit statuses from being posted') },
+    ],
+    [
+      'of commit statuses right after a start',
+      { spec: posting, commitStatusProblem: 'unknown' },
+      { CommitStatus: isUnknown('Pending', 'no commit status was posted yet') },
+    ],
+    [
       'of a commit status that cannot be posted',
-      { commitStatusProblem: { reason: 'Denied', message: 'no' } as never },
+      { spec: posting, commitStatusProblem: { reason: 'Denied', message: 'no' } as never },
       { CommitStatus: isFalse('Denied', 'no') },
     ],
     [
       'of a commit status of which nobody knows',
       {
+        spec: posting,
         commitStatusProblem: 'unknown',
         status: { conditions: [condition('CommitStatus', 'False', 'Denied')] },
       },
@@ -349,6 +365,16 @@ suite('the conditions', () => {
       { spec: ssh({ secretRef, knownHosts: { secretRef: { name: 'k', key: 'h' } } }) },
       {
         SSHHostKeyVerification: isTrue('KnownHosts', 'the host key is checked against known_hosts'),
+      },
+    ],
+    [
+      'over ssh without known hosts',
+      { spec: ssh({ secretRef }) },
+      {
+        SSHHostKeyVerification: isFalse(
+          'KnownHostsMissing',
+          'no known_hosts say which key the git server has: name them in spec.git.auth.sshKey.knownHosts',
+        ),
       },
     ],
     [

@@ -182,7 +182,7 @@ suite('while the host is asked', () => {
     const grown = decideFor(failed, asking(0), { pods: [pod] }).status;
     assert.equal(grown.gateways?.total, 1);
     assert.equal(find(grown, 'Ready'), 'False GitUnreachable');
-    assert.equal(find(grown, 'AllGatewaysSynced'), 'False Syncing');
+    assert.equal(find(grown, 'AllGatewaysSynced'), 'Unknown Syncing');
   });
 });
 
@@ -258,8 +258,8 @@ suite('agents that do not get what they need', () => {
     });
   });
 
-  test('are not mentioned otherwise', () => {
-    assert.equal(reasonsOf({ pods: [pod] }).access, undefined);
+  test('are gone otherwise, without an event', () => {
+    assert.deepEqual(reasonsOf({ pods: [pod] }), { access: 'Granted', ready: 'Unknown Syncing', events: [] });
   });
 });
 
