@@ -9,6 +9,7 @@ import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
 import type { Loop } from './leadership/liveness.ts';
+import { measureReconcile } from './metrics/measure-reconcile.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { renderResources } from './metrics/resource-metrics.ts';
 import { GitTokenKeeper } from './polling/git-token-keeper.ts';
@@ -222,18 +223,11 @@ export class Controller {
   }
 
   async #handle(key: ObjectKey, attempt: number): Promise<Requeue> {
-    const { metrics } = this.#ports;
-    const end = metrics.reconcileSeconds.startTimer();
     try {
-      const requeue = await this.#reconciler.reconcile(key);
-      metrics.reconciles.inc({ outcome: 'success' });
-      return requeue;
+      return await measureReconcile(this.#ports.metrics, () => this.#reconciler.reconcile(key));
     } catch (error) {
-      metrics.reconciles.inc({ outcome: 'failure' });
       this.#reconciler.onFailure(key, attempt, error);
       throw error;
-    } finally {
-      end();
     }
   }
 

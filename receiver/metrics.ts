@@ -38,8 +38,8 @@ export function createMetrics(): ReceiverMetrics {
     'Requests that are no deliveries: other paths and methods, by reason.',
     ['reason'],
   );
-  const merged = counter('merged_total', 'Deliveries that went into the patch of another one.');
-  const retried = counter('retried_total', 'Patches that failed and were tried again.');
+  const merged = counter('merged_deliveries_total', 'Deliveries that went into the patch of another one.');
+  const retried = counter('patch_retries_total', 'Patches that failed and were tried again.');
   const dropped = counter(
     'dropped_connections_total',
     'Connections closed since there were too many, in all or from one address.',

@@ -11,7 +11,7 @@ export function createMetrics() {
     registry,
     reconciles: new Counter({
       name: 'sync_controller_reconciles_total',
-      help: 'Reconciles by outcome.',
+      help: 'Reconciles by outcome, without those that were deferred.',
       labelNames: ['outcome'],
       registers,
     }),
@@ -33,7 +33,7 @@ export function createMetrics() {
       registers,
     }),
     requestSeconds: new Histogram({
-      name: 'sync_controller_request_duration_seconds',
+      name: 'sync_controller_request_to_applied_seconds',
       help: 'Time from a request or a push to the status that says it is applied.',
       buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
       registers,

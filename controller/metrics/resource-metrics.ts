@@ -1,18 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 
 /** What the series of a resource are read from. */
 export interface SampledResource {
   namespace: string;
   name: string;
+  spec: { paused?: boolean };
   status: GatewaySyncStatus;
 }
 
 /** The metrics that each resource has; docs/reference/metrics.md lists them. */
 export const RESOURCE_METRICS = {
   sync_controller_conditions: 'GatewaySyncs by the state of each condition; on the leader only.',
-  sync_controller_gatewaysync_ready:
-    'The condition Ready of a GatewaySync: 1 True, 0 False, -1 Unknown; on the leader only.',
+  sync_controller_gatewaysync_condition:
+    'The conditions Ready and Stalled of a GatewaySync: 1 for the status that it has, 0 for the others; on the leader only.',
+  sync_controller_gatewaysync_paused: '1 for a GatewaySync that is paused; on the leader only.',
   sync_controller_gateways: 'Gateways of a GatewaySync by state; on the leader only.',
   sync_controller_gateway_clock_skew_seconds:
     "Seconds by which the clock of a gateway is ahead of the API server's, negative if behind, only if that is more than 30; on the leader only.",
@@ -22,7 +24,9 @@ export const RESOURCE_METRICS = {
   sync_controller_rollout_failed_gateways: 'Gateways that failed in the rollout of a GatewaySync; on the leader only.',
 } as const;
 
-const VALUES = { True: 1, False: 0, Unknown: -1 };
+/** They sum up the others, of which `sync_controller_conditions` has the counts. */
+const SUMMARIES: readonly string[] = ['Ready', 'Stalled'] satisfies ConditionType[];
+const STATUSES = ['True', 'False', 'Unknown'];
 /** Resources that are written down before others have their turn on the event loop: 1 to 2 ms. */
 const SLICE = 250;
 
@@ -34,28 +38,18 @@ const SLICE = 250;
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
   const conditions = new Map<string, number>();
-  const [ready, gateways, clocks]: [Buffer[], Buffer[], Buffer[]] = [[], [], []];
-  const [phases, waits, failed]: [Buffer[], Buffer[], Buffer[]] = [[], [], []];
+  const metrics = SERIES.map(([name, seriesOf]) => ({ seriesOf, bytes: [headOf(name)] }));
   for (let first = 0; first < all.length; first += SLICE) {
     if (first > 0) await nextTurn();
     const slice = all.slice(first, first + SLICE);
-    ready.push(bytesOf(slice.flatMap(readyOf)));
-    gateways.push(bytesOf(slice.flatMap(gatewaysOf)));
-    clocks.push(bytesOf(slice.flatMap(clocksOf)));
-    phases.push(bytesOf(slice.flatMap(phaseOf)));
-    waits.push(bytesOf(slice.flatMap(waitOf)));
-    failed.push(bytesOf(slice.flatMap(failedOf)));
+    for (const { seriesOf, bytes } of metrics) bytes.push(bytesOf(slice.flatMap(seriesOf)));
     for (const { status } of slice) countConditions(status, conditions);
   }
   const counts = Array.from(conditions, ([labels, count]) => `sync_controller_conditions{${labels}} ${count}`);
   return Buffer.concat([
-    ...[headOf('sync_controller_conditions'), bytesOf(counts)],
-    ...[headOf('sync_controller_gatewaysync_ready'), ...ready],
-    ...[headOf('sync_controller_gateways'), ...gateways],
-    ...[headOf('sync_controller_gateway_clock_skew_seconds'), ...clocks],
-    ...[headOf('sync_controller_rollout_phase'), ...phases],
-    ...[headOf('sync_controller_rollout_waiting'), ...waits],
-    ...[headOf('sync_controller_rollout_failed_gateways'), ...failed],
+    headOf('sync_controller_conditions'),
+    bytesOf(counts),
+    ...metrics.flatMap(({ bytes }) => bytes),
   ]);
 }
 
@@ -67,12 +61,19 @@ const headOf = (name: keyof typeof RESOURCE_METRICS): Buffer =>
 const ownLabels = ({ namespace, name }: SampledResource): string =>
   `namespace="${escapeLabel(namespace)}",name="${escapeLabel(name)}"`;
 
-function readyOf(resource: SampledResource): string[] {
-  const ready = resource.status.conditions?.find(({ type }) => type === 'Ready');
-  if (!ready) return [];
-  const labels = `${ownLabels(resource)},reason="${escapeLabel(ready.reason)}"`;
-  return [`sync_controller_gatewaysync_ready{${labels}} ${VALUES[ready.status]}`];
+function conditionsOf(resource: SampledResource): string[] {
+  const conditions = (resource.status.conditions ?? []).filter(({ type }) => SUMMARIES.includes(type));
+  return conditions.flatMap(({ type, status }) =>
+    STATUSES.map((each) => {
+      const labels = `${ownLabels(resource)},type="${type}",status="${each}"`;
+      return `sync_controller_gatewaysync_condition{${labels}} ${each === status ? 1 : 0}`;
+    }),
+  );
 }
+
+const pausedOf = (resource: SampledResource): string[] => [
+  `sync_controller_gatewaysync_paused{${ownLabels(resource)}} ${resource.spec.paused ? 1 : 0}`,
+];
 
 function gatewaysOf(resource: SampledResource): string[] {
   const { summary: _, total: __, ...states } = resource.status.gateways ?? { summary: '', total: 0 };
@@ -106,10 +107,21 @@ function failedOf(resource: SampledResource): string[] {
 
 function countConditions(status: GatewaySyncStatus, counts: Map<string, number>): void {
   for (const { type, status: state } of status.conditions ?? []) {
-    const labels = `condition="${escapeLabel(type)}",status="${state}"`;
+    const labels = `type="${escapeLabel(type)}",status="${state}"`;
     counts.set(labels, (counts.get(labels) ?? 0) + 1);
   }
 }
+
+/** What makes the series of each metric, in the order of the page. */
+const SERIES: [name: keyof typeof RESOURCE_METRICS, seriesOf: (resource: SampledResource) => string[]][] = [
+  ['sync_controller_gatewaysync_condition', conditionsOf],
+  ['sync_controller_gatewaysync_paused', pausedOf],
+  ['sync_controller_gateways', gatewaysOf],
+  ['sync_controller_gateway_clock_skew_seconds', clocksOf],
+  ['sync_controller_rollout_phase', phaseOf],
+  ['sync_controller_rollout_waiting', waitOf],
+  ['sync_controller_rollout_failed_gateways', failedOf],
+];
 
 /** https://prometheus.io/docs/instrumenting/exposition_formats/#comments-help-text-and-type-information. */
 function escapeLabel(value: string): string {

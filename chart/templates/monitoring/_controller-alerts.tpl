@@ -56,7 +56,16 @@
     summary: Reviews of annotated pods fail.
     description: The pods are refused, or start without their sidecar with the failure policy Ignore. The log of the controller says why.
 - alert: SyncNotReady
-  expr: max by (namespace, name) (sync_controller_gatewaysync_ready{reason!~"Paused|Rollout(Progressing|Soaking|AwaitingApproval|AwaitingWindow|Waiting|RollingBack|Stopped)"}) < 1
+  {{- /* A rollout that stopped has its own alert. Unknown may last while the resource is paused, or a rollout goes on. */}}
+  expr: |-
+    max by (namespace, name) (sync_controller_gatewaysync_condition{type="Ready", status="False"} == 1)
+        unless on (namespace, name) sync_controller_rollout_phase{phase="Stopped"}
+      or max by (namespace, name) (sync_controller_gatewaysync_condition{type="Ready", status="Unknown"} == 1)
+        unless on (namespace, name) (
+          sync_controller_gatewaysync_paused == 1
+            or sync_controller_rollout_phase{phase!="Complete"}
+            or sync_controller_rollout_waiting
+        )
   for: 15m
   labels:
     severity: warning

@@ -42,12 +42,12 @@ export const controller: Row = {
     timeSeries({
       title: 'From request to status',
       description: 'Time from a request or a push to the status that says it is applied.',
-      queries: quantiles('sync_controller_request_duration_seconds'),
+      queries: quantiles('sync_controller_request_to_applied_seconds'),
       unit: 's',
     }),
     timeSeries({
       title: 'Reconciles',
-      description: 'Reconciles a second, by outcome.',
+      description: 'Reconciles a second, by outcome, without those that were deferred.',
       queries: [rateBy('sync_controller_reconciles_total', 'outcome')],
       unit: 'ops',
       isStacked: true,

@@ -5,7 +5,7 @@ import { mappings, override, thresholds, UIDS } from './grafana.ts';
 import type { Row } from './lay-out.ts';
 import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
 import { processes } from './process-row.ts';
-import { ofLeader, orZero } from './queries.ts';
+import { ofLeader, orZero, readiness } from './queries.ts';
 import { deliveries } from './receiver-rows.ts';
 
 /** All GatewaySyncs at a glance, and the health of the programs that look after them. */
@@ -18,7 +18,7 @@ export function fleetOverview(): object {
       labelVariable({
         name: 'namespace',
         label: 'Namespace of GatewaySyncs',
-        series: 'sync_controller_gatewaysync_ready',
+        series: 'sync_controller_gatewaysync_paused',
         isMulti: true,
       }),
     ],
@@ -27,12 +27,8 @@ export function fleetOverview(): object {
 }
 
 const NAMESPACE = 'namespace=~"$namespace"';
-const ready = ofLeader('sync_controller_gatewaysync_ready', ['namespace', 'name'], NAMESPACE);
-const readyUnlessPaused = ofLeader(
-  'sync_controller_gatewaysync_ready',
-  ['namespace', 'name'],
-  `${NAMESPACE}, reason!="Paused"`,
-);
+const ready = readiness(NAMESPACE);
+const notReady = `${ready} < 1 unless on (namespace, name) sync_controller_gatewaysync_paused == 1`;
 /** The same ten for the whole time range. */
 const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
 const gateways = (matchers = '') =>
@@ -56,7 +52,7 @@ const fleet: Row = {
     stat({
       title: 'Not ready',
       description: 'GatewaySyncs whose condition Ready is False or Unknown; paused ones do not count.',
-      query: { expr: orZero(`count(${readyUnlessPaused} < 1)`) },
+      query: { expr: orZero(`count(${notReady})`) },
       thresholds: inTrouble,
       width: 3,
     }),
@@ -116,12 +112,9 @@ const resources: Row = {
   panels: [
     table({
       title: 'Not ready',
-      description:
-        'GatewaySyncs whose condition Ready is False or Unknown, and the reason. The name leads to the details.',
-      queries: [
-        { expr: `${ofLeader('sync_controller_gatewaysync_ready', ['namespace', 'name', 'reason'], NAMESPACE)} < 1` },
-      ],
-      columns: { namespace: 'Namespace', name: 'Name', Value: 'Ready', reason: 'Reason' },
+      description: 'GatewaySyncs whose condition Ready is False or Unknown. The name leads to the details.',
+      queries: [{ expr: `${ready} < 1` }],
+      columns: { namespace: 'Namespace', name: 'Name', Value: 'Ready' },
       overrides: [
         override('Value', { mappings: READY, 'custom.cellOptions': { type: 'color-text' } }),
         override('name', { links: [{ title: 'Details', url: detailsUrl() }] }),

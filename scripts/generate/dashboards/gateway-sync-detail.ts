@@ -1,9 +1,9 @@
 import { agentPanels } from './agent-panels.ts';
 import { dashboard, labelVariable } from './dashboard.ts';
-import { thresholds, UIDS } from './grafana.ts';
+import { mappings, thresholds, UIDS } from './grafana.ts';
 import type { Row } from './lay-out.ts';
 import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
-import { ofLeader, orZero, rate } from './queries.ts';
+import { ofLeader, orZero, rate, readiness } from './queries.ts';
 
 /** One GatewaySync: its state, its gateways and what their agents do. */
 export function gatewaySyncDetail(): object {
@@ -12,11 +12,11 @@ export function gatewaySyncDetail(): object {
     title: 'GatewaySyncs / Details',
     description: 'One GatewaySync: its state, its gateways and what their agents do.',
     variables: [
-      labelVariable({ name: 'namespace', label: 'Namespace', series: 'sync_controller_gatewaysync_ready' }),
+      labelVariable({ name: 'namespace', label: 'Namespace', series: 'sync_controller_gatewaysync_paused' }),
       labelVariable({
         name: 'name',
         label: 'GatewaySync',
-        series: 'sync_controller_gatewaysync_ready{namespace="$namespace"}',
+        series: 'sync_controller_gatewaysync_paused{namespace="$namespace"}',
       }),
       labelVariable({ name: 'pod', label: 'Pod', series: `sync_agent_info{${RESOURCE}}`, isMulti: true }),
     ],
@@ -35,17 +35,14 @@ const state: Row = {
     stat({
       title: 'Ready',
       description: 'The condition Ready.',
-      query: { expr: `max(sync_controller_gatewaysync_ready{${RESOURCE}})` },
+      query: { expr: `max(${readiness(RESOURCE)})` },
       mappings: READY,
     }),
     stat({
-      title: 'Reason',
-      description: 'The reason of the condition Ready.',
-      query: {
-        expr: ofLeader('sync_controller_gatewaysync_ready', ['reason'], RESOURCE),
-        legend: '{{reason}}',
-      },
-      showsName: true,
+      title: 'Stalled',
+      description: 'Whether only a person can help: the condition Stalled.',
+      query: { expr: `max(sync_controller_gatewaysync_condition{${RESOURCE}, type="Stalled", status="True"})` },
+      mappings: mappings({ '0': { text: 'No', color: 'green' }, '1': { text: 'Yes', color: 'red' } }),
     }),
     stat({
       title: 'Gateways',
@@ -81,8 +78,8 @@ const state: Row = {
     }),
     readyTimeline({
       title: 'Condition Ready',
-      description: 'The condition Ready over time, by its reason.',
-      queries: [{ expr: ofLeader('sync_controller_gatewaysync_ready', ['reason'], RESOURCE), legend: '{{reason}}' }],
+      description: 'The condition Ready over time.',
+      queries: [{ expr: readiness(RESOURCE), legend: 'Ready' }],
       width: 12,
       height: 8,
     }),

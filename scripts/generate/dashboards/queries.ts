@@ -32,3 +32,14 @@ export const orZero = (expr: string): string => `${expr} or 0 * max(sync_control
 export function ofLeader(gauge: string, labels: string[], matchers: Matchers = ''): string {
   return `max by (${labels.join(', ')}) (${select(gauge, matchers)})`;
 }
+
+/** The condition Ready of each GatewaySync as a number: 1 if True, 0 if False, -1 if Unknown. */
+export function readiness(matchers: Matchers): string {
+  const has = (status: string) =>
+    ofLeader(
+      'sync_controller_gatewaysync_condition',
+      ['namespace', 'name'],
+      `${matchers}, type="Ready", status="${status}"`,
+    );
+  return `(${has('True')} - ${has('Unknown')})`;
+}

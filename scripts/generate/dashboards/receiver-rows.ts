@@ -55,8 +55,8 @@ export const deliveries: Row = {
       description:
         'Deliveries that another one’s patch carried, patches that were tried again, connections over the limit.',
       queries: [
-        { expr: rate('sync_receiver_merged_total'), legend: 'merged' },
-        { expr: rate('sync_receiver_retried_total'), legend: 'retried' },
+        { expr: rate('sync_receiver_merged_deliveries_total'), legend: 'merged' },
+        { expr: rate('sync_receiver_patch_retries_total'), legend: 'retried' },
         { expr: rate('sync_receiver_dropped_connections_total'), legend: 'dropped' },
       ],
       unit: 'ops',

@@ -4,8 +4,9 @@ import type { AlertCase } from './alert-case.ts';
 const ours = 'namespace="operator", pod="a"';
 const site = { namespace: 'team', name: 'site' };
 
-const ready = (reason: string) =>
-  `sync_controller_gatewaysync_ready{namespace="team", name="site", reason="${reason}"}`;
+const ready = (status: string) =>
+  `sync_controller_gatewaysync_condition{namespace="team", name="site", type="Ready", status="${status}"}`;
+const paused = 'sync_controller_gatewaysync_paused{namespace="team", name="site"}';
 const gateways = (state: string) => `sync_controller_gateways{namespace="team", name="site", state="${state}"}`;
 const rollout = (phase: string) => `sync_controller_rollout_phase{namespace="team", name="site", phase="${phase}"}`;
 const waiting = (reason: string) =>
@@ -132,22 +133,22 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   },
   SyncNotReady: {
     firing: [
-      { at: '20m', series: { [ready('RefNotFound')]: '0x60' }, ...notReady },
-      { at: '20m', series: { [ready('Resolving')]: '-1x60' }, ...notReady },
-      { at: '20m', series: { [ready('RolloutRolledBack')]: '0x60' }, ...notReady },
-      {
-        at: '20m',
-        series: { [ready('GitTimeout')]: '0x9 stale', [ready('GitUnreachable')]: '_x10 0x60' },
-        ...notReady,
-      },
+      { at: '20m', series: { [ready('False')]: '1x60', [paused]: '0x60' }, ...notReady },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [paused]: '0x60' }, ...notReady },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60' }, ...notReady },
+      { at: '20m', series: { [ready('False')]: '1x60', [rollout('RolledBack')]: '1x60' }, ...notReady },
+      // A git server that fails while a rollout goes on.
+      { at: '20m', series: { [ready('False')]: '1x60', [rollout('Soaking')]: '1x60' }, ...notReady },
+      { at: '20m', series: { [ready('False')]: '1x9 0x60', [ready('Unknown')]: '0x9 1x60' }, ...notReady },
     ],
     quiet: [
-      { at: '20m', series: { [ready('Synced')]: '1x60' } },
-      { at: '20m', series: { [ready('Paused')]: '-1x60' } },
+      { at: '20m', series: { [ready('True')]: '1x60', [ready('False')]: '0x60', [ready('Unknown')]: '0x60' } },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [paused]: '1x60' } },
       // A rollout may take days, and one that stopped has its own alert.
-      { at: '20m', series: { [ready('RolloutSoaking')]: '-1x60' } },
-      { at: '20m', series: { [ready('RolloutStopped')]: '0x60' } },
-      { at: '20m', series: { [ready('Syncing')]: '-1x9 stale', [ready('Synced')]: '_x10 1x60' } },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Soaking')]: '1x60' } },
+      { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60', [waiting('Window')]: '1x60' } },
+      { at: '20m', series: { [ready('False')]: '1x60', [rollout('Stopped')]: '1x60' } },
+      { at: '20m', series: { [ready('Unknown')]: '1x9 0x60', [ready('True')]: '0x9 1x60' } },
     ],
   },
   SyncGatewaysNotSynced: {

@@ -31,8 +31,8 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
     'sync_receiver_deliveries_total{source="github",outcome="stored",reason="Superseded"} 1',
     'sync_receiver_deliveries_total{source="gitea",outcome="ignored",reason="Ping"} 1',
     'sync_receiver_deliveries_total{source="unknown",outcome="refused",reason="Unauthorized"} 1',
-    'sync_receiver_merged_total 4',
-    'sync_receiver_retried_total 1',
+    'sync_receiver_merged_deliveries_total 4',
+    'sync_receiver_patch_retries_total 1',
     'sync_receiver_queued 7',
     'sync_receiver_dropped_connections_total 1',
     'sync_receiver_patch_duration_seconds_sum{code="0"} 3',
@@ -61,7 +61,7 @@ test('series are there before the first event, since Prometheus sees no increase
   for (const line of [
     ...['stored', 'ignored', 'refused'].map((kind) => `request_duration_seconds_count{outcome="${kind}"} 0`),
     'patch_duration_seconds_count{code="200"} 0',
-    'merged_total 0',
+    'merged_deliveries_total 0',
     'open 0',
   ])
     assert.ok(page.includes(`\nsync_receiver_${line}\n`), line);
