@@ -1,30 +1,29 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
 import { everyStep, type Play } from '../../unit/agent/support/kill-at.ts';
-import { COMMITS, type Commit, KillScenario, PATHS, VOLUMES } from '../../unit/agent/support/kill-scenario.ts';
+import {
+  COMMITS,
+  type Commit,
+  PATHS,
+  STEPS,
+  useKillScenario,
+  VOLUMES,
+} from '../../unit/agent/support/kill-scenario.ts';
 
 /** Each step is followed by a second kill at every n-th step of the next sync, each time others; EVERY_KILL_STRIDE=1 is all pairs. */
 const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '80');
-const STEPS = { atLeast: 40, atMost: 300 };
 
-let server: GitDaemon;
-let scenario: KillScenario;
-before(async () => {
-  server = await startGitDaemon();
-  scenario = await KillScenario.create(server, 'every-second-kill');
-});
-after(() => server.stop());
+const scenario = useKillScenario();
 
 suite('an agent after one that was killed at any step', () => {
   for (const writeAt of PATHS) {
     test(`loses nothing that the gateway wrote to ${writeAt}`, async (t) => {
-      await everyStep(t, STEPS, (step) => scenario.kill(t, { kill: { step }, next: commitOf(step), writeAt }));
+      await everyStep(t, STEPS, (step) => scenario().kill(t, { kill: { step }, next: commitOf(step), writeAt }));
     });
   }
 
   test('comes to the wanted tree where it meets an error of the disk at any step', async (t) => {
-    await everyStep(t, STEPS, (step) => scenario.fail(t, { step, volume: {}, code: 'EIO' }));
+    await everyStep(t, STEPS, (step) => scenario().fail(t, { step, volume: {}, code: 'EIO' }));
   });
 
   for (const [name, volume] of Object.entries(VOLUMES)) {
@@ -33,7 +32,7 @@ suite('an agent after one that was killed at any step', () => {
       await everyStep(t, STEPS, async (step) => {
         for (let second = 1 + (step % STRIDE); ; second += STRIDE) {
           const ends: Play[] = [];
-          const first = await scenario.kill(t, {
+          const first = await scenario().kill(t, {
             kill: { step },
             volume,
             next: commitOf(step + second),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { TestContext } from 'node:test';
-import type { GitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { after, before, type TestContext } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { grantLocks } from './grant-locks.ts';
 import { contents, countCalls, describeKill, failAt, type Kill, killAt, type Play, startNext } from './kill-at.ts';
 import { GitMemory } from './remembering-clone.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
@@ -77,6 +78,24 @@ export const VOLUMES = {
   'whose inodes change at each start': { changesInodes: true },
 } satisfies Record<string, Volume>;
 
+/** Steps of the sync with all its changes. */
+export const STEPS = { atLeast: 40, atMost: 300 };
+
+/** Makes the scenario of a test file before its first test; the function returns it. */
+export function useKillScenario(): () => KillScenario {
+  let endGrants: (() => void) | undefined;
+  let server: GitDaemon | undefined;
+  let scenario: KillScenario | undefined;
+  before(async () => {
+    endGrants = grantLocks();
+    server = await startGitDaemon();
+    scenario = await KillScenario.create(server);
+  });
+  after(() => endGrants?.());
+  after(() => server?.stop());
+  return () => scenario ?? assert.fail('no test has begun');
+}
+
 /** One sync from the first to the second commit, in which everything happens that can: it is cut off, and then goes on. */
 export class KillScenario {
   readonly #repo: string;
@@ -89,8 +108,8 @@ export class KillScenario {
     this.#ids = ids;
   }
 
-  static async create(server: GitDaemon, name: string): Promise<KillScenario> {
-    const { url, commit } = await server.createRepository(name);
+  static async create(server: GitDaemon): Promise<KillScenario> {
+    const { url, commit } = await server.createRepository('killed');
     const ids = {} as Record<Commit, string>;
     let before: Files = {};
     for (const name of COMMITS) {

@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
 import { everyKill, everyStep, type Kill, type Play } from '../support/kill-at.ts';
-import { COMMITS, KillScenario, PATHS, VOLUMES } from '../support/kill-scenario.ts';
+import { COMMITS, PATHS, STEPS, useKillScenario, VOLUMES } from '../support/kill-scenario.ts';
 
-let server: GitDaemon;
-let scenario: KillScenario;
-before(async () => {
-  server = await startGitDaemon();
-  scenario = await KillScenario.create(server, 'every-kill');
-});
-after(() => server.stop());
-
-/** Of the sync with all its changes. */
-const STEPS = { atLeast: 40, atMost: 300 };
+const scenario = useKillScenario();
 
 /** Takes one after the other: what each step goes with is covered by the tests of all pairs. */
 const inTurn = <T>(all: readonly T[], { step }: Kill): T => all[step % all.length] as T;
@@ -21,12 +11,12 @@ const inTurn = <T>(all: readonly T[], { step }: Kill): T => all[step % all.lengt
 suite('the agent after one that was killed at any step', () => {
   for (const [name, volume] of Object.entries(VOLUMES)) {
     test(`comes to exactly the tree of any commit, on a volume ${name}`, async (t) => {
-      await everyKill(t, STEPS, (kill) => scenario.kill(t, { kill, volume, next: inTurn(COMMITS, kill) }));
+      await everyKill(t, STEPS, (kill) => scenario().kill(t, { kill, volume, next: inTurn(COMMITS, kill) }));
     });
 
     test(`loses nothing that the gateway wrote before it started, on a volume ${name}`, async (t) => {
       await everyKill(t, STEPS, (kill) =>
-        scenario.kill(t, { kill, volume, next: inTurn(COMMITS, kill), writeAt: inTurn(PATHS, kill) }),
+        scenario().kill(t, { kill, volume, next: inTurn(COMMITS, kill), writeAt: inTurn(PATHS, kill) }),
       );
     });
   }
@@ -38,7 +28,7 @@ suite('the agent after one that was killed at any step', () => {
         const onAgain = (played: Play) => again.push(played);
         // No two steps in a row are followed by the same one.
         const second = { step: 1 + ((step * 37) % 100), isTorn: step % 2 === 0 };
-        return await scenario.kill(t, {
+        return await scenario().kill(t, {
           kill: { step },
           volume,
           next: inTurn(COMMITS, { step }),
@@ -56,7 +46,7 @@ suite('the agent after one that was killed at any step', () => {
 suite('an agent that finds the volume full at any step', () => {
   for (const name of ['with hard links', 'without hard links'] as const) {
     test(`leaves one of both trees, and the next sync comes to the wanted one, on a volume ${name}`, async (t) => {
-      await everyStep(t, STEPS, (step) => scenario.fail(t, { step, volume: VOLUMES[name] }));
+      await everyStep(t, STEPS, (step) => scenario().fail(t, { step, volume: VOLUMES[name] }));
     });
   }
 });
