@@ -12,14 +12,15 @@ const line = ({ level, check, says, todo, page }: Finding) =>
   [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page.replace(DOCS, '')] : [])].join(' | ');
 const linesOf = (survey: Loose) => diagnose(survey).sections.flatMap(({ findings }) => findings.map(line));
 
-/** What is said otherwise than of an installation in order: what is said in addition, else what is not said any more. */
+/** How the output differs from that of an installation in order: lines that come, and behind `- ` lines that go. */
 function newsOf(change: Change): string[] {
   const survey = inOrder();
   change(partsOf(survey));
   const before = linesOf(inOrder());
   const after = linesOf(survey);
   const added = after.filter((each) => !before.includes(each));
-  return added.length > 0 ? added : before.filter((each) => !after.includes(each)).map((each) => `no more ${each}`);
+  const removed = before.filter((each) => !after.includes(each));
+  return [...added, ...removed.map((each) => `- ${each}`)];
 }
 
 /** What is said of each change, by its name. */
