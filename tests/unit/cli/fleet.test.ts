@@ -12,6 +12,7 @@ import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
+import { gatewaySyncOf, type SpecInput } from '../../support/objects.ts';
 
 const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
 const revision = '1'.repeat(32);
@@ -21,12 +22,12 @@ const ready = (status: Condition['status'], reason: string, message = reason): C
   { type: 'Ready', status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
 ];
 
-function gatewaySync(status: GatewaySyncStatus | undefined, spec: object = {}): GatewaySync {
-  return {
-    metadata: { namespace: 'gateways', name: 'plant', generation: 3 },
-    spec: { git: { repo: 'https://git.example/x', ref: 'main' }, ...spec },
-    ...(status && { status: { observedGeneration: 3, ...status } }),
-  } as unknown as GatewaySync;
+function gatewaySync(status: GatewaySyncStatus | undefined, spec: Partial<SpecInput> = {}): GatewaySync {
+  return gatewaySyncOf({
+    metadata: { generation: 3 },
+    spec,
+    status: status && { observedGeneration: 3, ...status },
+  });
 }
 
 const gateway = (name: string, state: Partial<DiscoveredGateway> = {}): DiscoveredGateway => ({
@@ -120,7 +121,7 @@ suite('a GatewaySync in words', () => {
     assert.equal(unfollowed('False', main, 'main'), undefined);
     assert.equal(unfollowed('False', { ref: 'v1', source: 'Request' }), undefined, 'somebody asked for another');
     const { unfollowed: none } = resourceView(
-      gatewaySync({ target: { ref: 'main', source: 'Spec' } }, { git: { ref: 'mian' } }),
+      gatewaySync({ target: { ref: 'main', source: 'Spec' } }, { git: { repo: 'x', ref: 'mian' } }),
       {},
     );
     assert.deepEqual(none, { ref: 'mian' });
@@ -451,7 +452,7 @@ suite('the whole view', () => {
   test('of a GatewaySync says all that a person wants to know', () => {
     const { gateways, ...view } = resourceView(gatewaySync(status), {});
     assert.deepEqual(view, {
-      ...{ namespace: 'gateways', name: 'plant', state: 'ready', reason: 'Synced', repo: 'https://git.example/x' },
+      ...{ namespace: 'gateways', name: 'plant', state: 'ready', reason: 'Synced', repo: 'https://git.test/x' },
       ...{
         says: 'no gateway yet: no pod is annotated for it',
         ref: 'v2',
@@ -464,7 +465,7 @@ suite('the whole view', () => {
     assert.equal(gateways.length, 1);
     assert.deepEqual(resourceView(gatewaySync({ conditions: ready('Unknown', 'Resolving', 'asked') }), {}), {
       ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'Resolving', says: 'asked' },
-      ...{ repo: 'https://git.example/x', ref: 'main', counts: none, gateways: [] },
+      ...{ repo: 'https://git.test/x', ref: 'main', counts: none, gateways: [] },
     });
     for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
       assert.deepEqual([resourceView(unseen, {}).reason, resourceView(unseen, {}).state], ['NotSeen', 'busy']);

@@ -13,15 +13,14 @@ import {
 } from '../../../cli/fleet/inspection.ts';
 import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../../shared/api/inspection.ts';
-import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 
-const gatewaySync = {
-  metadata: { namespace: 'ns', name: 'plant', generation: 1 },
-  spec: { git: { repo: 'https://git.test/x' } },
+const gatewaySync = gatewaySyncOf({
+  metadata: { namespace: 'ns' },
   status: {
     discoveredGateways: [
       { name: 'a', namespace: 'ns', podName: 'a-0', syncStatus: 'Synced', profile: 'p' },
@@ -30,13 +29,13 @@ const gatewaySync = {
       { name: 'd', namespace: 'ns', podName: 'd-0', syncStatus: 'Synced' },
     ],
   },
-} as unknown as GatewaySync;
+});
 
-const reportOf = (pod: string, fields: object = {}, namespace = 'ns') =>
-  ({
+const reportOf = (pod: string, fields: Partial<SyncReportStatus> = {}, namespace = 'ns') =>
+  syncReportOf({
     metadata: { name: pod, namespace },
     status: { gateway: pod.split('-')[0], crName: 'plant', state: 'Synced', agentVersion: '0.1.0', ...fields },
-  }) as unknown as SyncReport;
+  });
 
 suite('who is asked', () => {
   test('are the gateways that the status names, and others that report; some cannot answer', () => {
@@ -46,7 +45,7 @@ suite('who is asked', () => {
       reportOf('e-0', { profile: 'line', agentVersion: undefined }),
       reportOf('f-0', { crName: 'other' }),
       reportOf('g-0', {}, 'elsewhere'),
-      reportOf('h-0', { gateway: undefined, state: undefined }),
+      reportOf('h-0', { gateway: undefined, state: 'Pending' }),
     ];
     const [synced, old] = [{ status: 'Synced' }, 'which cannot be asked: recreate the pod'];
     const named = [

@@ -5,8 +5,8 @@ import { suite, test } from 'node:test';
 import { checkConditions } from '../../../cli/checks/check-conditions.ts';
 import { pageAt } from '../../../cli/checks/finding.ts';
 import { pageOfReason, todoOf } from '../../../cli/checks/reasons.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition } from '../../../shared/api/gateway-sync-status.ts';
+import { gatewaySyncOf } from '../../support/objects.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFileSync(path.join(checkout, file), 'utf8');
@@ -39,7 +39,7 @@ const condition = (type: string, reason: string, status: Condition['status']): C
   message: 'in words',
   lastTransitionTime: '2026-01-01T00:00:00Z',
 });
-const gatewaySync = (conditions: Condition[]) => ({ status: { conditions } }) as unknown as GatewaySync;
+const gatewaySync = (conditions: Condition[]) => gatewaySyncOf({ status: { conditions } });
 
 suite('the reasons in docs/reference/conditions.md', () => {
   const rows = rowsOfPage();

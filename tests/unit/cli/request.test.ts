@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { followedRef, openRequest } from '../../../cli/fleet/request.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { gatewaySyncOf } from '../../support/objects.ts';
 
 const [EARLY, LATE] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'];
-const target = { ref: 'v1', source: 'Request' };
-const seen = { observedRef: 'main', observedRepo: 'x' };
+const target = { ref: 'v1', source: 'Request' } as const;
+const seen = { observedRef: 'main', observedRepo: 'https://git.test/x' };
 
 suite('what is followed', () => {
-  const rows: [what: string, status: object | undefined, ref: string][] = [
+  const rows: [what: string, status: GatewaySyncStatus | undefined, ref: string][] = [
     ['nobody has looked at it', undefined, 'main'],
     ['it was asked for', { ...seen, target, targetTime: EARLY }, 'v1'],
     ['it was asked for after the last edit', { ...seen, target, targetTime: LATE, observedRefTime: EARLY }, 'v1'],
@@ -23,7 +24,7 @@ suite('what is followed', () => {
   ];
   for (const [what, status, ref] of rows) {
     test(`where ${what}`, () => {
-      const gatewaySync = { spec: { git: { ref: 'main', repo: 'x' } }, status } as unknown as GatewaySync;
+      const gatewaySync = gatewaySyncOf({ status });
       assert.equal(followedRef(gatewaySync), ref);
     });
   }
@@ -36,8 +37,13 @@ suite('a request is open', () => {
     'sync.io/requested-by': 'github',
     'sync.io/request-id': '1',
   };
-  const handled = { ref: 'next', at: EARLY, by: 'github', id: '1', outcome: 'Applied' };
-  const rows: [what: string, given: object, lastRequest: object | undefined, isOpen: boolean][] = [
+  const handled = { ref: 'next', at: EARLY, by: 'github', id: '1', outcome: 'Applied' } as const;
+  const rows: [
+    what: string,
+    given: Record<string, string>,
+    lastRequest: GatewaySyncStatus['lastRequest'],
+    isOpen: boolean,
+  ][] = [
     ['not where there is none', {}, undefined, false],
     ['until it is seen', annotations, undefined, true],
     ['while the host is asked', annotations, { ...handled, outcome: 'Pending' }, true],
@@ -47,13 +53,13 @@ suite('a request is open', () => {
     [
       'not where somebody who set the ref alone was heard',
       annotations,
-      { ...handled, by: 'manual', id: undefined },
+      { ref: 'next', at: EARLY, by: 'manual', outcome: 'Applied' },
       false,
     ],
   ];
   for (const [what, given, lastRequest, isOpen] of rows) {
     test(what, () => {
-      const gatewaySync = { metadata: { annotations: given }, status: { lastRequest } } as unknown as GatewaySync;
+      const gatewaySync = gatewaySyncOf({ metadata: { annotations: given }, status: { lastRequest } });
       assert.equal(openRequest(gatewaySync) !== undefined, isOpen);
     });
   }

@@ -4,10 +4,10 @@ import { type Asked, barsOf, judgeProgress, missingOf } from '../../../cli/fleet
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { Condition, GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
-const SYNC = { profiles: {} };
-const REVISION = syncRevision(SYNC);
+const REVISION = syncRevision(gatewaySyncOf().spec.sync);
 const asked: Asked = { id: '1', at: '2026-01-01T00:00:00.000Z', ref: 'v2', isRefresh: false };
 const request = (outcome: 'Pending' | 'Applied' | 'Ignored' | 'Superseded', message = 'why') => ({
   lastRequest: { id: '1', ref: 'v2', at: asked.at, outcome, message },
@@ -28,16 +28,11 @@ const counts = {
 };
 
 const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {}): GatewaySync =>
-  ({
-    metadata: {
-      namespace: 'a',
-      name: 'b',
-      generation: 1,
-      annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' },
-    },
-    spec: { paused, sync: SYNC, git: { repo: 'https://git.test/a', ref: 'main' } },
+  gatewaySyncOf({
+    metadata: { annotations: { 'sync.io/request-id': id, 'sync.io/requested-ref': 'v3' } },
+    spec: { paused },
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
-  }) as unknown as GatewaySync;
+  });
 
 suite('how far a request is', () => {
   const rows: [string, GatewaySync, kind: string, says: RegExp, Asked?][] = [
@@ -119,28 +114,28 @@ suite('how far a request is', () => {
   });
 
   test('is over where the commit was stopped or taken back', () => {
-    const rollout = {
+    const rollout = rolloutStatusOf({
       phase: 'RolledBack',
-      ...{ commit: COMMIT, revision: REVISION },
+      commit: COMMIT,
+      revision: REVISION,
       givenUp: [`${COMMIT} ${REVISION}`],
       message: 'it failed on x',
-      summary: '',
-    };
-    const status = { ...request('Applied'), ...ready('False', ''), rollout } as unknown as GatewaySyncStatus;
+    });
+    const status = { ...request('Applied'), ...ready('False', ''), rollout };
     assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'failed', says: 'it failed on x' });
   });
 
   test('goes on where the commit that was given up comes with another revision of spec.sync', () => {
-    const common = { commit: COMMIT, revision: REVISION, givenUp: [`${COMMIT} before`], summary: '' };
-    const complete = { ...common, phase: 'Complete' };
-    const done = { ...request('Applied'), ...ready('True', ''), rollout: complete } as unknown as GatewaySyncStatus;
+    const common = rolloutStatusOf({ commit: COMMIT, revision: REVISION, givenUp: [`${COMMIT} before`] });
+    const complete = { ...common, phase: 'Complete' as const };
+    const done = { ...request('Applied'), ...ready('True', ''), rollout: complete };
     assert.equal(judgeProgress(gatewaySync(done), asked).kind, 'done');
-    const begun = { ...common, phase: 'Progressing' };
-    const busy = { ...request('Applied'), ...ready('Unknown', ''), rollout: begun } as unknown as GatewaySyncStatus;
+    const begun = { ...common, phase: 'Progressing' as const };
+    const busy = { ...request('Applied'), ...ready('Unknown', ''), rollout: begun };
     assert.equal(judgeProgress(gatewaySync(busy), asked).kind, 'waiting');
     // A retry of it, or a return: it is complete now, whatever was before.
     const again = { ...complete, givenUp: [`${COMMIT} ${REVISION}`] };
-    const back = { ...request('Applied'), ...ready('True', ''), rollout: again } as unknown as GatewaySyncStatus;
+    const back = { ...request('Applied'), ...ready('True', ''), rollout: again };
     assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');
   });
 

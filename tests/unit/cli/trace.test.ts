@@ -3,16 +3,13 @@ import { suite, test } from 'node:test';
 import { lastDelivery, type ObservedEvent, traceView } from '../../../cli/fleet/trace.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { gatewaySyncOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const at = (time: string) => `2026-01-01T00:00:${time}Z`;
 
 const gatewaySync = (status: GatewaySyncStatus): GatewaySync =>
-  ({
-    metadata: { namespace: 'gateways', name: 'plant' },
-    spec: { git: { ref: 'main' } },
-    status: { lastSyncCommit: COMMIT, ...status },
-  }) as unknown as GatewaySync;
+  gatewaySyncOf({ status: { lastSyncCommit: COMMIT, ...status } });
 
 const gateway = (name: string, state: object) => ({
   ...{ name, namespace: 'gateways', podName: name, syncStatus: 'Synced' as const, syncedCommit: COMMIT },

@@ -4,6 +4,7 @@ import { cardOf, detailOf, totalsOf } from '../../../cli/ui/views.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../../shared/api/gateway-sync-status.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { gatewaySyncOf, type SpecInput, syncReportOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
 const full = 'the volume is full';
@@ -13,12 +14,12 @@ const gateway = (name: string, state: Partial<DiscoveredGateway> = {}): Discover
   ...state,
 });
 
-function gatewaySync(gateways: DiscoveredGateway[], spec: object = {}): GatewaySync {
+function gatewaySync(gateways: DiscoveredGateway[], spec: Partial<SpecInput> = {}): GatewaySync {
   const total = gateways.length;
   const synced = gateways.filter(({ syncStatus }) => syncStatus === 'Synced').length;
-  return {
-    metadata: { namespace: 'plants', name: 'north', generation: 1 },
-    spec: { git: { repo: 'https://git.example/x', ref: 'main' }, ...spec },
+  return gatewaySyncOf({
+    metadata: { namespace: 'plants', name: 'north' },
+    spec,
     status: {
       ...{ observedGeneration: 1, lastSyncCommit: COMMIT, discoveredGateways: gateways },
       gateways: {
@@ -36,11 +37,11 @@ function gatewaySync(gateways: DiscoveredGateway[], spec: object = {}): GatewayS
         { type: 'Ready', status: 'True', reason: 'Synced', message: 'x', lastTransitionTime: '2026-01-01T00:00:00Z' },
       ],
     },
-  } as unknown as GatewaySync;
+  });
 }
 
 const report = (name: string, status: Partial<SyncReportStatus>): SyncReport =>
-  ({ metadata: { name, namespace: 'plants' }, status: { state: 'Synced', ...status } }) as unknown as SyncReport;
+  syncReportOf({ metadata: { name, namespace: 'plants' }, status });
 
 suite('what the page shows', () => {
   test('is a look for each gateway, as the bars of the command line have it', () => {
