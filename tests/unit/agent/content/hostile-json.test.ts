@@ -63,7 +63,7 @@ suite('a megabyte of JSON in which everything is wrong, in the heap of a small c
     assert.equal(said, 'manifest 0');
   });
 
-  test('and a Git LFS server that says everything about each object is understood', async (t) => {
+  test('a Git LFS server that reports every field of each object is understood', async (t) => {
     const oid = (n: number) => n.toString(16).padStart(64, '0');
     const header = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`x-header-${n}`, 'x'.repeat(80)]));
     const objects = Array.from({ length: 100 }, (_, n) => ({

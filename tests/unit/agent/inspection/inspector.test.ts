@@ -73,7 +73,7 @@ suite('a question is answered', () => {
     assert.equal(await read(shown[0], question.id, 'gateway-1'), undefined);
   });
 
-  test('and the answer goes with the question', async () => {
+  test('until the question goes: then the answer goes as well', async () => {
     const { inspector, shown, ask } = inspectorOf();
     ask(questionOf());
     await inspector.run(never);
@@ -82,7 +82,7 @@ suite('a question is answered', () => {
     assert.equal(inspector.dueMs, Number.POSITIVE_INFINITY);
   });
 
-  test('and the answer goes when the question expires, if nobody takes it back', async () => {
+  test('until the question expires, even if no client withdraws it', async () => {
     const { inspector, shown, ask } = inspectorOf();
     ask(questionOf({ expires: new Date(Date.now() + 500).toISOString() }));
     await inspector.run(never);

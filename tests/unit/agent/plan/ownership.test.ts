@@ -317,7 +317,7 @@ suite('a volume that does not tell case apart', () => {
     ]);
   });
 
-  test('or the normal form of Unicode', () => {
+  test('a volume that folds the normal form of Unicode takes two forms of a name for one file', () => {
     const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
     const folding = { case: false, unicode: true };
     assert.match(

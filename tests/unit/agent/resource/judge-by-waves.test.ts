@@ -110,10 +110,10 @@ suite('where changes go by waves', () => {
     ['all went back, under another plan', statusOf({ phase: 'RolledBack', admission: [] }), BACK],
   ];
   for (const [name, status, expected] of cases) {
-    test(`and ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
+    test(`the right release is chosen if ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
-  test('and something is missing: a wait is about the generation that was read, and nobody can say the policy', () => {
+  test('a wait for something that is missing is about the generation that was read, and has no start policy', () => {
     const status = statusOf();
     const common = { kind: 'unsettled', startPolicy: undefined };
     const words = 'waiting for the controller to look at the latest change of the GatewaySync';
@@ -137,7 +137,7 @@ suite('where changes go by waves', () => {
     assert.deepEqual(summaryOf(given(32)), STABLE);
   });
 
-  test('and the rollout is complete: everybody has the release, whatever the plan and the labels', () => {
+  test('every gateway has the release once the rollout is complete, whatever the plan and the labels', () => {
     const complete = { phase: 'Complete', stableCommit: NEW, stableRef: 'v2', stableRevision: LIVE } as const;
     const plans = [admission('all', 'all'), admission(''), []];
     for (const each of plans) {
@@ -223,7 +223,7 @@ suite('what cannot be decided leaves everything as it is', () => {
     });
   }
 
-  test('but completeness of another release than the stable one lets nobody in', () => {
+  test('a rollout that is complete with another release than the stable one admits no gateway', () => {
     assert.deepEqual(summaryOf(intentOf({ status: statusOf({ phase: 'Complete' }) })), STABLE);
   });
 });

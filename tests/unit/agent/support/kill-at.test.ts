@@ -4,7 +4,7 @@ import { mkdir, open, rename, symlink, truncate, unlink, writeFile } from 'node:
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { actAt, countCalls, everyKill, failAt, killAt, type Play } from './kill-at.ts';
 import { openedPath } from './volume-calls.ts';
 
@@ -14,8 +14,7 @@ const laterFlush = promisify(fs.fsync);
 const later = { open: promisify(fs.open), close: promisify(fs.close), writeFile: promisify(fs.writeFile) };
 
 async function makeVolume(t: TestContext): Promise<string> {
-  const { path: folder, remove } = await makeTemporaryFolder('volume-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'volume-');
   return folder;
 }
 
@@ -137,7 +136,7 @@ suite('each change of a volume is a step,', () => {
     await handle.close();
   });
 
-  test('and not one elsewhere, nor one that reads', async (t) => {
+  test('calls that read, and calls outside the volume, are no steps', async (t) => {
     const volume = await makeVolume(t);
     const elsewhere = await makeVolume(t);
     await forms.promises?.(volume);
