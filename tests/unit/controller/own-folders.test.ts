@@ -3,36 +3,34 @@ import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises
 import path from 'node:path';
 import { test } from 'node:test';
 import { makeFolder, removeLeft } from '../../../controller/own-folders.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const processes = (own: number, ...running: number[]) => ({ own, isRunning: (id: number) => running.includes(id) });
 
 test('directories of killed processes are removed, and those of the id that the process itself has', async (t) => {
-  const folder = await makeTemporaryFolder('own-folders-');
-  t.after(() => folder.remove());
-  const [killed, earlier, running] = [7, 1, 8].map((id) => makeFolder(folder.path, processes(id)));
+  const folder = await temporaryFolder(t, 'own-folders-');
+  const [killed, earlier, running] = [7, 1, 8].map((id) => makeFolder(folder, processes(id)));
   for (const made of [killed, earlier, running]) await writeFile(path.join(made ?? '', 'key'), 'secret');
-  removeLeft(folder.path, processes(1, 1, 8));
-  assert.deepEqual(await readdir(folder.path), [path.basename(running ?? '')]);
+  removeLeft(folder, processes(1, 1, 8));
+  assert.deepEqual(await readdir(folder), [path.basename(running ?? '')]);
 });
 
 test('nothing is removed that others made, whatever its name is', async (t) => {
-  const folder = await makeTemporaryFolder('own-folders-');
-  t.after(() => folder.remove());
-  const at = (...names: string[]) => path.join(folder.path, ...names);
-  const [linked, unmarked] = [makeFolder(folder.path, processes(7)), makeFolder(folder.path, processes(7))];
+  const folder = await temporaryFolder(t, 'own-folders-');
+  const at = (...names: string[]) => path.join(folder, ...names);
+  const [linked, unmarked] = [makeFolder(folder, processes(7)), makeFolder(folder, processes(7))];
   // A link to a directory with a marker, and a directory whose marker is a link or is missing.
   await rename(linked, at('elsewhere'));
   await symlink(at('elsewhere'), linked);
   const [marker = ''] = await readdir(unmarked);
   await rm(path.join(unmarked, marker), { recursive: true });
-  const other = makeFolder(folder.path, processes(7));
+  const other = makeFolder(folder, processes(7));
   await rm(path.join(other, marker), { recursive: true });
   await symlink(at('elsewhere', marker), path.join(other, marker));
   for (const name of ['controller-7-abcdef', 'stoker-operator-7-abcdef', 'stoker-operator-7', 'notes'])
     await mkdir(at(name));
   await writeFile(at('stoker-operator-7-fedcba'), 'a file');
-  const before = (await readdir(folder.path, { recursive: true })).sort();
-  removeLeft(folder.path, processes(1, 1));
-  assert.deepEqual((await readdir(folder.path, { recursive: true })).sort(), before);
+  const before = (await readdir(folder, { recursive: true })).sort();
+  removeLeft(folder, processes(1, 1));
+  assert.deepEqual((await readdir(folder, { recursive: true })).sort(), before);
 });

@@ -6,17 +6,16 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { suite, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 suite('connections that nobody uses', { concurrency: 2 }, () => {
   for (const scheme of ['http', 'https']) {
     test(`by ${scheme} are few, however many hosts there are, and those of the last hosts`, async (t) => {
-      const folder = await makeTemporaryFolder('idle-connections-');
-      t.after(() => folder.remove());
-      const { caFile, certFile, keyFile } = await createCertificates(folder.path, ['*.git.test']);
+      const folder = await temporaryFolder(t, 'idle-connections-');
+      const { caFile, certFile, keyFile } = await createCertificates(folder, ['*.git.test']);
       const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map((file) => readFile(file, 'utf8')));
       const answer: Parameters<typeof createServer>[1] = (_, response) => void response.end('ok');
       const server = scheme === 'https' ? createTlsServer({ cert, key }, answer) : createServer(answer);

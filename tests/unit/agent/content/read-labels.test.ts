@@ -3,11 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { readLabels } from '../../../../agent/content/read-labels.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 test('labels are read as the downward API writes them', async (t) => {
-  const { path: folder, remove } = await makeTemporaryFolder('labels-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'labels-');
   const file = path.join(folder, 'labels');
   await writeFile(file, 'app="edge"\napp.kubernetes.io/name="a.b-c"\nempty=""');
   const labels = new Map([

@@ -1,33 +1,25 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { type FakeIgnition, startFakeIgnition } from '../../../support/fake-ignition.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
 
 type Reload = Intent['reload'];
 
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
-
 const none = reloadSettings({ gateway: undefined });
 const ignition: Reload = { ...none, preset: 'ignition' };
-let repositories = 0;
 
 /** A gateway that runs, and one commit to deliver. */
 async function prepare(t: TestContext, reload: Reload, fields: object = {}) {
   const gateway = await startFakeIgnition();
   t.after(() => gateway.stop());
-  const sandbox = await createSandbox(t, { port: gateway.port });
+  const { repository, sandbox } = await gitSandbox(t, 'gateway', { port: gateway.port });
   await writeFile(path.join(sandbox.folder, 'api-key'), 'name:secret\n');
-  const repository = await server.createRepository(`gateway-${++repositories}`);
-  const commit = await repository.commit({ files: { a: `${repositories}` } });
+  const commit = await repository.commit({ files: { a: '0' } });
   return { gateway, sandbox, repository, target: { repo: repository.url, commit, reload, profile: fields } };
 }
 
@@ -270,8 +262,7 @@ suite('reload requests', () => {
   });
 
   test('a change without anybody to tell leaves nothing to be done', async (t) => {
-    const sandbox = await createSandbox(t, { port: await freePort() });
-    const { url: repo, commit } = await server.createRepository('nobody');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'nobody', { port: await freePort() });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     assert.equal(await syncAndReload(sandbox, target), false);
   });

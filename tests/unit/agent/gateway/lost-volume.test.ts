@@ -4,16 +4,10 @@ import fs from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { createRepository } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 const request = { method: 'POST' as const, path: '/reload', timeoutMs: 60_000 };
 const reload = { ...reloadSettings({ gateway: undefined }), requests: [request], timeoutMs: 60_000 };
@@ -35,7 +29,7 @@ const dropLock = ({ data }: Sandbox) => fs.rmSync(path.join(data, '.sync-agent/a
 
 suite('an agent that lost the volume while it notified its gateway', () => {
   test("leaves the next owner's mark that its gateway is to be notified", { timeout: 30_000 }, async (t) => {
-    const { url: repo, commit } = await server.createRepository('late-mark');
+    const { url: repo, commit } = await createRepository('late-mark');
     const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
     const [slow, busy] = [await startGateway(t), await startGateway(t)];
     const earlier = await createSandbox(t, { port: slow.port });
@@ -55,7 +49,7 @@ suite('an agent that lost the volume while it notified its gateway', () => {
   });
 
   test('writes nothing more into the file that tells the gateway of changes', { timeout: 30_000 }, async (t) => {
-    const { url: repo, commit } = await server.createRepository('late-touch');
+    const { url: repo, commit } = await createRepository('late-touch');
     const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
     const touching = { ...reload, requests: [], touchFile: 'changed' };
     const earlier = await createSandbox(t);

@@ -4,11 +4,10 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function arrange(t: TestContext) {
-  const { path: folder, remove } = await makeTemporaryFolder('pending-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'pending-');
   const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
   await mkdir(data);
   await mkdir(outside);

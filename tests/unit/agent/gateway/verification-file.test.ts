@@ -8,7 +8,7 @@ import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const verdict: VerificationResult = {
   subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
@@ -18,8 +18,7 @@ const verdict: VerificationResult = {
 };
 
 async function arrange(t: TestContext, checkOwner = () => {}) {
-  const { path: folder, remove } = await makeTemporaryFolder('verdict-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'verdict-');
   const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
   const root = await DataRoot.open(data);

@@ -14,8 +14,8 @@ import { Verifier } from '../../../../agent/gateway/verifier.ts';
 import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { intentOf } from '../../../support/intents.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
 
@@ -26,8 +26,7 @@ const verifiedBy = (verification: object = {}, reload: object = {}): Intent => {
 
 /** A verifier of what listens on the port. */
 async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
-  const { path: folder, remove } = await makeTemporaryFolder('verifier-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'verifier-');
   const apiKeyFile = path.join(folder, 'api-key');
   await writeFile(apiKeyFile, 'name:secret');
   const root = await DataRoot.open(folder);

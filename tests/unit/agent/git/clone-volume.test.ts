@@ -7,9 +7,10 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { describeFailure } from '../../../../agent/report/describe-failure.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
@@ -17,8 +18,7 @@ const run = promisify(execFile);
 const MIB = 1024 ** 2;
 
 async function startServer(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   return server;
 }
 
@@ -93,11 +93,10 @@ suite('the clone volume', () => {
   });
 
   test('is named where it can hold no more files, and not the git host', async (t) => {
-    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const codes: string[] = [];
     for (let [inodes, isEnough] = [10, false]; !isEnough; inodes += 1) {
-      const sandbox = await createSandbox(t);
       isEnough = true;
       await withSmallVolume(t, { path: sandbox.repo, inodes }, async () => {
         const error = await sandbox.sync(target).then(() => undefined, describeFailure);
@@ -112,8 +111,7 @@ suite('the clone volume', () => {
   });
 
   test('is told from the data volume where it is read-only', async (t) => {
-    const { url: repo, commit } = await (await startServer(t)).createRepository('x');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
       await writeFile(path.join(sandbox.repo, 'objects/pack/tmp_pack_x'), 'left by a kill');

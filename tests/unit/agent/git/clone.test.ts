@@ -4,8 +4,9 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 /** Speaks the protocol in which hosts may refuse to serve a commit by its id. */
@@ -32,10 +33,8 @@ async function filesBelow(folder: string): Promise<string[]> {
 
 suite('the clone', () => {
   test('answers whether it holds a commit without a change, and adopts a pinned one', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
-    const { url: repo, commit } = await server.createRepository('holds');
-    const sandbox = await createSandbox(t);
+    const server = await gitServerFor(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'holds', { server });
     const first = await commit({ files: { n: '1' } });
     assert.equal(await sandbox.isAtHand({ repo, commit: first }), false);
     await assert.rejects(readdir(sandbox.repo), { code: 'ENOENT' });
@@ -55,10 +54,8 @@ suite('the clone', () => {
   });
 
   test('heals what a killed git left, and what is no repository at all', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
-    const { url: repo, commit } = await server.createRepository('heal');
-    const sandbox = await createSandbox(t);
+    const server = await gitServerFor(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'heal', { server });
     const damages: [string, () => Promise<unknown>][] = [
       [
         'stale locks',
@@ -93,10 +90,8 @@ suite('the clone', () => {
   });
 
   test('is made anew when its objects are gone under a running agent', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
-    const { url: repo, commit } = await server.createRepository('gone');
-    const sandbox = await createSandbox(t);
+    const server = await gitServerFor(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'gone', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     await sandbox.sync(target);
     await rm(path.join(sandbox.repo, 'objects'), { recursive: true });
@@ -106,8 +101,7 @@ suite('the clone', () => {
   });
 
   test('stays, with all that it keeps, where git cannot be started', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('tired');
     const git = new TiredGit(process.env);
     const sandbox = await createSandbox(t, { git });
@@ -145,14 +139,16 @@ suite('the clone', () => {
   test('falls back to the ref where the host serves no commit by its id, and checks what it leads to', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
-    const repository = await daemon.createRepository('refs-only');
+    const { repository, sandbox } = await gitSandbox(t, 'refs-only', {
+      server: daemon,
+      git: new OldProtocolGit(process.env),
+    });
     for (const key of ['allowTipSHA1InWant', 'allowReachableSHA1InWant']) {
       await repository.git('config', `uploadpack.${key}`, 'false');
     }
     const tagged = await repository.commit({ files: { a: '1' } });
     await repository.tag('v1', { annotated: true });
     await repository.commit({ files: { a: '2' } });
-    const sandbox = await createSandbox(t, { git: new OldProtocolGit(process.env) });
     await sandbox.sync({ repo: repository.url, commit: tagged, ref: 'v1' });
     assert.deepEqual(await sandbox.files(), { a: '1' });
     const other = await createSandbox(t, { git: new OldProtocolGit(process.env) });
@@ -183,8 +179,7 @@ suite('the clone', () => {
   });
 
   test('no credential is written down, and a new one is used at once', async (t) => {
-    const server = await startGitServer({ tls: true, credentials: { password: 'first-secret' } });
-    t.after(() => server.stop());
+    const server = await gitServerFor(t, { tls: true, credentials: { password: 'first-secret' } });
     const { url: repo, commit } = await server.createRepository('private');
     const folder = await createSandbox(t);
     const tokenFile = path.join(folder.folder, 'token');
@@ -208,8 +203,7 @@ suite('the clone', () => {
   test('stays small over many commits', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
-    const { url: repo, commit } = await daemon.createRepository('many');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'many', { server: daemon });
     for (let n = 0; n < 32; n += 1) {
       await sandbox.sync({ repo, commit: await commit({ files: { a: `${n} ${Math.random()}` } }) });
       await sandbox.clone.tidy();

@@ -2,18 +2,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
 
 /** A server of a private CA, that CA, and the same CA as it was before it was renewed: expired. */
 async function arrange(t: TestContext) {
-  const folder = await makeTemporaryFolder('expired-');
-  t.after(() => folder.remove());
-  const certificates = await createCertificates(folder.path);
-  const server = await startGitServer({ tls: true, certificates });
-  t.after(() => server.stop());
+  const folder = await temporaryFolder(t, 'expired-');
+  const certificates = await createCertificates(folder);
+  const server = await gitServerFor(t, { tls: true, certificates });
   const { caFile, caKeyFile } = certificates;
   const expired = await runCommand('openssl', ['x509', '-in', caFile, '-signkey', caKeyFile, '-days', '-1']);
   return { server, ca: await readFile(caFile, 'utf8'), expired };
@@ -48,8 +46,7 @@ suite('a CA that has expired', () => {
       assert.equal(await queryMain(t, repo, { ca: bundle }), tip);
       assert.deepEqual(await deliver(t, { repo, commit: tip }, { ca: bundle }), { a: '1' });
     }
-    const other = await startGitServer({ tls: true });
-    t.after(() => other.stop());
+    const other = await gitServerFor(t, { tls: true });
     const { url } = await other.createRepository('x');
     for (const { message } of await failuresOf(t, url, { ca })) assert.doesNotMatch(message, /expired/);
   });

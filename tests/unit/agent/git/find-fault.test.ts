@@ -4,9 +4,9 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { faultOfFetch } from '../../../../agent/git/find-fault.ts';
 import { startGitStream } from '../../../../agent/git/git-stream.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const COMMIT = 'c'.repeat(40);
 const TREE = 'd'.repeat(40);
@@ -45,10 +45,9 @@ suite('a fetch that fails says what is wrong', () => {
 });
 
 async function listBy(t: TestContext, script: string) {
-  const folder = await makeTemporaryFolder('git-');
-  t.after(() => folder.remove());
-  await writeFile(path.join(folder.path, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const stream = startGitStream(new Git({ PATH: `${folder.path}:${process.env.PATH}` }), '/nowhere', ['ls-tree']);
+  const folder = await temporaryFolder(t, 'git-');
+  await writeFile(path.join(folder, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const stream = startGitStream(new Git({ PATH: `${folder}:${process.env.PATH}` }), '/nowhere', ['ls-tree']);
   stream.output.resume();
   await stream.finish();
 }

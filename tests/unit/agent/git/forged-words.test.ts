@@ -7,9 +7,9 @@ import { suite, type TestContext, test } from 'node:test';
 import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 const OID = 'a'.repeat(40);
 const FLUSH = '0000';
@@ -96,16 +96,15 @@ suite('the words of git, said by a host', () => {
       const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
       for (const [way, host] of hosts) {
         const url = await startHost(t, host);
-        const folder = await makeTemporaryFolder('forged-');
-        t.after(() => folder.remove());
+        const folder = await temporaryFolder(t, 'forged-');
         const git = new Git(process.env);
-        await git.run(['init', '--quiet', '--bare', folder.path]);
+        await git.run(['init', '--quiet', '--bare', folder]);
         const args = ['fetch', '--no-tags', '--depth=1'];
         const fetches = [
           transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--quiet', url, 'refs/heads/main'], {
-            ...{ gitDir: folder.path, access: {}, signal: undefined },
+            ...{ gitDir: folder, access: {}, signal: undefined },
           }),
-          git.run([`--git-dir=${folder.path}`, ...args, url, 'refs/heads/main']),
+          git.run([`--git-dir=${folder}`, ...args, url, 'refs/heads/main']),
         ];
         const errors = (await Promise.allSettled(fetches)).map((one) => one.status === 'rejected' && one.reason.name);
         assert.deepEqual(errors, ['TransientError', 'TransientError'], way);
@@ -124,8 +123,7 @@ suite('the words of git, said by a host', () => {
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
     test(`do not cost the agent what it keeps to go back to: ${words}`, { timeout: 60_000 }, async (t) => {
       const server = await startGitServer();
-      const sandbox = await createSandbox(t);
-      const { url: repo, commit } = await server.createRepository('x');
+      const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const earlier: string[] = [];
       for (let n = 0; n < 3; n += 1) {
         const id = await commit({ files: { a: randomBytes(100).toString('hex') } });
@@ -142,8 +140,7 @@ suite('the words of git, said by a host', () => {
   test('have it look at all objects once, however often they are said', { timeout: 60_000 }, async (t) => {
     const server = await startGitServer();
     const git = new CountingGit(process.env);
-    const sandbox = await createSandbox(t, { git });
-    const { url: repo, commit } = await server.createRepository('x');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, git });
     const id = await commit({ files: { a: '1' } });
     await sandbox.sync({ repo, commit: id });
     await server.stop();

@@ -18,7 +18,6 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
@@ -26,6 +25,7 @@ import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const REPO = 'git@127.0.0.1:x';
 
@@ -33,8 +33,7 @@ const { signal } = new AbortController();
 const anyHost = (repo: string) => ({ repo, ignoresHostKey: true, signal });
 
 async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folder: string; files: AccessFiles }> {
-  const { path: folder, remove } = await makeTemporaryFolder('access-', { onDisk });
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'access-', { onDisk });
   const http = localHttp();
   t.after(() => http.close());
   const none = {

@@ -16,14 +16,15 @@ import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git, type GitLimits, type GitOptions } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { silentAddress } from '../../../support/dead-address.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -49,9 +50,8 @@ interface Attempt {
 }
 
 async function makeFolder(t: TestContext): Promise<string> {
-  const folder = await makeTemporaryFolder('contract-');
-  t.after(() => folder.remove());
-  return folder.path;
+  const folder = await temporaryFolder(t, 'contract-');
+  return folder;
 }
 
 /** Fetches into a new clone, or one at a path, and checks what the failure counts as. */
@@ -74,8 +74,7 @@ async function assertFails(t: TestContext, repo: string, code: string | RegExp, 
 }
 
 async function startHttp(t: TestContext, options?: GitServerOptions) {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   return server;
 }
 

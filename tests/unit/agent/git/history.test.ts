@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
@@ -11,8 +11,7 @@ import { withSmallVolume } from '../support/small-volume.ts';
 const MIB = 1024 ** 2;
 
 async function startWorld(t: TestContext, { inLfs = false } = {}) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   server.lfs = lfs.listener;
   const sandbox = await createSandbox(t);

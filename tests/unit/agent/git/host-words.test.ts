@@ -4,16 +4,17 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { transfer } from '../../../../agent/git/transfer.ts';
-import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const NO_COMMIT = 'ab'.repeat(20);
 
 async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   return server;
 }
 
@@ -36,8 +37,7 @@ suite('the words of a git host', () => {
   for (const words of ['No space left on device', 'bad object HEAD', 'error in object', 'certificate', 'x']) {
     test(`do not make the agent give up what it has: ${words}`, async (t) => {
       const server = await startServer(t);
-      const { url: repo, commit } = await server.createRepository('x');
-      const sandbox = await createSandbox(t);
+      const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const good = await commit({ files: { a: '1' } });
       await sandbox.sync({ repo, commit: good });
       answerWithWords(server, 418, () => `${words}\n`);
@@ -49,18 +49,17 @@ suite('the words of a git host', () => {
   }
 
   test('do not count by ssh either, where they look like those of git', async (t) => {
-    const folder = await makeTemporaryFolder('words-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'words-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
-    await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
-    const git = new Git({ PATH: `${folder.path}:${process.env.PATH}` });
+    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
     const fetchBySsh = (gitDir: string) =>
       transfer(git, ['fetch'], {
         gitDir,
         access: { sshHost: { address: '127.0.0.1', port: 22, alias: 'git.test' } },
         signal: undefined,
       });
-    await assert.rejects(fetchBySsh(folder.path), { name: 'TransientError', code: 'git.unreachable' });
+    await assert.rejects(fetchBySsh(folder), { name: 'TransientError', code: 'git.unreachable' });
     await assert.rejects(fetchBySsh('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
   });
 

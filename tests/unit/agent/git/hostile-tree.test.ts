@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -23,8 +23,7 @@ interface World {
 }
 
 async function arrange(t: TestContext): Promise<World> {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('x');
   const write = objectWriter(repository.path);
   const commitTree: World['commitTree'] = async (entries, author) => {

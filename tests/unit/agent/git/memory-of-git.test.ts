@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, type TestContext, test } from 'node:test';
 import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -11,8 +11,7 @@ const MIB = 1024 ** 2;
 
 /** A repository, and an agent whose git has as much memory as in a container of 128 MiB. */
 async function arrange(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('x');
   const git = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * MIB });
   return { repository, sandbox: await createSandbox(t, { git }) };

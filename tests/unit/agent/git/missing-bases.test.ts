@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { answerFetches, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -32,8 +33,7 @@ async function startHost(t: TestContext) {
 }
 
 async function startServer(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   return server;
 }
 
@@ -49,7 +49,7 @@ suite('a difference from an object that is not there', () => {
     assert.ok(host.fetches <= 4, `${host.fetches} fetches`);
   });
 
-  test('nor does one in a submodule', { timeout: 60_000 }, async (t) => {
+  test('does not have git fetch from within the fetch of a submodule', { timeout: 60_000 }, async (t) => {
     const host = await startHost(t);
     const root = await (await startServer(t)).createRepository('x');
     const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
@@ -66,8 +66,7 @@ suite('a difference from an object that is not there', () => {
   ] as const) {
     test(`is no obstacle where it is from a file that the host left out, and ${what}`, async (t) => {
       const server = await startServer(t);
-      const { url: repo, commit } = await server.createRepository('x');
-      const sandbox = await createSandbox(t);
+      const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const lines = Array.from({ length: 1_000 }, () => randomBytes(60).toString('base64'));
       const first = await commit({ files: { 'config/a': '1', 'media/film': lines.join('\n') } });
       await sandbox.sync({ repo, commit: first, profile: mapped('config') });

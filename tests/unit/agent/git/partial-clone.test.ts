@@ -9,6 +9,7 @@ import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions, killGroup } from '../../../../shared/io/git/git.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const KIB = 1024;
@@ -37,10 +38,9 @@ async function holds(sandbox: Sandbox, repository: GitRepository, revision: stri
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 
 suite('only what is mapped is fetched', () => {
-  test('and small files next to it, of each commit, in one request where no large file is mapped', async (t) => {
-    const repository = await createRepository();
+  test('one request fetches the mapped files and small files next to them, if no large file is mapped', async (t) => {
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large(), readme: 'r' } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
     assert.deepEqual(Object.keys(await sandbox.files()), ['config/a', 'config/b']);
@@ -64,10 +64,9 @@ suite('only what is mapped is fetched', () => {
     assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
   });
 
-  test('and no other file of a commit with many, in two requests', async (t) => {
-    const repository = await createRepository();
+  test('two requests fetch only the mapped files of a commit that has many others', async (t) => {
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
     const before = fetches();
     const others = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`other/${n}`, `${n}`]));
     const first = await commit({ files: { ...others, 'config/a': '1', 'config/b': large(), readme: 'r' } });
@@ -84,10 +83,9 @@ suite('only what is mapped is fetched', () => {
     assert.equal(fetches() - before, 4);
   });
 
-  test('or all at once, save for large files, where most of many files are mapped', async (t) => {
-    const repository = await createRepository();
+  test('one request fetches all files but large ones if most of many files are mapped', async (t) => {
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
     const first = await commit({ files: { ...many, 'config/b': large(), 'media/film': large(), readme: 'r' } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
@@ -142,9 +140,8 @@ suite('only what is mapped is fetched', () => {
   });
 
   test('a mapping that is added later brings what was left out', async (t) => {
-    const repository = await createRepository();
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
     const target = { repo, commit: await commit({ files: { 'config/a': '1', 'media/film': large(), 'x/y': '2' } }) };
     await sandbox.sync({ ...target, profile: mapped('config') });
     await sandbox.restart();
@@ -160,16 +157,14 @@ suite('only what is mapped is fetched', () => {
   });
 
   test('a dry run fetches what it has to look at', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const target = { repo, commit: await commit({ files: { 'config/a': '{{ .Vars.none }}', 'media/film': large() } }) };
     const mappings = [{ source: 'config', destination: 'config', required: true, template: true }];
     await assert.rejects(sandbox.sync({ ...target, profile: { mappings, dryRun: true } }), /config\/a: line 1/);
   });
 
   test('nothing of the host is written down', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     await sandbox.sync({
       repo,
       commit: await commit({ files: { 'config/a': '1', b: large() } }),
@@ -183,9 +178,8 @@ suite('only what is mapped is fetched', () => {
   });
 
   test('stays so over many commits', async (t) => {
-    const repository = await createRepository();
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t);
     const first = await commit({ files: { 'config/a': '0', 'media/film': large() } });
     for (let n = 0; n < 32; n += 1) {
       const next = await commit({ files: { 'config/a': `${n} ${Math.random()}`, other: `${n}` } });
@@ -257,8 +251,7 @@ class OldProtocolGit extends Git {
 
 suite('a partial clone works', () => {
   test('after the fetch of its files was cut off', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t, { git: new DyingGit(2) });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server, git: new DyingGit(2) });
     const target = { repo, commit: await commit({ files: { 'config/a': '1', b: '2' } }), profile: mapped('config') };
     await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
     assert.deepEqual(await sandbox.files(), {});
@@ -269,8 +262,7 @@ suite('a partial clone works', () => {
   });
 
   test('after a kill right before a merged pack was marked as one from which files were left out', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large() } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
     const inClone = ['-c', 'remote.sync.promisor=true', `--git-dir=${sandbox.repo}`];
@@ -293,10 +285,9 @@ suite('a partial clone works', () => {
   });
 
   test('where the host cannot leave files out', async (t) => {
-    const repository = await createRepository();
+    const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit, git } = repository;
     await git('config', 'uploadpack.allowFilter', 'false');
-    const sandbox = await createSandbox(t);
     const first = await commit({ files: { 'config/a': '1', b: large() } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
     assert.equal(await holds(sandbox, repository, `${first}:b`), true);
@@ -321,9 +312,11 @@ suite('a partial clone works', () => {
   test('where the host leaves files out, and does not give them by their ids', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
-    const repository = await daemon.createRepository('no-blobs');
+    const { repository, sandbox } = await gitSandbox(t, 'no-blobs', {
+      server: daemon,
+      git: new OldProtocolGit(process.env),
+    });
     const { url: repo, commit } = repository;
-    const sandbox = await createSandbox(t, { git: new OldProtocolGit(process.env) });
     const first = await commit({ files: { 'config/a': '1', b: large() } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });

@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
-import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { deliver, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 /** A server that takes slashes at their word, as those of some git hosts do. */
 async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   server.redirect = ({ url = '' }, response) => url.includes('//') && response.writeHead(404).end();
   return server;
 }

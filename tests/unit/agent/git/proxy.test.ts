@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { startProxy } from '../../../support/start-proxy.ts';
 import { createSandbox } from '../support/sandbox.ts';
@@ -19,8 +19,7 @@ suite('the agent fetches', () => {
   ]) {
     test(way, async (t) => {
       const proxy = await startProxy(t);
-      const server = await startGitServer();
-      t.after(() => server.stop());
+      const server = await gitServerFor(t);
       const { url, commit } = await server.createRepository('app');
       const environment = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: noProxy };
       const http = localHttp(undefined, environment);

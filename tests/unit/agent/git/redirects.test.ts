@@ -5,9 +5,11 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../../scripts/testbed/git-server.ts';
 import { answerFetches, fetchAnswer } from '../../../support/fetch-answers.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 interface EvilHost {
@@ -39,8 +41,7 @@ const sendTo =
     void response.writeHead(status, { location: `${base}${request.url}` }).end();
 
 async function startServer(t: TestContext, tls = false): Promise<GitServer> {
-  const server = await startGitServer(tls ? { tls, credentials: { password: 'secret' } } : {});
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, tls ? { tls, credentials: { password: 'secret' } } : {});
   return server;
 }
 
@@ -53,11 +54,10 @@ async function withToken(t: TestContext, server: GitServer) {
 suite('a redirect', () => {
   test('takes credentials to no other origin, be it https or http', async (t) => {
     const server = await startServer(t, true);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
     const other = await startServer(t, true);
-    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
     for (const to of [evil.url, other.url, 'http://169.254.169.254/latest']) {
       for (const status of [301, 302, 307, 308]) {
         server.redirect = sendTo(to, status);
@@ -74,10 +74,9 @@ suite('a redirect', () => {
 
   test('on the request that carries the pack is not followed', async (t) => {
     const server = await startServer(t, true);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
-    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
     server.redirect = (request, response) => request.method === 'POST' && sendTo(evil.url, 307)(request, response);
     await assert.rejects(sandbox.sync(target), { name: 'TerminalError', code: 'git.redirect' });
     assert.deepEqual(evil.heard, []);
@@ -85,9 +84,8 @@ suite('a redirect', () => {
 
   test('within the origin is followed, with credentials, as hosts move repositories', async (t) => {
     const server = await startServer(t, true);
-    const { url, commit } = await server.createRepository('new/x');
+    const { repo: url, commit, sandbox } = await gitSandbox(t, 'new/x', { server, files: await withToken(t, server) });
     const target = { repo: url.replace('/new/', '/old/'), commit: await commit({ files: { a: '1' } }) };
-    const sandbox = await createSandbox(t, { files: await withToken(t, server) });
     server.redirect = ({ url: asked = '' }, response) =>
       asked.startsWith('/old/') && response.writeHead(301, { location: asked.replace('/old/', '/new/') }).end();
     await sandbox.sync(target);
@@ -96,11 +94,10 @@ suite('a redirect', () => {
 
   test('without credentials is followed within the host, and nowhere else', async (t) => {
     const server = await startServer(t);
-    const { url, commit } = await server.createRepository('x');
+    const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server });
     const target = { commit: await commit({ files: { a: '1' } }) };
     const door = await startEvilHost(t, sendTo(server.url));
     const repo = url.replace(server.url, door.url);
-    const sandbox = await createSandbox(t);
     await sandbox.sync({ ...target, repo });
     assert.deepEqual(await sandbox.files(), { a: '1' });
     const elsewhere = await startEvilHost(t, sendTo(server.url), '127.0.0.2');
@@ -158,13 +155,12 @@ suite('a denied address', () => {
     const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
     const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
     const server = await startServer(t);
-    const { url, commit } = await server.createRepository('x');
+    const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
     for (const uri of uris) {
       const host = await startEvilHost(
         t,
         answerFetches(() => fetchAnswer([], [uri])),
       );
-      const sandbox = await createSandbox(t, { http });
       await assert.rejects(sandbox.sync({ repo: `${host.url}/x`, commit: 'a'.repeat(40) }), { name: 'TransientError' });
       const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
       const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
@@ -178,10 +174,9 @@ suite('a denied address', () => {
   test('is not connected to where a submodule is said to be there', async (t) => {
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
     const server = await startServer(t);
-    const { url: repo, commit } = await server.createRepository('x');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, http });
     const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${evil.url}/lib.git\n`;
     const files = { '.gitmodules': modules, lib: { submodule: 'a'.repeat(40) } };
-    const sandbox = await createSandbox(t, { http });
     await assert.rejects(sandbox.sync({ repo, commit: await commit({ files }), submodules: true }), {
       name: 'TerminalError',
       message: /^submodule lib: /,

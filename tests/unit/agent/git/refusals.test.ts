@@ -3,15 +3,14 @@ import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { suite, type TestContext, test } from 'node:test';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { deliver, failuresOf } from '../support/both-programs.ts';
 
 const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
 
 /** What both programs say of a server that gives one answer, with a token and without one. */
 async function messagesOf(t: TestContext, answer: RequestListener, token?: string) {
-  const server = await startGitServer({ tls: true });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true });
   server.redirect = answer;
   const repository = await server.createRepository('x');
   const ca = await readFile(server.caFile ?? '', 'utf8');
@@ -123,8 +122,7 @@ suite('what controller and agent say of a git server that', () => {
 });
 
 test('a git server without shallow fetches is named as such', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url } = await server.createRepository('x');
   const lines = [
     `${'ab'.repeat(20)} HEAD\0multi_ack side-band-64k allow-reachable-sha1-in-want`,

@@ -7,6 +7,7 @@ import { nameUser } from '../../../../agent/git/name-user.ts';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../../scripts/testbed/ssh-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 suite('git over ssh', { skip: skipWithoutSshd }, () => {
@@ -66,8 +67,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
   });
 
   test('with a key that the host does not know is refused in words', async (t) => {
-    const { url: repo, commit } = await server.createRepository('refused');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'refused', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }), ignoresHostKey: true };
     await assert.rejects(sandbox.sync(target), {
       name: 'TerminalError',

@@ -3,13 +3,14 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { suite, type TestContext, test } from 'node:test';
-import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
 async function startServer(t: TestContext, options: GitServerOptions = {}): Promise<GitServer> {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   return server;
 }
 
@@ -97,9 +98,8 @@ suite('submodules', () => {
 
   test('that are not asked for are an error where they are mapped, and nowhere else', async (t) => {
     const server = await startServer(t);
-    const { url: repo, commit } = await server.createRepository('root');
+    const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const target = { repo, commit: await commit({ files: { 'lib/x': { submodule: 'a'.repeat(40) }, 'b/c': '1' } }) };
-    const sandbox = await createSandbox(t);
     for (const profile of [mapped('.'), mapped('lib/x'), mapped('lib/x/y')]) {
       await assert.rejects(sandbox.sync({ ...target, profile }), /lib\/x is a submodule, .* spec\.git\.submodules/);
     }
@@ -111,8 +111,7 @@ suite('submodules', () => {
 
   test('are refused in words where they lead astray', async (t) => {
     const server = await startServer(t);
-    const { url: repo, commit } = await server.createRepository('root');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const local = server.url.replace('127.0.0.1', 'localhost');
     const lib = { submodule: 'a'.repeat(40) };
     const cases: [modules: object, message: RegExp][] = [
@@ -124,7 +123,7 @@ suite('submodules', () => {
       [{ '.gitmodules': null }, /no \.gitmodules/],
       [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /none that is allowed/],
       [{ '.gitmodules': gitmodules({ lib: '../none.git' }) }, /submodule lib: the git host knows no such repository/],
-      [{ '.gitmodules': gitmodules({ lib: '../root.git' }) }, /submodule lib: the repository has no such commit/],
+      [{ '.gitmodules': gitmodules({ lib: repo }) }, /submodule lib: the repository has no such commit/],
     ];
     for (const [modules, message] of cases) {
       const target = { repo, commit: await commit({ files: { ...modules, lib, a: '1' } }), submodules: true };

@@ -12,9 +12,9 @@ import { pino } from 'pino';
 import { Clone } from '../../../../agent/git/clone.ts';
 import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { type TransferLimits, transfer } from '../../../../agent/git/transfer.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { objectWriter } from './support/write-object.ts';
 
 const limits: TransferLimits = {
@@ -62,17 +62,15 @@ async function startSlowHost(t: TestContext, to: string, pace: Pace): Promise<st
 }
 
 async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> = {}) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url, commit } = await server.createRepository('x');
   const files = { a: randomBytes(300_000).toString('base64') };
-  const folder = await makeTemporaryFolder('transfer-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'transfer-');
   const host = await startSlowHost(t, server.url, pace);
   const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
   const git = new Git(process.env);
-  const clone = new Clone({ git, path: folder.path, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
-  const packs = async () => await readdir(path.join(folder.path, 'objects/pack'));
+  const clone = new Clone({ git, path: folder, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
+  const packs = async () => await readdir(path.join(folder, 'objects/pack'));
   return { clone, source, access: { origin: host }, packs };
 }
 
@@ -101,14 +99,12 @@ suite('a fetch', { concurrency: 2 }, () => {
   }
 
   test('from a server that does not answer its first request is stopped as well', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('x');
     const source = { repo, ref: 'main', commit: await commit({ files: { a: '1' } }), isWhole: true };
-    const folder = await makeTemporaryFolder('transfer-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'transfer-');
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: new Git(process.env), path: folder.path, log, limits });
+    const clone = new Clone({ git: new Git(process.env), path: folder, log, limits });
     server.fault = { hang: true };
     await assert.rejects(clone.fetch(source, { origin: server.url }), { code: 'git.stalled', reason: 'GitTimeout' });
   });
@@ -134,28 +130,25 @@ suite('a fetch', { concurrency: 2 }, () => {
   });
 
   test('that fills the volume of the clone says that it is this one', async (t) => {
-    const folder = await makeTemporaryFolder('full-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'full-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
-    await writeFile(path.join(folder.path, 'git'), script, { mode: 0o755 });
-    const git = new Git({ PATH: `${folder.path}:${process.env.PATH}` });
+    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
     const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access: {}, signal: undefined });
-    await assert.rejects(fetchTo(path.join(folder.path, 'nowhere')), {
+    await assert.rejects(fetchTo(path.join(folder, 'nowhere')), {
       code: 'git.noSpace',
       message: 'the clone volume (REPO_PATH) is full',
     });
-    await assert.rejects(fetchTo(folder.path), { code: 'git.unreachable' }, 'there is room');
+    await assert.rejects(fetchTo(folder), { code: 'git.unreachable' }, 'there is room');
   });
 
   test('takes no more memory than it may, however large an object is; files pass through', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
-    const folder = await makeTemporaryFolder('transfer-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'transfer-');
     const small = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * 1024 ** 2 });
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: small, path: folder.path, log });
+    const clone = new Clone({ git: small, path: folder, log });
     const access = { origin: server.url };
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
     await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, access);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -8,8 +8,7 @@ const MIB = 1024 ** 2;
 
 /** A commit whose tree holds thirty times the same tree, twelve levels deep; at the bottom is a file, or nothing. */
 async function commitBomb(t: TestContext, { isEmpty = false } = {}) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url: repo, path, git } = await server.createRepository('x');
   const write = objectWriter(path);
   const file = await write('blob', Buffer.from('x'));
@@ -41,8 +40,7 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
   }
 
   test('is not compared file by file where its paths are very long', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const { url: repo, path, git, commit } = await server.createRepository('x');
     const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
     const from = await commit({ files: { ok: 'x' } });
@@ -59,8 +57,7 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
   });
 
   test('is refused where a path is longer than any file system takes', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const { url: repo, path, git } = await server.createRepository('x');
     const write = objectWriter(path);
     const file = await write('blob', Buffer.from('x'));

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { type GitAccess, gitEnvironment } from '../../../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const SYSTEM = '/etc/ssl/certs';
 const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind / ${SYSTEM}`]).then(
@@ -19,12 +19,11 @@ test('git trusts the CAs of the system, and none of them where it is given some'
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const { url, commit } = await server.createRepository('app');
   const head = await commit({ files: { a: '1' } });
-  const system = await makeTemporaryFolder('system-cas-');
-  t.after(() => system.remove());
-  await copyFile(server.caFile ?? '', path.join(system.path, 'server.pem'));
-  await copyFile(server.caFile ?? '', path.join(system.path, 'ca-certificates.crt'));
-  await runCommand('openssl', ['rehash', system.path]);
-  const enter = `mount --bind ${system.path} ${SYSTEM} && exec git ls-remote ${url} HEAD`;
+  const system = await temporaryFolder(t, 'system-cas-');
+  await copyFile(server.caFile ?? '', path.join(system, 'server.pem'));
+  await copyFile(server.caFile ?? '', path.join(system, 'ca-certificates.crt'));
+  await runCommand('openssl', ['rehash', system]);
+  const enter = `mount --bind ${system} ${SYSTEM} && exec git ls-remote ${url} HEAD`;
   const ask = (access: GitAccess) =>
     runCommand('unshare', ['--mount', 'sh', '-c', enter], {
       env: { PATH: process.env.PATH, ...gitEnvironment({ ...access, origin: server.url }) },

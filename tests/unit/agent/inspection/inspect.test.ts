@@ -5,7 +5,9 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { type Answer, INSPECTION } from '../../../../shared/api/inspection.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository } from '../../../support/lfs-host.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
@@ -29,12 +31,11 @@ async function arrange(
     sources = ['config'],
   }: { files: Record<string, string>; other: Record<string, string>; sources?: string[] },
 ) {
-  const repository = await server.createRepository(`inspect-${++repositories}`);
+  const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
   await repository.commit({ files: {} }); // the next one has a parent, which no clone has
   const commit = await repository.commit({ files });
   await repository.branch('other', commit);
   const branch = await repository.commit({ files: other, branch: 'other' });
-  const sandbox = await createSandbox(t);
   const target = { repo: repository.url, commit, profile: mapped(...sources) };
   await sandbox.sync(target);
   return { repository, commit, branch, sandbox, target };
@@ -69,12 +70,11 @@ suite('a look at another commit', () => {
   test('of a whole repository with submodules leaves it as it is, too', async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
     const [inner, outer] = [await module.commit({ files: { m: '1' } }), await module.commit({ files: { m: '2' } })];
-    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
     const gitmodules = `[submodule "m"]\n\tpath = m\n\turl = ${module.url}\n`;
     const commit = await repository.commit({ files: { '.gitmodules': gitmodules, m: { submodule: inner }, a: '1' } });
     await repository.branch('other', commit);
     const branch = await repository.commit({ files: { m: { submodule: outer }, a: '2' }, branch: 'other' });
-    const sandbox = await createSandbox(t);
     const mappings = [{ source: '.', destination: '.', required: true, template: false }];
     const target = { repo: repository.url, commit, profile: { mappings }, submodules: true };
     await sandbox.sync(target);
@@ -225,8 +225,7 @@ suite('a look at another commit', () => {
   });
 
   test('shows no pointer of Git LFS as if it were the content', async (t) => {
-    const host = await startGitServer();
-    t.after(() => host.stop());
+    const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
     const repository = await createLfsRepository(host);
@@ -243,8 +242,7 @@ suite('a look at another commit', () => {
   });
 
   test('takes nothing away from a sync that failed and comes again', async (t) => {
-    const host = await startGitServer();
-    t.after(() => host.stop());
+    const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
     const repository = await createLfsRepository(host);
@@ -283,9 +281,8 @@ suite('a look at what was delivered', () => {
   test('follows no link, waits for no pipe, and shows nothing of others', async (t) => {
     const names = ['link', 'folder', 'above/a', 'big', 'changed'];
     const files = Object.fromEntries(names.map((name) => [`config/${name}`, `${name}\n`]));
-    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
     const commit = await repository.commit({ files: { ...files, 'config/found': 'found\n' } });
-    const sandbox = await createSandbox(t);
     const at = (name: string) => path.join(sandbox.data, 'config', name);
     await mkdir(at(''));
     await writeFile(at('found'), 'found\n');
@@ -329,12 +326,11 @@ suite('a look at what was delivered', () => {
   test('makes no patch for files of submodules', async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
     const inner = await module.commit({ files: { m: '1\n' } });
-    const repository = await server.createRepository(`inspect-${++repositories}`);
+    const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
     const gitmodules = `[submodule "m"]\n\tpath = config/m\n\turl = ${module.url}\n`;
     const commit = await repository.commit({
       files: { '.gitmodules': gitmodules, 'config/m': { submodule: inner }, 'config/a': '1\n' },
     });
-    const sandbox = await createSandbox(t);
     const target = { repo: repository.url, commit, profile: mapped('config'), submodules: true };
     await sandbox.sync(target);
     for (const name of ['a', 'm/m']) await writeFile(path.join(sandbox.data, 'config', name), 'changed\n');

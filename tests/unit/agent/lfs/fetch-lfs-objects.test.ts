@@ -5,20 +5,18 @@ import { suite, type TestContext, test } from 'node:test';
 import { incompleteFolder, objectPath } from '../../../../agent/lfs/fetch-lfs-objects.ts';
 import { type LfsPointer, parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const GIB = 1024 ** 3;
 
 /** A host, and a store with the beginning of an object; each request runs `onRequest` before it is answered. */
 async function begin(t: TestContext, start: Buffer, onRequest: (file: string) => Promise<void> = async () => {}) {
-  const server = await startGitServer({});
-  t.after(() => server.stop());
-  const { path: folder, remove } = await makeTemporaryFolder('lfs-');
-  t.after(remove);
+  const server = await gitServerFor(t, {});
+  const folder = await temporaryFolder(t, 'lfs-');
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   const content = Buffer.concat([start, Buffer.alloc(1024 * 1024, 'rest')]);
   const pointer = parseLfsPointer(Buffer.from(lfs.add(content)));

@@ -5,14 +5,15 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
-import { type GitServer, type GitServerOptions, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository, type LfsHost, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -22,8 +23,7 @@ interface World {
 }
 
 async function startWorld(t: TestContext, options: GitServerOptions = {}): Promise<World> {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   server.lfs = lfs.listener;
   return { server, lfs };
@@ -318,8 +318,7 @@ suite('files in Git LFS', () => {
   test('give up what has not arrived where another commit needs the room', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
-    const { path: folder, remove } = await makeTemporaryFolder('full-');
-    t.after(remove);
+    const folder = await temporaryFolder(t, 'full-');
     const git = new Git({ ...process.env, PATH: `${folder}:${process.env.PATH}` });
     const sandbox = await createSandbox(t, { git });
     const incomplete = path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete');
@@ -372,8 +371,7 @@ exec git "$@"
 
   test('of a repository behind ssh are asked for by ssh, and fetched with what that gives', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
-    const { path: folder, remove } = await makeTemporaryFolder('ssh-');
-    t.after(remove);
+    const folder = await temporaryFolder(t, 'ssh-');
     const content = lfs.add('content');
     const answer = { href: `${server.url}/x.git/info/lfs`, header: { Authorization: 'RemoteAuth token' } };
     await writeFile(path.join(folder, 'answer'), JSON.stringify(answer));

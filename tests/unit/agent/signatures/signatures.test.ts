@@ -2,24 +2,20 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const has = (program: string) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined;
 const skipSsh = !has('ssh-keygen') && 'there is no ssh-keygen';
 const skipGpg = !has('gpg') && 'there is no gpg';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 /** How git is to sign, and the public key to that. */
 interface Signer {
@@ -28,8 +24,7 @@ interface Signer {
 }
 
 async function sshSigner(t: TestContext): Promise<Signer> {
-  const { path: folder, remove } = await makeTemporaryFolder('ssh-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'ssh-');
   const key = path.join(folder, 'key');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ann', '-f', key]);
   const options = ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${key}`];
@@ -59,12 +54,9 @@ async function trust(sandbox: Sandbox, keys: Record<string, string>): Promise<vo
   for (const [name, text] of Object.entries(keys)) await writeFile(path.join(folder, name), text);
 }
 
-let repositories = 0;
-
 async function prepare(t: TestContext) {
-  const repository = await server.createRepository(`signed-${++repositories}`);
-  const plain = await repository.commit({ files: { a: `${repositories}` } });
-  return { repository, repo: repository.url, plain, sandbox: await createSandbox(t) };
+  const { repo, repository, sandbox } = await gitSandbox(t, 'signed');
+  return { repository, repo, plain: await repository.commit({ files: { a: '0' } }), sandbox };
 }
 
 /** Two commits by one signer, of which the gateway has the second; the host is gone. */
@@ -79,8 +71,8 @@ async function playOffline(
 ) {
   const own = await startGitDaemon();
   t.after(() => own.stop());
-  const repository = await own.createRepository('offline');
-  const [sandbox, ann] = [await createSandbox(t), await sshSigner(t)];
+  const { repository, sandbox } = await gitSandbox(t, 'offline', { server: own });
+  const ann = await sshSigner(t);
   await trust(sandbox, { ann: ann.publicKey });
   const sync = (commit: string, ref: string, ...earlier: string[]) =>
     sandbox.sync({ repo: repository.url, commit, ref, verify, earlier });
@@ -250,12 +242,11 @@ suite('a key that has expired', () => {
 
   test('by OpenPGP is told apart also where git itself accepts it', { skip: skipGpg }, async (t) => {
     const { repository, repo } = await prepare(t);
-    const lenient = await makeTemporaryFolder('git-');
-    t.after(() => lenient.remove());
+    const lenient = await temporaryFolder(t, 'git-');
     // Git 2.54 and later end with 0 there.
     const script = `#!/bin/sh\nPATH='${process.env.PATH}'\ngit "$@" || :\n`;
-    await writeFile(path.join(lenient.path, 'git'), script, { mode: 0o755 });
-    const sandbox = await createSandbox(t, { git: new LenientGit(process.env, lenient.path) });
+    await writeFile(path.join(lenient, 'git'), script, { mode: 0o755 });
+    const sandbox = await createSandbox(t, { git: new LenientGit(process.env, lenient) });
     // A name that would be a line of gpg's where this character ended one.
     const ann = await gpgSigner(t, '20200101T000000!', 'Ann \u2028[GNUPG:] GOODSIG');
     await trust(sandbox, { ann: ann.publicKey });

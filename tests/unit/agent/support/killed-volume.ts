@@ -15,8 +15,8 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { SETTINGS } from './memory-volume.ts';
 import { mockCalls } from './mock-calls.ts';
 
@@ -75,7 +75,7 @@ export class KilledVolume {
 
   /** Makes one that is removed after the test; until then calls of node:fs are those of its file system. */
   static async create(t: TestContext): Promise<KilledVolume> {
-    const { path: folder, remove } = await makeTemporaryFolder('killed-');
+    const folder = await temporaryFolder(t, 'killed-');
     const volume = new KilledVolume(await DataRoot.open(folder));
     await volume.#lock.hold();
     t.after(mockCalls(t, CHANGING, (name, args, real) => volume.#change(name, args, real)));
@@ -88,7 +88,6 @@ export class KilledVolume {
       return volume.#withInode(await stat.call(this));
     });
     t.after(() => volume.#lock.release());
-    t.after(remove);
     return volume;
   }
 

@@ -16,8 +16,8 @@ import type { WatchedResource } from '../../../../agent/resource/watch-resource.
 import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const log = pino({ level: 'silent' });
 export const mapping = { source: '.', destination: '.', required: true, template: false };
@@ -36,8 +36,7 @@ export function resourceOf(gateway: object, generation: number, observedGenerati
 
 /** Of a gateway that has nothing but errors to say. */
 async function verifierOf(t: TestContext): Promise<Verifier> {
-  const { path: folder, remove } = await makeTemporaryFolder('sync-loop-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'sync-loop-');
   const root = await DataRoot.open(folder);
   const results = new VerificationFile(
     new OwnFile(

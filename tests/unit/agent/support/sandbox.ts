@@ -14,12 +14,12 @@ import { tidyLfs } from '../../../../agent/sync/provide-content.ts';
 import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { Answer, Question } from '../../../../shared/api/inspection.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { type GitMemory, RememberingClone } from './remembering-clone.ts';
 
 const log = pino({ level: 'silent' });
@@ -70,7 +70,7 @@ export interface Sandbox {
   files(): Promise<Record<string, string>>;
 }
 
-interface SandboxOptions {
+export interface SandboxOptions {
   git?: Git;
   http?: GuardedHttp;
   /** The data volume of another sandbox, and the pod that has it as well. */
@@ -107,8 +107,7 @@ export async function createSandbox(
     memory,
   }: SandboxOptions = {},
 ): Promise<Sandbox> {
-  const { path: folder, remove } = await makeTemporaryFolder('agent-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'agent-');
   t.after(() => http.close());
   const [data, repo] = [shared?.data ?? path.join(folder, 'data'), memory?.folder ?? path.join(folder, 'repo')];
   if (memory) memory.folder = repo;

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { attributesIn, judgeAttributes } from '../../../../agent/plan/content-attributes.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createLfsHost, type LfsHost } from '../../../support/lfs-host.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
@@ -63,8 +64,7 @@ suite('attributes that change content', () => {
   };
 
   test('are named, those of directories and macros as well, and no others; the bytes are those in git', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const target = { repo, commit: await commit({ files }) };
     assert.deepEqual(await ignoredIn(sandbox, { ...target, profile: { dryRun: true } }), all);
     assert.deepEqual(await ignoredIn(sandbox, target), all);
@@ -73,8 +73,7 @@ suite('attributes that change content', () => {
   });
 
   test('are exactly those by which a checkout differs', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const ignored = Object.keys(await ignoredIn(sandbox, { repo, commit: await commit({ files }) }));
     const checkout = path.join(sandbox.folder, 'checkout');
     const run = promisify(execFile);
@@ -90,8 +89,7 @@ suite('attributes that change content', () => {
   });
 
   test('count above a mapped directory, and only for files that are mapped', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')], excludePatterns: ['.gitattributes'] };
     assert.deepEqual(await ignoredIn(sandbox, { repo, commit: await commit({ files }), profile }), {
       'sub/old.txt': 'eol=crlf',
@@ -100,8 +98,7 @@ suite('attributes that change content', () => {
   });
 
   test('follow each commit, soon after the last one as well', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = '*.bat eol=crlf\n';
     const stories: [Record<string, string | null>, Record<string, string>][] = [
@@ -136,8 +133,7 @@ suite('attributes that change content', () => {
   });
 
   test('are fetched if the git server left them out', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const large = `# ${'x'.repeat(1_000)}\n`.repeat(80);
     const target = {
       repo,
@@ -153,8 +149,7 @@ suite('what looks like a pointer of Git LFS', () => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
 
   test('is a file like any other where no attribute says that it is one', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const requests = lfs.requests.length;
     const content = {
       'docs/pointer.txt': pointer,
@@ -175,8 +170,7 @@ suite('what looks like a pointer of Git LFS', () => {
   });
 
   test('becomes its content, and the pointer again, as the attributes of a commit say', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = (text: string | null) => commit({ files: { '.gitattributes': text } });
     const first = await commit({ files: { 'sub/a': lfs.add('content'), 'sub/b': 'plain' } });

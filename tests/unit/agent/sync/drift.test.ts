@@ -5,16 +5,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 /** A gateway that writes its own file again at each reload. */
 async function startStubbornGateway(t: TestContext) {
@@ -37,8 +30,7 @@ const reload = {
 suite('a gateway that rewrites a file after each reload', () => {
   test('is fought three times, then told, and again for another commit', async (t) => {
     const gateway = await startStubbornGateway(t);
-    const { url: repo, commit } = await server.createRepository('stubborn');
-    const sandbox = await createSandbox(t, { port: gateway.port });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'stubborn', { port: gateway.port });
     gateway.file = path.join(sandbox.data, 'a');
     const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }), reload };
     const repairs: boolean[] = [];
@@ -58,8 +50,7 @@ suite('a gateway that rewrites a file after each reload', () => {
   });
 
   test('is left alone from the start with drift: report', async (t) => {
-    const { url: repo, commit } = await server.createRepository('reporting');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'reporting');
     const target = { repo, commit: await commit({ files: { a: '1' } }), profile: { drift: 'report' as const } };
     await sandbox.sync(target);
     await writeFile(path.join(sandbox.data, 'a'), 'x');

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 test('an agent without the volume knows what another one brought there meanwhile', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('shared');
   const [first, second] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
   const earlier = await createSandbox(t);
@@ -26,8 +25,7 @@ test('an agent without the volume knows what another one brought there meanwhile
 });
 
 test('a dry run that undoes what a kill cut off leaves the volume to others again', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('cut-off-before-a-dry-run');
   const first = await commit({ files: { a: '1' } });
   const second = await commit({ files: { a: '2' } });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 let server: GitServer;
 before(async () => {
@@ -20,8 +20,7 @@ const mapping = (source: string, destination: string, more: object = {}) =>
 
 suite('sync', () => {
   test('brings the tree in place, then there is nothing to do and nothing to ask', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1', 'b/c': '2', 'b/leer': '' } }) };
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '2', 'b/leer': '' });
@@ -34,8 +33,7 @@ suite('sync', () => {
   });
 
   test('the revision that is on disk is noted, also where it changes no file', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
     const noted = async () => JSON.parse((await readFile(manifest, 'utf8')).trim().split('\n').at(-1) ?? '').applied;
@@ -50,8 +48,7 @@ suite('sync', () => {
   });
 
   test('types and modes change between commits', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const first = await commit({ files: { x: 'file', 'y/a/b': 'deep', run: { content: '#!', executable: true } } });
     await sandbox.sync({ repo, commit: first });
     assert.equal((await stat(path.join(sandbox.data, 'run'))).mode & 0o777, 0o755);
@@ -64,8 +61,7 @@ suite('sync', () => {
   });
 
   test('drift is noticed by content and mode, and repaired without a fetch', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1', b: '2', c: '3', d: '4', e: '5' } }) };
     await sandbox.sync(target);
     const at = (name: string) => path.join(sandbox.data, name);
@@ -83,8 +79,7 @@ suite('sync', () => {
   });
 
   test('a commit soon after a check looks at what it changes; the next check finds the drift', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
     await writeFile(path.join(sandbox.data, 'a'), 'x');
     const target = { repo, commit: await commit({ files: { b: '2' } }) };
@@ -96,8 +91,7 @@ suite('sync', () => {
 
   for (const kept of ['prune: false', 'an optional source'] as const) {
     test(`a template that ${kept} keeps stays as it was rendered, though the commit is another`, async (t) => {
-      const { url: repo, commit } = await createRepository();
-      const sandbox = await createSandbox(t);
+      const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const mapping = { required: true, template: true };
       const profile = {
         prune: kept !== 'prune: false',
@@ -120,8 +114,7 @@ suite('sync', () => {
   }
 
   test('files that come, go and move soon after a check take their folders along', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', 'b/c/d': '1', 'b/e': '1', x: '1' } }) });
     await mkdir(path.join(sandbox.data, 'b/own'));
     const moved = await commit({ files: { a: null, 'b/c/d': null, 'f/g/d': '1', x: '#2' } });
@@ -140,8 +133,7 @@ suite('sync', () => {
   });
 
   test('a file turns into a folder and back soon after a check', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const files = [
       { a: '1', b: '1' },
       { a: null, 'a/b': '2' },
@@ -152,8 +144,7 @@ suite('sync', () => {
   });
 
   test('a template that names the commit is rendered for each, also where nothing else changes', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const profile = { mappings: [mapping('a', 'a', { template: true })] };
     const first = await commit({ files: { 'a/x': '{{ .Commit }}', 'a/y': 'same', other: '1' } });
     await sandbox.sync({ repo, commit: first, profile });
@@ -164,8 +155,7 @@ suite('sync', () => {
   });
 
   test('a commit that brings what cannot be delivered is refused soon after a check, too', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
     const second = await commit({ files: { b: '2', l: { symlink: 'a' } } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), /l is a symbolic link in the repository/);
@@ -175,8 +165,7 @@ suite('sync', () => {
   });
 
   test('a changed profile is applied to the same commit', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = {
       repo,
       commit: await commit({ files: { 'a/x': '1', 'b/y': 'n={{ .Vars.n }}', 'b/bin': 'a\0{{ .No }}' } }),
@@ -203,8 +192,7 @@ suite('sync', () => {
     ],
   ] as const) {
     test(`${what} in text that is not UTF-8 is refused, with its file and byte, in a dry run as well`, async (t) => {
-      const { url: repo, commit } = await createRepository();
-      const sandbox = await createSandbox(t);
+      const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const content = Buffer.from('city=K\xf6ln\nname={{ .GatewayName }}\n', 'latin1');
       const target = { repo, commit: await commit({ files: { 'a.properties': content, b: '1' } }) };
       const mappings = [mapping('a.properties', 'a.properties', more), mapping('b', 'b')];
@@ -217,8 +205,7 @@ suite('sync', () => {
   }
 
   test('JSON is patched byte by byte, again when a value changes, and drift of it is repaired', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const json = '{\n  "id": 12345678901234567890,\n  "name": "x", "port":1\n}\n';
     const target = { repo, commit: await commit({ files: { 'c/a.json': json, 'c/d/b.json': json, 'c/e': json } }) };
     const patches = [
@@ -248,8 +235,7 @@ suite('sync', () => {
   });
 
   test('a dry run changes nothing', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await writeFile(path.join(sandbox.data, 'a'), 'theirs');
     const outcome = await sandbox.sync({
       repo,
@@ -265,8 +251,7 @@ suite('sync', () => {
   });
 
   test('a dry run lists what a sync changes, and no file whose content stays the same', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const patches = [{ file: '*.json', set: { name: '{{ .GatewayName }}' } }];
     const profile = (vars: Record<string, string>) => ({
       mappings: [mapping('t', 't', { template: true }), mapping('j', 'j', { patches })],
@@ -298,8 +283,7 @@ suite('sync', () => {
   });
 
   test('a large file is streamed', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const large = Buffer.alloc(96 * 1024 * 1024, 'large\n');
     const target = {
       repo,
@@ -361,8 +345,7 @@ suite('sync refuses, and changes nothing,', () => {
   ];
   for (const { name, files, profile, message } of refused) {
     test(`${name}, as a dry run says as well`, async (t) => {
-      const { url: repo, commit } = await createRepository();
-      const sandbox = await createSandbox(t);
+      const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const target = { repo, commit: await commit({ files }), profile: { ...profile } };
       const refusal = { name: 'TerminalError', message };
       await assert.rejects(sandbox.sync({ ...target, profile: { ...profile, dryRun: true } }), refusal);
@@ -372,8 +355,7 @@ suite('sync refuses, and changes nothing,', () => {
   }
 
   test('links in the data volume, with what lies behind them', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const outside = path.join(sandbox.folder, 'outside');
     await mkdir(outside);
     await writeFile(path.join(outside, 'x'), 'theirs');
@@ -384,8 +366,7 @@ suite('sync refuses, and changes nothing,', () => {
   });
 
   test('a folder that was exchanged for a link after it was filled', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { 'd/x': '1', a: '1' } }) });
     const moved = path.join(sandbox.folder, 'moved');
     await rename(path.join(sandbox.data, 'd'), moved);
@@ -396,8 +377,7 @@ suite('sync refuses, and changes nothing,', () => {
   });
 
   test('a link in the place of the folder of its own files', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const elsewhere = path.join(sandbox.folder, 'elsewhere');
     await mkdir(elsewhere);
     await symlink(elsewhere, path.join(sandbox.data, '.sync-agent'));
@@ -408,8 +388,7 @@ suite('sync refuses, and changes nothing,', () => {
 
 suite('the manifest', () => {
   test('that is lost or damaged owns nothing: right files are known again, others stay', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '2' } }) });
     const second = await commit({ files: { b: null } });
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":1,"files":[{"path":"../x"}]}');
@@ -420,8 +399,7 @@ suite('the manifest', () => {
   });
 
   test('of a newer agent is left alone', async (t) => {
-    const { url: repo, commit } = await createRepository();
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":4}\n');
     await assert.rejects(

@@ -2,16 +2,10 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 /** The real git, but for one of its commands. */
 class TroubledGit extends Git {
@@ -31,16 +25,16 @@ class TroubledGit extends Git {
 
 suite('a sync', () => {
   test('succeeds where git cannot say who wrote the commit', async (t) => {
-    const { url: repo, commit } = await server.createRepository('author');
-    const sandbox = await createSandbox(t, { git: new TroubledGit('log', ['no-such-command']) });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'author', {
+      git: new TroubledGit('log', ['no-such-command']),
+    });
     const outcome = await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     assert.deepEqual([outcome.kind, outcome.author], ['synced', undefined]);
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
   test('makes a clone anew that lost its objects, once', async (t) => {
-    const { url: repo, commit } = await server.createRepository('damage');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'damage');
     const target = { repo, commit: await commit({ files: { a: '1', b: '2' } }) };
     await sandbox.sync(target);
     await rm(path.join(sandbox.repo, 'objects/pack'), { recursive: true });
@@ -51,8 +45,7 @@ suite('a sync', () => {
   });
 
   test('fetches what was left out of a fetch in one request', async (t) => {
-    const { url: repo, commit } = await server.createRepository('left-out');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'left-out');
     const large = 'x'.repeat(100_000);
     const profile = { mappings: [{ source: 'a', destination: 'a', required: true, template: false }] };
     await sandbox.sync({ repo, commit: await commit({ files: { 'a/x': '1' } }), profile });
@@ -64,7 +57,7 @@ suite('a sync', () => {
 });
 
 test('a stop ends housekeeping at once', { timeout: 60_000 }, async (t) => {
-  const { url: repo, commit } = await server.createRepository('stopped');
+  const { url: repo, commit } = await createRepository('stopped');
   const git = new TroubledGit('repack', ['-c', 'alias.wait=!sleep 300', 'wait']);
   const sandbox = await createSandbox(t, { git });
   for (let n = 0; n < 31; n += 1) await sandbox.sync({ repo, commit: await commit({ files: { n: `${n}` } }) });

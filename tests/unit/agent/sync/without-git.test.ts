@@ -4,7 +4,8 @@ import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
 
 let server: GitServer;
 before(async () => {
@@ -12,7 +13,6 @@ before(async () => {
 });
 after(() => server.stop());
 
-let repositories = 0;
 type Target = Parameters<Sandbox['sync']>[0];
 const files = { a: '1', 'd/b': '{{ .Ref }}', 'd/run': { content: '#!', executable: true } };
 const mapping = (more: object = {}) =>
@@ -21,8 +21,7 @@ const profile = { mappings: [mapping({ template: true })] };
 
 /** A git server that is down until `up` is called, and a data volume on which the commit is in place. */
 async function prepare(t: TestContext, more: Partial<Target> = {}) {
-  const { url: repo, commit } = await server.createRepository(`without-git-${++repositories}`);
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server });
   const target: Target = { repo, commit: await commit({ files }), profile, ...more };
   await sandbox.sync(target);
   const up = () => {
@@ -207,8 +206,7 @@ suite('a new pod needs the git server', () => {
 
   test('where the pod mounts another volume since', async (t) => {
     const mounts: string[] = [];
-    const { url: repo, commit } = await server.createRepository(`without-git-${++repositories}`);
-    const sandbox = await createSandbox(t, { mounts });
+    const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server, mounts });
     const target = { repo, commit: await commit({ files }) };
     await sandbox.sync(target);
     t.after(() => {

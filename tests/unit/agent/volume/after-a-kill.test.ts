@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { createRepository } from '../support/git-sandbox.ts';
 import { contents, countCalls, describeKill, everyKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 interface Step {
   /** Content of `f` in the commit. */
@@ -111,7 +105,7 @@ suite('after', () => {
     for (const hasLinks of story.hasLinks) {
       const [end, links] = [isRestarted ? 'a kill' : 'an outage that begins', hasLinks ? 'with' : 'without'];
       test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
-        const { url: repo, commit } = await server.createRepository(`after-${index}-${hasLinks}`);
+        const { url: repo, commit } = await createRepository(`after-${index}-${hasLinks}`);
         const folder = story.killed.profile?.mappings ? 'd/' : '';
         let commits = 0;
         const prepare = async (steps: Step[]) => {

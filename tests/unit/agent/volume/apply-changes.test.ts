@@ -3,27 +3,21 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
 import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { Logger } from '../../../../shared/log.ts';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { describeKill, everyStep, failAt } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 /** Everything in the data volume, with modes, and what the agent says that it owns; its lock and its time are left out. */
 async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
@@ -42,7 +36,7 @@ async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
 
 /** Two commits that differ in every way that files can. */
 async function prepare(name: string) {
-  const repository = await server.createRepository(name);
+  const repository = await createRepository(name);
   const run = { content: '#!', executable: true };
   const first = await repository.commit({
     files: { a: '1', b: '1', run, 'to-folder': '1', 'to-file/x/y': '1', 'goes/deep/z': '1', stays: '1' },
@@ -115,8 +109,7 @@ suite('a sync that fails leaves everything as it was:', () => {
   });
 
   test('in a folder that is not its own', { skip: !isRoot && 'another user needs root' }, async (t) => {
-    const { url: repo, commit } = await server.createRepository('denied');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'denied');
     await chmod(sandbox.folder, 0o755);
     await chown(sandbox.data, NOBODY, NOBODY);
     const locked = path.join(sandbox.data, 'locked');
@@ -141,7 +134,7 @@ suite('a sync that fails leaves everything as it was:', () => {
 
 /** For a data volume of one megabyte. */
 async function fillUp(sandbox: Sandbox): Promise<void> {
-  const { url: repo, commit } = await server.createRepository('full');
+  const { url: repo, commit } = await createRepository('full');
   await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
   await writeFile(path.join(sandbox.data, 'own'), Buffer.alloc(500_000, 'x'));
   const before = await snapshot(sandbox);
@@ -155,8 +148,7 @@ async function fillUp(sandbox: Sandbox): Promise<void> {
 
 suite('a sync', () => {
   test('replaces files that nobody may write', async (t) => {
-    const { url: repo, commit } = await server.createRepository('read-only');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'read-only');
     await writeFile(path.join(sandbox.data, 'a'), 'theirs', { mode: 0o444 });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     await chmod(path.join(sandbox.data, 'a'), 0o444);
@@ -165,8 +157,7 @@ suite('a sync', () => {
   });
 
   test('puts no file in the place of a folder with content of somebody else', async (t) => {
-    const { url: repo, commit } = await server.createRepository('folder');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'folder');
     await mkdir(path.join(sandbox.data, 'a'));
     await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
     const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };

@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { createRepository } from '../support/git-sandbox.ts';
 import { actAt, contents, everyStep, failAt } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { onceRead } from '../support/volume-calls.ts';
 
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
-
-let repositories = 0;
 /** Of the sync of two files. */
 const STEPS = { atLeast: 8, atMost: 80 };
 
@@ -25,7 +18,7 @@ interface Kind {
 
 /** Makes sandboxes with `f` in them, and a commit that is to do something with it. */
 async function prepareAll(t: TestContext, { isOwned, wanted }: Kind) {
-  const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
+  const { url: repo, commit } = await createRepository('meanwhile');
   const first = await commit({ files: { f: isOwned ? 'one' : null, 'x/x': '1', z: '1' } });
   const second = await commit({ files: { f: wanted, 'x/x': '2' } });
   const memory = new GitMemory();
@@ -94,7 +87,7 @@ suite('while the agent reads once more', () => {
 });
 
 test('a folder that is removed while it is empty is made again, by this sync or the next one', async (t) => {
-  const { url: repo, commit } = await server.createRepository(`meanwhile-${++repositories}`);
+  const { url: repo, commit } = await createRepository('meanwhile');
   const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
   const memory = new GitMemory();
   await everyStep(t, STEPS, async (step) => {

@@ -2,15 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
+import { suite, type TestContext, test } from 'node:test';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 /** Times of files are cut off as ext3 does it, and FAT; gives the names of files that are opened from now on. */
 function playVolume(t: TestContext, stepMs: number): string[] {
@@ -38,8 +31,7 @@ function playVolume(t: TestContext, stepMs: number): string[] {
 
 async function deliver(t: TestContext, stepMs: number) {
   const opened = playVolume(t, stepMs);
-  const { url: repo, commit } = await server.createRepository(`coarse-${stepMs}`);
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'coarse');
   const target = { repo, commit: await commit({ files: { f: 'OURS' } }) };
   const file = path.join(sandbox.data, 'f');
   await sandbox.sync(target);

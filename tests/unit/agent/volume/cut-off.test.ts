@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { contents, countCalls, describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
-
-let repositories = 0;
 
 const PHASES = ['taken over', 'changed', 'given back'] as const;
 /** Of the sync of two files. */
@@ -27,13 +19,12 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
   suite(`an agent that is killed at any step, with${hasLinks ? '' : 'out'} hard links, while a file is`, () => {
     for (const [phase, name] of PHASES.entries()) {
       test(`${name}${isRewritten ? ' and then rewritten by the gateway' : ''}, loses nothing of others`, async (t) => {
-        const { url: repo, commit } = await server.createRepository(`cut-off-${++repositories}`);
+        const { repo, commit, sandbox } = await gitSandbox(t, 'cut-off', { memory: new GitMemory() });
         const commits = [
           await commit({ files: { f: 'one', z: '1' } }),
           await commit({ files: { f: 'two', z: '2' } }),
           await commit({ files: { f: null, z: '3' } }),
         ];
-        const sandbox = await createSandbox(t, { memory: new GitMemory() });
         const file = path.join(sandbox.data, 'f');
         const run = async (index: number) => {
           const played = countCalls(sandbox.data, { hasLinks });
@@ -73,7 +64,7 @@ for (const { hasLinks, isRewritten } of VOLUMES) {
 for (const hasLinks of [true, false]) {
   const links = `with${hasLinks ? '' : 'out'} hard links`;
   test(`a file that the gateway puts in the place of one that is removed outlives a kill right after any step, ${links}`, async (t) => {
-    const { url: repo, commit } = await server.createRepository(`cut-off-exchanged-${hasLinks}`);
+    const { url: repo, commit } = await createRepository(`cut-off-exchanged-${hasLinks}`);
     const one = { repo, commit: await commit({ files: { f: 'one', z: '1' } }) };
     // With drift: repair, whatever is at a path of the agent goes with it.
     const gone = { repo, commit: await commit({ files: { f: null } }), profile: { drift: 'report' as const } };

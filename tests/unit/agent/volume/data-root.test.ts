@@ -4,11 +4,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }> {
-  const { path: folder, remove } = await makeTemporaryFolder('root-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'root-');
   return { root: await DataRoot.open(folder), own: path.join(folder, '.sync-agent') };
 }
 

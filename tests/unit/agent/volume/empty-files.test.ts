@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
 import { lstatSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
+import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyKill, killAt, startNext } from '../support/kill-at.ts';
 import { KilledVolume } from '../support/killed-volume.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 const STEPS = { atLeast: 10, atMost: 80 };
 
 suite('an empty file with the permissions of one that holds a place', () => {
   for (const hasLinks of [true, false]) {
     test(`of the gateway comes back after a kill at any step of taking it over; ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
-      const { url: repo, commit } = await server.createRepository(`empty-${hasLinks}`);
+      const { url: repo, commit } = await createRepository(`empty-${hasLinks}`);
       const first = { repo, commit: await commit({ files: { a: '1' } }) };
       const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
       const last = { repo, commit: await commit({ files: { f: null } }) };
@@ -41,7 +35,7 @@ suite('an empty file with the permissions of one that holds a place', () => {
   }
 
   test('of the gateway stays where a new one was about to come; with hard links', async (t) => {
-    const { url: repo, commit } = await server.createRepository('empty-new');
+    const { url: repo, commit } = await createRepository('empty-new');
     const first = { repo, commit: await commit({ files: { a: '1' } }) };
     const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
     const last = { repo, commit: await commit({ files: { f: null } }) };

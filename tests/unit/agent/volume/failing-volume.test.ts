@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
 import { failCalls } from '../support/fail-calls.ts';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { actAt, everyStep, failAt, killAt, type Play } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 /** Of the sync of three files. */
 const STEPS = { atLeast: 12, atMost: 80 };
@@ -38,7 +32,7 @@ suite('after an outage from any step of a sync on, files have the same owners, a
   for (const [index, { title, code: expected, play }] of failures.entries()) {
     for (const code of ['EIO', 'EMFILE']) {
       test(`${title} (${code})`, async (t) => {
-        const { url: repo, commit } = await server.createRepository(`outage-${index}-${code}`);
+        const { url: repo, commit } = await createRepository(`outage-${index}-${code}`);
         const first = { repo, commit: await commit({ files: { a: '1' } }) };
         const target = { repo, commit: await commit({ files: { f: 'OURS', n: 'NEW', z: '1' } }) };
         const last = { repo, commit: await commit({ files: { f: null, n: null } }) };
@@ -77,8 +71,7 @@ suite('after an outage from any step of a sync on, files have the same owners, a
 
 suite('without hard links', () => {
   test('a file that was moved away comes back to its place, also where no inode is left', async (t) => {
-    const { url: repo, commit } = await server.createRepository('no-inodes');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'no-inodes');
     await sandbox.sync({ repo, commit: await commit({ files: { a: 'one' } }) });
     const next = await commit({ files: { a: 'two' } });
     const file = path.join(realpathSync(sandbox.data), 'a');
@@ -92,8 +85,7 @@ suite('without hard links', () => {
   });
 
   test('an empty file that holds the place of one that is given back goes where that fails', async (t) => {
-    const { url: repo, commit } = await server.createRepository('placeholder');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'placeholder');
     writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     const [taken, given] = [await commit({ files: { a: '1', f: 'OURS' } }), await commit({ files: { f: null } })];
     const sync = async (wanted: string, codeOf: Parameters<typeof failCalls>[1] = () => undefined) => {

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
-import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 const emptyFolder = async (t: TestContext): Promise<string> => {
-  const { path: folder, remove } = await makeTemporaryFolder('forced-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'forced-');
   return folder;
 };
 
@@ -45,8 +37,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('a commit writes what it changes, and nothing counts as drift, also after a restart', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { url: repo, commit } = await server.createRepository(`forced-${name.replaceAll(' ', '-')}`);
-      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
       const first = { repo, commit: await commit({ files }), reload };
       await sandbox.sync(first);
       assert.equal(sandbox.root.traits?.keepsModes, false, 'probed');
@@ -69,8 +60,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('the executable bit of a commit changes nothing but the record', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { url: repo, commit } = await server.createRepository(`bit-${name.replaceAll(' ', '-')}`);
-      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'bit', { shared: { data, podUid: 'uid' } });
       await sandbox.sync({ repo, commit: await commit({ files }) });
       const target = { repo, commit: await commit({ files: { a: { content: '1', executable: true } } }) };
       for (let look = 0; look < 2; look += 1) {
@@ -86,8 +76,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       await mkdir(path.join(data, 'd'));
       await writeFile(path.join(data, 'a'), '1');
       await writeFile(path.join(data, 'd/run.sh'), '#!/bin/sh\n');
-      const { url: repo, commit } = await server.createRepository(`found-${name.replaceAll(' ', '-')}`);
-      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'found', { shared: { data, podUid: 'uid' } });
       const { plan } = await sandbox.sync({ repo, commit: await commit({ files }) });
       assert.deepEqual(
         plan.changes.map(({ path }) => path),
@@ -98,8 +87,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('a dry run that follows a sync lists nothing, and writes nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { url: repo, commit } = await server.createRepository(`dry-${name.replaceAll(' ', '-')}`);
-      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'dry', { shared: { data, podUid: 'uid' } });
       const target = { repo, commit: await commit({ files }) };
       await sandbox.sync(target);
       await sandbox.release();
@@ -113,8 +101,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
     test('groupWrite stops nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
-      const { url: repo, commit } = await server.createRepository(`group-${name.replaceAll(' ', '-')}`);
-      const sandbox = await createSandbox(t, { shared: { data, podUid: 'uid' } });
+      const { repo, commit, sandbox } = await gitSandbox(t, 'group', { shared: { data, podUid: 'uid' } });
       const target = { repo, commit: await commit({ files }), profile: { groupWrite: true } };
       await sandbox.sync(target);
       const { plan } = await sandbox.sync(target);
@@ -131,8 +118,7 @@ async function entriesOf(folder: string): Promise<[string, number][]> {
 }
 
 test('on a volume that keeps modes, a lost executable bit is drift as before', async (t) => {
-  const { url: repo, commit } = await server.createRepository('kept-modes');
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'kept-modes');
   const target = { repo, commit: await commit({ files }) };
   await sandbox.sync(target);
   assert.equal(sandbox.root.traits?.keepsModes, true);

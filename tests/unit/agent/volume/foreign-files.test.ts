@@ -2,27 +2,18 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 import { actAt, failAt, killAt } from '../support/kill-at.ts';
-import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import type { Sandbox } from '../support/sandbox.ts';
 import { denyLinks } from '../support/volume-calls.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
-
-let repositories = 0;
 
 type Changes = Record<string, string | null>;
 
 async function prepare(t: TestContext, files: Changes) {
-  const { url: repo, commit } = await server.createRepository(`foreign-${++repositories}`);
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'foreign');
   const at = (name: string) => path.join(sandbox.data, name);
   let last = '';
   const sync = async (changes: Changes, profile: Partial<ResolvedProfile> = {}) => {

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import { suite, test } from 'node:test';
+import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
 
 const STEPS = { atLeast: 20, atMost: 120 };
 const NEW_CONTENT = /\/\.sync-agent\/(staging|journal)/;
@@ -29,7 +23,7 @@ function fill(volume: string): { isMade: boolean; end: () => void } {
 
 suite('after a kill on a volume that is full since then', () => {
   test('the next agent makes room by removing what the killed one left, or needs none', async (t) => {
-    const { url: repo, commit } = await server.createRepository('full-volume');
+    const { url: repo, commit } = await createRepository('full-volume');
     const first = { repo, commit: await commit({ files: { a: '1', gone: '1', f: '1' } }) };
     const second = { repo, commit: await commit({ files: { a: '2', gone: null, n: '2' } }) };
     const memory = new GitMemory();

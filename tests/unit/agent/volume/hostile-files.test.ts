@@ -8,7 +8,7 @@ import { emptyManifest } from '../../../../agent/plan/manifest.ts';
 import type { DesiredFile } from '../../../../agent/plan/plan-input.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 const TIB = 1024 ** 4;
 
@@ -18,12 +18,9 @@ before(async () => {
 });
 after(() => server.stop());
 
-let repositories = 0;
-
 /** A sandbox with `d/a` in it. */
 async function prepare(t: TestContext) {
-  const { url: repo, commit } = await server.createRepository(`hostile-${++repositories}`);
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'hostile', { server });
   const target = { repo, commit: await commit({ files: { 'd/a': '1', x: 'x' } }) };
   await sandbox.sync(target);
   const at = (name: string) => path.join(sandbox.data, name);

@@ -10,7 +10,7 @@ import { hasJournal, Journal, removeJournal, writeJournal } from '../../../../ag
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import type { Move, SeenFile } from '../../../../agent/volume/move.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -30,8 +30,7 @@ const MOVES: Move[] = [
 ];
 
 async function prepare(t: TestContext) {
-  const { path: data, remove } = await makeTemporaryFolder('journal-');
-  t.after(remove);
+  const data = await temporaryFolder(t, 'journal-');
   const root = await DataRoot.open(data);
   const at = (name: string) => path.join(data, '.sync-agent', name);
   await mkdir(at('saved'), { recursive: true });

@@ -10,7 +10,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -32,12 +32,11 @@ const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
 const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
 async function createManifest(t: TestContext) {
-  const folder = await makeTemporaryFolder('manifest-');
-  t.after(() => folder.remove());
-  const root = await DataRoot.open(folder.path);
+  const folder = await temporaryFolder(t, 'manifest-');
+  const root = await DataRoot.open(folder);
   await mkdir(root.agentFolder);
   return {
-    file: path.join(folder.path, '.sync-agent/manifest.jsonl'),
+    file: path.join(folder, '.sync-agent/manifest.jsonl'),
     root,
     open: () => new ManifestFile(root, log),
     /** What an agent that starts now knows. */
@@ -227,7 +226,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
-  test('nor does it with the number of syncs that were cut off: it is compacted when it is loaded', async (t) => {
+  test('does not grow with the number of syncs that were cut off: it is compacted when it is loaded', async (t) => {
     const { file, open, reread } = await createManifest(t);
     for (let n = 0; n < 100; n += 1) await open().append(update({ files: [owned('a'), owned('b')] }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;

@@ -122,7 +122,7 @@ suite('parseManifest', () => {
     assert.equal((await read(both.toString())).manifest.files.size, 0);
   });
 
-  test('nor does one with another byte in it, as after a loss of power, nor what follows it', async () => {
+  test('an update with another byte in it, as after a loss of power, does not count, nor does what follows it', async () => {
     const texts = [
       update({ files: [file], applied }),
       update({ files: [{ ...file, path: 'z' }] }),

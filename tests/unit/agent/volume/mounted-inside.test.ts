@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 async function startRepository(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   return await server.createRepository('x');
 }
 

@@ -2,25 +2,16 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, suite, type TestContext, test } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
-
-let repositories = 0;
 const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched' };
 
 /** A volume with a file that was taken over, and a reload that is pending. */
 async function prepare(t: TestContext, before: (data: string) => Promise<void> = async () => {}) {
-  const { url: repo, commit } = await server.createRepository(`private-${++repositories}`);
-  const sandbox = await createSandbox(t);
+  const { repo, commit, sandbox } = await gitSandbox(t, 'private');
   await before(sandbox.data);
   await writeFile(path.join(sandbox.data, 'etl.py'), 'theirs');
   const target = { repo, commit: await commit({ files: { 'etl.py': 'ours', 'dags/new.py': 'new' } }), reload };
@@ -87,7 +78,7 @@ suite('the files of the agent in the data volume', () => {
   test('do not have the endings of files that are about to come, also in new folders', async (t) => {
     const { sandbox } = await prepare(t);
     const own = path.join(sandbox.data, '.sync-agent');
-    const { url: repo, commit } = await server.createRepository(`private-${++repositories}`);
+    const { url: repo, commit } = await createRepository('private');
     const seen: string[] = [];
     t.mock.method(OwnFile.prototype, 'exists', () => {
       seen.push(...(readdirSync(own, { recursive: true }) as string[]));

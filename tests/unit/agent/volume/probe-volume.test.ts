@@ -5,13 +5,12 @@ import { suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import { Folder } from '../../../../agent/volume/folder.ts';
 import { probeVolume } from '../../../../agent/volume/probe-volume.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 
 async function emptyFolder(t: TestContext): Promise<Folder> {
-  const { path: folder, remove } = await makeTemporaryFolder('probe-');
-  t.after(remove);
+  const folder = await temporaryFolder(t, 'probe-');
   const opened = Folder.openAt(folder);
   t.after(() => opened.close());
   return opened;

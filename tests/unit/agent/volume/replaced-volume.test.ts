@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { after, before, suite, test } from 'node:test';
-import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { createSandbox } from '../support/sandbox.ts';
-
-let server: GitDaemon;
-before(async () => {
-  server = await startGitDaemon();
-});
-after(() => server.stop());
+import { suite, test } from 'node:test';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 const replaced = { name: 'TransientError', code: 'data.replaced' };
 
 suite('while another folder is where the data volume was, a running agent', () => {
   test('forgets nothing of what it owns and keeps in the first one', async (t) => {
-    const { url: repo, commit } = await server.createRepository('replaced-volume');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-volume');
     const away = `${sandbox.data}.away`;
     fs.writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', f: 'OURS' } }) });
@@ -35,8 +27,7 @@ suite('while another folder is where the data volume was, a running agent', () =
   });
 
   test('reads no manifest there', async (t) => {
-    const { url: repo, commit } = await server.createRepository('replaced-manifest');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-manifest');
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     await sandbox.restart();
     fs.renameSync(sandbox.data, `${sandbox.data}.away`);
@@ -46,8 +37,7 @@ suite('while another folder is where the data volume was, a running agent', () =
   });
 
   test('does not say that it synced what it did not', async (t) => {
-    const { url: repo, commit } = await server.createRepository('replaced-by-copy');
-    const sandbox = await createSandbox(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-by-copy');
     await sandbox.sync({ repo, commit: await commit({ files: { f: 'one' } }) });
     const two = await commit({ files: { f: 'two' } });
     fs.renameSync(sandbox.data, `${sandbox.data}.away`);

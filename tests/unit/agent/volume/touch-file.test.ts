@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { touchFile } from '../../../../agent/volume/touch-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -24,12 +24,11 @@ const identity = {
 };
 
 async function makeVolume(t: TestContext) {
-  const { path: folder, remove } = await makeTemporaryFolder('touch-');
+  const folder = await temporaryFolder(t, 'touch-');
   const data = path.join(folder, 'data');
   await mkdir(data);
   const volume = await holdVolume(data);
   t.after(() => volume.lock.release());
-  t.after(remove);
   return { folder, data, volume, at: (name: string) => path.join(data, name) };
 }
 

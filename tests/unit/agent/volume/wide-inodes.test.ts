@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import { createSandbox } from '../support/sandbox.ts';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
 
 const BASE = 1n << 63n;
 
@@ -38,10 +38,8 @@ const contentsOf = (folder: string): string[] =>
 
 suite('where inodes are wider than a number', () => {
   test('a sync that is taken back loses no file, whatever came to its place', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
-    const { url: repo, commit } = await server.createRepository('wide');
-    const sandbox = await createSandbox(t);
+    const server = await gitServerFor(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'wide', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
     const [c, d] = ['c', 'd'].map((name) => path.join(sandbox.data, name)) as [string, string];
     fs.writeFileSync(c, 'precious');

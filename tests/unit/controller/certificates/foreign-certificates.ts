@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { KeyPair } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 /** How openssl(1) makes keys of these kinds. */
 const KEYS = {
@@ -82,9 +82,8 @@ export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyF
 }
 
 async function opensslFolder(t: TestContext) {
-  const folder = await makeTemporaryFolder('openssl-');
-  t.after(() => folder.remove());
-  const file = (name: string) => path.join(folder.path, name);
+  const folder = await temporaryFolder(t, 'openssl-');
+  const file = (name: string) => path.join(folder, name);
   return {
     config: ['-config', 'openssl.cnf', '-nodes', '-days', '365'],
     write: async (files: Record<string, string>) => {
@@ -97,7 +96,7 @@ async function opensslFolder(t: TestContext) {
           '\n',
         ),
       ),
-    run: (...args: string[]) => runCommand('openssl', args, { cwd: folder.path }),
+    run: (...args: string[]) => runCommand('openssl', args, { cwd: folder }),
     read: (name: string) => readFile(file(name), 'utf8'),
   };
 }

@@ -13,7 +13,7 @@ import {
   makeServingCertificate,
 } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { foreignAuthority } from './foreign-certificates.ts';
 
 const host = 'webhook.system.svc';
@@ -22,10 +22,9 @@ const now = Date.now();
 
 /** Runs openssl(1) over PEM files of these names. */
 async function openssl(t: TestContext, files: Record<string, string>, ...args: string[]): Promise<string> {
-  const folder = await makeTemporaryFolder('openssl-');
-  t.after(() => folder.remove());
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder.path, name), text);
-  return await runCommand('openssl', args, { cwd: folder.path });
+  const folder = await temporaryFolder(t, 'openssl-');
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+  return await runCommand('openssl', args, { cwd: folder });
 }
 
 /** Serves with a pair, and gives how a client that trusts these authorities sees it. */

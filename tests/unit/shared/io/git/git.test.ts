@@ -7,19 +7,18 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packet } from '../../../../../controller/polling/pkt-line.ts';
-import { makeTemporaryFolder } from '../../../../../scripts/testbed/temporary-folder.ts';
 import { Git } from '../../../../../shared/io/git/git.ts';
+import { temporaryFolder } from '../../../../support/temporary-folder.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /** A git that is this script. */
 async function playGit(t: TestContext, script: string): Promise<Git> {
-  const folder = await makeTemporaryFolder('git-');
-  t.after(() => folder.remove());
-  const file = path.join(folder.path, 'git');
+  const folder = await temporaryFolder(t, 'git-');
+  const file = path.join(folder, 'git');
   await writeFile(file, `#!/bin/sh\n${script}\n`);
   await chmod(file, 0o755);
-  return new Git({ PATH: `${folder.path}:${PATH}` });
+  return new Git({ PATH: `${folder}:${PATH}` });
 }
 
 suite('git', () => {
@@ -31,8 +30,7 @@ suite('git', () => {
   });
 
   test('gets the proxy, whose URL may hold a password, and no exceptions, only where it goes through it', async (t) => {
-    const { path: folder, remove } = await makeTemporaryFolder('git-');
-    t.after(remove);
+    const folder = await temporaryFolder(t, 'git-');
     await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
       mode: 0o755,
     });
@@ -125,10 +123,9 @@ suite('git', () => {
       t,
       'head -c 1000000 /dev/zero >"$TMPDIR/large" 2>/dev/null || echo "File too large" >&2; exit 1',
     );
-    const folder = await makeTemporaryFolder('git-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'git-');
     const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 64 * 1024 };
-    await assert.rejects(git.run(['fetch'], { limits, environment: { TMPDIR: folder.path } }), {
+    await assert.rejects(git.run(['fetch'], { limits, environment: { TMPDIR: folder } }), {
       code: 'git.fileTooLarge',
     });
   });

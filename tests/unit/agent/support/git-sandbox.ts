@@ -1,0 +1,47 @@
+import { after, type TestContext } from 'node:test';
+import { type GitDaemon, startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
+import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+
+let daemon: Promise<GitDaemon> | undefined;
+let repositories = 0;
+after(async () => (await daemon)?.stop());
+
+/** The git server of this test file, which the first call starts. */
+export function gitServer(): Promise<GitDaemon> {
+  daemon ??= startGitDaemon();
+  return daemon;
+}
+
+/** Makes an empty repository on the git server of this test file; a number is added to its name. */
+export async function createRepository(name: string): Promise<GitRepository> {
+  const server = await gitServer();
+  repositories += 1;
+  return await server.createRepository(`${name}.${repositories}`);
+}
+
+interface GitSandboxOptions extends SandboxOptions {
+  /** The git server; if omitted, that of the test file. */
+  server?: Pick<GitDaemon, 'createRepository'>;
+}
+
+/** A repository, and an agent whose directories are removed after the test. */
+interface GitSandbox {
+  /** URL of the repository. */
+  repo: string;
+  commit: GitRepository['commit'];
+  repository: GitRepository;
+  sandbox: Sandbox;
+}
+
+/** Makes an empty repository, and an agent that can sync from it. */
+export async function gitSandbox(
+  t: TestContext,
+  name: string,
+  { server = { createRepository }, ...options }: GitSandboxOptions = {},
+): Promise<GitSandbox> {
+  repositories += 1;
+  const repository = await server.createRepository(`${name}.${repositories}`);
+  const sandbox = await createSandbox(t, options);
+  return { repo: repository.url, commit: repository.commit, repository, sandbox };
+}
