@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freePort } from '../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { gitServerFor } from '../support/git-server-for.ts';
 import { startController } from '../support/start-controller.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { installRights } from './support/install-rights.ts';
 import { environmentOf, pick, render } from './support/render.ts';
@@ -26,20 +26,18 @@ test('the controller does all its work with the rights and the environment that 
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply([configuration, pick(objects, 'Secret', '-certificate')]);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
 
   const account = { namespace, serviceAccount: namespace };
-  const memory = await makeTemporaryFolder('memory-');
-  t.after(() => memory.remove());
+  const memory = await temporaryFolder(t, 'memory-');
   const controller = await startController(t, namespace, {
     ...(environmentOf(pick(objects, 'Deployment')) as Record<string, string>),
     POD_NAME: 'controller-0',
     POD_NAMESPACE: namespace,
     KUBECONFIG: await (await connectCluster()).kubeconfigFor(account),
-    MEMORY_PATH: memory.path,
+    MEMORY_PATH: memory,
     HEALTH_PORT: String(await freePort()),
     METRICS_PORT: String(await freePort()),
     WEBHOOK_PORT: String(await freePort()),

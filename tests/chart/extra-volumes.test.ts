@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startGitServer } from '../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { createNamespace } from '../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { gitServerFor } from '../support/git-server-for.ts';
 import { startController } from '../support/start-controller.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
@@ -31,12 +30,9 @@ for (const [component, given] of [
 
 test('a company CA of the values is trusted by the controller for all repositories', async (t) => {
   const namespace = await createNamespace(t);
-  const server = await startGitServer({ tls: true });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true });
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
-  const folder = await makeTemporaryFolder('ca-');
-  t.after(() => folder.remove());
 
   const stranger = { namespace, name: 'stranger' };
   const before = await startController(t, namespace);

@@ -8,7 +8,7 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../scripts/testbed/ssh-server.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from './support/image-root.ts';
 
@@ -46,21 +46,19 @@ for (const program of PROGRAMS) {
 }
 
 test('what .dockerignore lets in is all that the images are built from', async (t) => {
-  const context = await makeTemporaryFolder('context-');
-  t.after(() => context.remove());
+  const context = await temporaryFolder(t, 'context-');
   const ignored = await readFile(path.join(checkout, '.dockerignore'), 'utf8');
   for (const [, name = ''] of ignored.matchAll(/^!(.+)$/gm)) {
-    await cp(path.join(checkout, name), path.join(context.path, name), { recursive: true });
+    await cp(path.join(checkout, name), path.join(context, name), { recursive: true });
   }
-  await symlink(path.join(checkout, 'node_modules'), path.join(context.path, 'node_modules'));
+  await symlink(path.join(checkout, 'node_modules'), path.join(context, 'node_modules'));
   const run = (script: string, ...args: string[]) =>
-    runCommand(process.execPath, [path.join(context.path, 'scripts', script), ...args]);
+    runCommand(process.execPath, [path.join(context, 'scripts', script), ...args]);
   const dockerfile = await readFile(path.join(checkout, 'Dockerfile'), 'utf8');
   const [, named = ''] = /^RUN node scripts\/build\.ts ([a-z ]+)/m.exec(dockerfile) ?? [];
   await run('build.ts', ...named.trim().split(' '));
-  for (const program of PROGRAMS)
-    await run('images/assemble-root.ts', program, path.join(context.path, 'out', program));
-  assert.deepEqual((await readdir(path.join(context.path, 'out'))).sort(), PROGRAMS.toSorted());
+  for (const program of PROGRAMS) await run('images/assemble-root.ts', program, path.join(context, 'out', program));
+  assert.deepEqual((await readdir(path.join(context, 'out'))).sort(), PROGRAMS.toSorted());
 });
 
 /** Waits until the health endpoint of a program answers, then ends the program and expects a clean end. */

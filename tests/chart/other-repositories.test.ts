@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startGitServer } from '../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -8,6 +7,7 @@ import { annotationsOf, type Receiver, startReceiver } from '../integration/rece
 import { apply, connectCluster } from '../support/cluster.ts';
 import { RELEASES } from '../support/deliveries.ts';
 import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { gitServerFor } from '../support/git-server-for.ts';
 import { ENTRIES, SPELLINGS } from '../support/repositories.ts';
 import { startController } from '../support/start-controller.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
@@ -92,8 +92,7 @@ test('the policy can afford the longest spec, name and list of repositories', as
 /** A resource of a real repository with the tag v1.0.0 behind its branch, and the programs that serve it. */
 async function startWorld(t: TestContext) {
   const { namespace, kubeconfig } = await installReceiverRights(t);
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const old = await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1.0.0');

@@ -3,12 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { startReceiver } from '../integration/receiver/start-receiver.ts';
 import { apply, connectCluster, createNamespace } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { startController } from '../support/start-controller.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { type Gitea, startGitea } from './start-gitea.ts';
 
@@ -28,21 +28,20 @@ async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: s
       url: `http://127.0.0.1:${receiver.port}/webhook/${namespace}/${name}`,
     },
   });
-  const folder = await makeTemporaryFolder('work-tree-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'work-tree-');
   const git = async (...args: string[]) => {
     const identity = ['-c', 'user.name=plant', '-c', 'user.email=plant@example.test'];
     const settings = [...identity, '-c', `http.sslCAInfo=${gitea.caFile}`, '-c', 'credential.helper='];
-    const env = { PATH: process.env.PATH, HOME: folder.path, GIT_TERMINAL_PROMPT: '0' };
-    return (await runCommand('git', [...settings, ...args], { cwd: folder.path, env })).trim();
+    const env = { PATH: process.env.PATH, HOME: folder, GIT_TERMINAL_PROMPT: '0' };
+    return (await runCommand('git', [...settings, ...args], { cwd: folder, env })).trim();
   };
   const { name: user, password } = gitea.user;
   const repo = `${gitea.url}/plant/${name}.git`;
   await git('init', '--quiet', '--initial-branch=main');
   await git('remote', 'add', 'origin', repo.replace('https://', `https://${user}:${password}@`));
   const pushFile = async (content: string) => {
-    await mkdir(path.join(folder.path, 'config'), { recursive: true });
-    await writeFile(path.join(folder.path, 'config/a'), content);
+    await mkdir(path.join(folder, 'config'), { recursive: true });
+    await writeFile(path.join(folder, 'config/a'), content);
     await git('add', '.');
     await git('commit', '--quiet', '--message', `Write ${content}`);
     await git('push', '--quiet', 'origin', 'main');

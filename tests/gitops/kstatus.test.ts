@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startGitServer } from '../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { createNamespace } from '../support/cluster.ts';
 import { applyGatewaySync, untilGatewaySync } from '../support/gateway-syncs.ts';
+import { gitServerFor } from '../support/git-server-for.ts';
 import { startController } from '../support/start-controller.ts';
 import { buildEngines, skipWithoutGo } from './engines.ts';
 
@@ -14,8 +14,7 @@ test('kstatus calls a GatewaySync Current only when the controller has seen it a
   t.after(engines.remove);
   const verdictOn = async (gatewaySync: GatewaySync) =>
     (await engines.run<{ status: string }>('kstatus', gatewaySync)).status;
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };

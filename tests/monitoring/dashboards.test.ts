@@ -4,8 +4,8 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
 import { interpolate, type PanelQuery, queriesOf, readDashboards } from '../chart/support/dashboards.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const dashboards = await readDashboards();
 const stats = dashboards.flatMap(queriesOf).filter(({ panel }) => panel.type === 'stat');
@@ -14,8 +14,7 @@ const seen = 'namespace="operator", job="controller", instance="a"';
 
 /** Evaluates queries at the tenth minute, by what they are expected to give, and fails where one gives something else. */
 async function expectOf(t: TestContext, series: string[], expected: [query: PanelQuery, values: number[]][]) {
-  const folder = await makeTemporaryFolder('queries-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'queries-');
   const promql_expr_test = expected.map(([{ expr }, values]) => ({
     expr: interpolate(expr, chosen),
     eval_time: '10m',
@@ -25,7 +24,7 @@ async function expectOf(t: TestContext, series: string[], expected: [query: Pane
     series: each.slice(0, each.lastIndexOf(' ')),
     values: `${each.split(' ').at(-1)}x20`,
   }));
-  const file = path.join(folder.path, 'test.json');
+  const file = path.join(folder, 'test.json');
   await writeFile(file, JSON.stringify({ tests: [{ interval: '1m', input_series, promql_expr_test }] }));
   await runCommand((await findBinaries('promtool')).promtool, ['test', 'rules', file]);
 }
@@ -65,12 +64,11 @@ test('what is counted is zero where a leader says so', async (t) => {
 });
 
 test('promtool parses every query', async (t) => {
-  const folder = await makeTemporaryFolder('queries-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'queries-');
   const rules = dashboards
     .flatMap(queriesOf)
     .map(({ expr }, index) => ({ record: `query_${index}`, expr: interpolate(expr) }));
-  const file = path.join(folder.path, 'rules.json');
+  const file = path.join(folder, 'rules.json');
   await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
   const { promtool } = await findBinaries('promtool');
   const output = await runCommand(promtool, ['check', 'rules', file]);

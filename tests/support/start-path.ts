@@ -6,12 +6,12 @@ import type { TestContext } from 'node:test';
 import { agentClusterRole } from '../../scripts/testbed/agent-role.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
-import { startGitServer } from '../../scripts/testbed/git-server.ts';
 import { type InjectedPod, sidecarEnvironment } from '../../scripts/testbed/play-kubelet.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from './cluster.ts';
 import { gatewayPod } from './gateway-pods.ts';
 import { type Address, applyGatewaySync } from './gateway-syncs.ts';
+import { gitServerFor } from './git-server-for.ts';
 import { type Program, startProgram } from './program.ts';
 import { startController } from './start-controller.ts';
 import { installWebhook, untilWebhookWorks } from './webhook-configuration.ts';
@@ -37,8 +37,7 @@ export type ProgramName = 'receiver' | 'controller' | 'agent';
 
 /** Starts everything between a git host and a gateway's disk, with one injected pod. */
 export async function startPath(t: TestContext, files: Record<string, string>): Promise<WholePath> {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   await repository.commit({ files });
   const address = { namespace: await createNamespace(t), name: 'app' };

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
 /** A repository at a host with its private CA, and a pod that follows it. */
 async function arrange(t: TestContext) {
-  const server = await startGitServer({ tls: true });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true });
   const repository = await server.createRepository('site');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const pod = await createGatewayPod(t);
@@ -37,8 +36,7 @@ test('the agent fetches from a host with a CA of the installation, as soon as it
 
 test('the CA that a resource names is the only one that counts', async (t) => {
   const { pod, folder, ca } = await arrange(t);
-  const other = await startGitServer({ tls: true });
-  t.after(() => other.stop());
+  const other = await gitServerFor(t, { tls: true });
   await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: folder });
   await pod.untilReport('a certificate that is not trusted', isUntrusted);
 });

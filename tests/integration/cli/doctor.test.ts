@@ -7,9 +7,9 @@ import type { Diagnosis } from '../../../cli/checks/diagnose.ts';
 import { pageAt } from '../../../cli/checks/finding.ts';
 import { type ApiServer, startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import type { Fault } from './doctor-fault.ts';
 import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
@@ -151,13 +151,12 @@ suite('kubectl gs doctor', () => {
   });
 
   test('names a cluster that does not answer, or does not know the caller', async (t) => {
-    const folder = await makeTemporaryFolder('doctor-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'doctor-');
     for (const [url, says] of [
       ['https://127.0.0.1:1', /nothing listens/],
       [server.url, /the cluster does not know you/],
     ] as const) {
-      const file = path.join(folder.path, 'kubeconfig');
+      const file = path.join(folder, 'kubeconfig');
       const config = {
         clusters: [{ name: 'x', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
         users: [{ name: 'x', user: { token: 'wrong' } }],

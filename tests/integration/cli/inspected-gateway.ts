@@ -5,13 +5,13 @@ import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL, INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import type { Program, ProgramOptions } from '../../support/program.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
 
 const run = promisify(execFile);
@@ -82,11 +82,10 @@ export async function arrange(
 
 /** A clone with a work tree, in which a patch was applied. */
 export async function applyPatch(t: TestContext, { repository }: World, patch: string): Promise<string> {
-  const folder = await makeTemporaryFolder('clone-');
-  t.after(folder.remove);
-  const clone = path.join(folder.path, 'clone');
+  const folder = await temporaryFolder(t, 'clone-');
+  const clone = path.join(folder, 'clone');
   await run('git', ['clone', '--quiet', repository.path, clone]);
-  const file = path.join(folder.path, 'a.patch');
+  const file = path.join(folder, 'a.patch');
   await writeFile(file, patch);
   await run('git', ['-C', clone, 'apply', '--whitespace=nowarn', file]);
   return clone;

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { connect } from '../../../cli/client/connect.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 
@@ -93,25 +93,23 @@ suite('the kubeconfig', () => {
   ];
   for (const [what, files, context] of rows) {
     test(`${what}, as for kubectl`, async (t) => {
-      const folder = await makeTemporaryFolder('kubeconfig-');
-      t.after(() => folder.remove());
-      const names = files.map((_, index) => path.join(folder.path, `${index}`));
+      const folder = await temporaryFolder(t, 'kubeconfig-');
+      const names = files.map((_, index) => path.join(folder, `${index}`));
       for (const [index, file] of files.entries()) {
         if (file === 'missing') continue;
         await writeFile(names[index] ?? '', file === 'empty' ? '' : JSON.stringify(fileOf(file)));
       }
-      const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), folder.path);
+      const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), folder);
       assert.equal(plugin?.context, context);
       assert.deepEqual(plugin, kubectl);
     });
   }
 
   test('without KUBECONFIG is that of the home folder', async (t) => {
-    const folder = await makeTemporaryFolder('kubeconfig-');
-    t.after(() => folder.remove());
-    await mkdir(path.join(folder.path, '.kube'));
-    await writeFile(path.join(folder.path, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
-    const { kubectl, plugin } = await bothWith(t, '', folder.path);
+    const folder = await temporaryFolder(t, 'kubeconfig-');
+    await mkdir(path.join(folder, '.kube'));
+    await writeFile(path.join(folder, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
+    const { kubectl, plugin } = await bothWith(t, '', folder);
     assert.equal(plugin?.context, 'home');
     assert.deepEqual(plugin, kubectl);
   });
@@ -124,9 +122,8 @@ test('a kubeconfig for kubectl proxy, over plain http, is accepted', async (t) =
   t.after(() => proxy.kill());
   const [line] = (await once(proxy.stdout, 'data')) as [Buffer];
   const [, address] = /(127\.0\.0\.1:\d+)/.exec(String(line)) ?? [];
-  const folder = await makeTemporaryFolder('kubeconfig-');
-  t.after(() => folder.remove());
-  const file = path.join(folder.path, 'config');
+  const folder = await temporaryFolder(t, 'kubeconfig-');
+  const file = path.join(folder, 'config');
   await writeFile(
     file,
     JSON.stringify({ ...fileOf(complete('proxy', `http://${address}`)), users: [{ name: 'proxy', user: {} }] }),

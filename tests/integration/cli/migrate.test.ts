@@ -10,10 +10,10 @@ import { injectSidecar } from '../../../controller/injection/inject-sidecar.ts';
 import { projectSpec } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { gitRepoVolume, gitSyncV3, gitSyncV4 } from './other-tools.ts';
 
@@ -264,10 +264,9 @@ async function playGitRepo(volumes: Volumes, { volumes: [volume] }: PodSpec): Pr
 }
 
 async function makeVolumes(t: TestContext): Promise<Volumes> {
-  const folder = await makeTemporaryFolder('volumes-');
-  t.after(() => folder.remove());
-  await mkdir(path.join(folder.path, 'files'));
-  return new Volumes(folder.path);
+  const folder = await temporaryFolder(t, 'volumes-');
+  await mkdir(path.join(folder, 'files'));
+  return new Volumes(folder);
 }
 
 /** What is printed for a pod: its GatewaySync, and the pod. */
@@ -333,8 +332,7 @@ suite('what kubectl gs migrate prints', { concurrency: 2 }, () => {
 
   test('is taken by the API server, for every example', async (t) => {
     const namespace = await createNamespace(t);
-    const folder = await makeTemporaryFolder('manifests-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'manifests-');
     const examples = path.join(import.meta.dirname, '../../unit/cli/migrate/expected');
     for (const name of await readdir(examples)) {
       const documents = parseAllDocuments(await readFile(path.join(examples, name), 'utf8'), { version: '1.1' });
@@ -342,7 +340,7 @@ suite('what kubectl gs migrate prints', { concurrency: 2 }, () => {
         const { metadata, ...object } = (each as { toJS(): Manifest }).toJS();
         return { ...object, metadata: { ...metadata, namespace } };
       });
-      const file = path.join(folder.path, name);
+      const file = path.join(folder, name);
       await writeFile(file, objects.map((object) => stringify(object, { version: '1.1' })).join('---\n'));
       const applied = await kubectl('apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', file);
       assert.equal(applied.trim().split('\n').length, objects.length, name);

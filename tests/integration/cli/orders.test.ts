@@ -4,12 +4,12 @@ import { connect } from '../../../cli/client/connect.ts';
 import { carryOut } from '../../../cli/orders/carry-out.ts';
 import { agreementOf } from '../../../cli/orders/plan.ts';
 import { planRollback } from '../../../cli/orders/rollback.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
@@ -30,8 +30,7 @@ type Host = NonNullable<Parameters<typeof runCli>[1]>;
 
 /** A resource with a real controller and no gateways, so that each wave is done as soon as it may begin. */
 async function arrange(t: TestContext, waves: object[] = []) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commits = [await repository.commit({ files: { 'config/a': '1' } })];
   const address = { namespace: await createNamespace(t), name: 'app' };

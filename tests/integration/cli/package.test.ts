@@ -10,8 +10,8 @@ import * as v from 'valibot';
 import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from '../../../scripts/krew-manifest.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -57,10 +57,9 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
       .update(await readFile(archive))
       .digest('hex'),
   );
-  const folder = await makeTemporaryFolder('krew-');
-  t.after(() => folder.remove());
-  await run('tar', ['-xzf', archive, '-C', folder.path, ...platform.files.map(({ from }) => from)]);
-  const { stdout } = await run(path.join(folder.path, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
+  const folder = await temporaryFolder(t, 'krew-');
+  await run('tar', ['-xzf', archive, '-C', folder, ...platform.files.map(({ from }) => from)]);
+  const { stdout } = await run(path.join(folder, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
   assert.equal(stdout, `${manifest.version}\n`);
 }
 
@@ -109,12 +108,11 @@ suite('what a release publishes of kubectl gs', () => {
   });
 
   test('has one manifest for Krew, with the archives of all platforms', async (t) => {
-    const folder = await makeTemporaryFolder('archives-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'archives-');
     const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
-    for (const platform of platforms) await writeFile(path.join(folder.path, archiveName(platform)), platform);
-    await writeFile(path.join(folder.path, 'kubectl-gs-0.1.0.tgz'), 'the npm package');
-    const { spec } = v.parse(pluginSchema, parse(await krewManifest(folder.path)));
+    for (const platform of platforms) await writeFile(path.join(folder, archiveName(platform)), platform);
+    await writeFile(path.join(folder, 'kubectl-gs-0.1.0.tgz'), 'the npm package');
+    const { spec } = v.parse(pluginSchema, parse(await krewManifest(folder)));
     assert.deepEqual(
       spec.platforms.map(({ uri, sha256, selector: { matchLabels } }) => [path.basename(uri), sha256, matchLabels]),
       [

@@ -4,21 +4,20 @@ import { chmod, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 /** A folder with the plugin as kubectl finds it: an executable file of that name on the PATH. */
 async function installPlugin(t: TestContext): Promise<string> {
-  const folder = await makeTemporaryFolder('plugin-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'plugin-');
   await chmod(path.join(root, 'dist/kubectl-gs.mjs'), 0o755);
-  await symlink(path.join(root, 'dist/kubectl-gs.mjs'), path.join(folder.path, 'kubectl-gs'));
-  await symlink(process.execPath, path.join(folder.path, 'node'));
-  return folder.path;
+  await symlink(path.join(root, 'dist/kubectl-gs.mjs'), path.join(folder, 'kubectl-gs'));
+  await symlink(process.execPath, path.join(folder, 'node'));
+  return folder;
 }
 
 interface Ended {

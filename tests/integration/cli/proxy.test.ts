@@ -7,10 +7,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 
@@ -52,21 +52,20 @@ async function arrange(t: TestContext) {
   await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
   const { port } = new URL(cluster.url);
   const proxy = await startProxy(t, Number(port));
-  const folder = await makeTemporaryFolder('proxy-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'proxy-');
   /** A kubeconfig whose server has that name. */
   const kubeconfigWith = async (more: object): Promise<string> => {
     const config = JSON.parse(
       await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
     );
     Object.assign(config.clusters[0].cluster, { server: `https://${NAME}:${port}`, ...more });
-    const file = path.join(folder.path, 'kubeconfig');
+    const file = path.join(folder, 'kubeconfig');
     await writeFile(file, JSON.stringify(config));
     return file;
   };
   /** What kubectl and the plugin say, and what they asked the proxy for. */
   const both = async (kubeconfig: string, environment: Record<string, string>) => {
-    const options = { env: { HOME: folder.path, KUBECONFIG: kubeconfig, ...environment } };
+    const options = { env: { HOME: folder, KUBECONFIG: kubeconfig, ...environment } };
     const kubectl = await run(
       cluster.binaries.kubectl,
       ['get', 'gs', '-n', namespace, '--request-timeout=5s'],

@@ -3,12 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -35,8 +35,7 @@ async function arrange(t: TestContext, ref = 'main', repo = 'https://git.example
 
 suite('kubectl gs sync asks for', { concurrency: 4 }, () => {
   test('the ref of the spec right after it was edited', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     for (const tag of ['v1', 'v2']) await repository.git('tag', tag);

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { parse } from 'yaml';
 import type { FleetView, ResourceView } from '../../../cli/fleet/fleet.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -158,10 +158,9 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
 
   test('says in one line what is wrong with the way to the cluster, and what to do', async (t) => {
     const { viewer } = await arrange(t);
-    const folder = await makeTemporaryFolder('cli-');
-    t.after(() => folder.remove());
+    const folder = await temporaryFolder(t, 'cli-');
     const write = async (name: string, server: string) => {
-      const file = path.join(folder.path, name);
+      const file = path.join(folder, name);
       const config = {
         clusters: [{ name: 'x', cluster: { server, 'insecure-skip-tls-verify': true } }],
         users: [{ name: 'x', user: { token: 'wrong' } }],
@@ -182,7 +181,7 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
       [['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')], 3, /nothing listens$/],
       [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /you may not list GatewaySyncs/],
       [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster does not know you: log in again/],
-      [['status', '--kubeconfig', `${folder.path}/nothing`], 3, /the kubeconfig cannot be read/],
+      [['status', '--kubeconfig', `${folder}/nothing`], 3, /the kubeconfig cannot be read/],
       [['status', 'nothing', '--kubeconfig', viewer], 1, /there is no GatewaySync nothing in the namespace test-/],
       [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 64, /exclude each other/],
       [

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A way to the API server that counts what is asked for, by resource. */
 async function countCalls(t: TestContext, namespace: string) {
@@ -30,8 +30,7 @@ async function countCalls(t: TestContext, namespace: string) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close().closeAllConnections());
-  const folder = await makeTemporaryFolder('count-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'count-');
   await cluster.kubectl(
     ...['create', 'rolebinding', 'all', '-n', namespace, '--clusterrole=cluster-admin'],
     `--serviceaccount=${namespace}:default`,
@@ -39,7 +38,7 @@ async function countCalls(t: TestContext, namespace: string) {
   const given = JSON.parse(
     await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
   );
-  const kubeconfig = path.join(folder.path, 'kubeconfig');
+  const kubeconfig = path.join(folder, 'kubeconfig');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   given.clusters[0].cluster = { server: url, 'insecure-skip-tls-verify': true };
   await writeFile(kubeconfig, JSON.stringify(given));

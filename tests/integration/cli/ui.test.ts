@@ -6,13 +6,13 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import type { Update } from '../../../cli/ui/board.ts';
 import type { Proposal } from '../../../cli/ui/desk.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 interface Answer {
@@ -294,9 +294,8 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
   test('says when the cluster cannot be reached, and shows what happened meanwhile once it can', async (t) => {
     const { namespace, kubeconfig, url } = await arrange(t, 'plant');
     const relay = await startRelay(t, url);
-    const folder = await makeTemporaryFolder('kubeconfig-');
-    t.after(() => folder.remove());
-    const file = path.join(folder.path, 'config');
+    const folder = await temporaryFolder(t, 'kubeconfig-');
+    const file = path.join(folder, 'config');
     await writeFile(file, (await readFile(kubeconfig, 'utf8')).replace(url, relay.url));
     const entered = await enter(await startUi(t, file, '-n', namespace));
     relay.cut();

@@ -8,12 +8,12 @@ import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { webhookConfiguration } from '../../../scripts/testbed/webhook-configuration.ts';
 import { corePath, gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../../support/markdown.ts';
 import { startProgram } from '../../support/program.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 const namespace = 'default';
@@ -28,11 +28,10 @@ const gatewaySync = {
 };
 
 test('an API server that is set up as the docs say gets its reviews answered, and nobody else', async (t) => {
-  const folder = await makeTemporaryFolder('admission-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'admission-');
   const port = await freePort();
-  await followDocs(folder.path, port);
-  const configuration = path.join(folder.path, 'config.yaml');
+  await followDocs(folder, port);
+  const configuration = path.join(folder, 'config.yaml');
   const server = await startApiServer({ apiServerArgs: [`--admission-control-config-file=${configuration}`] });
   t.after(() => server.stop());
   await installCrds(server);
@@ -46,7 +45,7 @@ test('an API server that is set up as the docs say gets its reviews answered, an
     env: {
       ...{ KUBECONFIG: server.kubeconfig, LEADER_ELECTION: 'false', METRICS_PORT: '0' },
       ...{ WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: 'inject', DEFAULT_AGENT_IMAGE: 'agent:1' },
-      ...{ WEBHOOK_CLIENT_CA_FILE: path.join(folder.path, 'ca.crt'), HEALTH_PORT: String(await freePort()) },
+      ...{ WEBHOOK_CLIENT_CA_FILE: path.join(folder, 'ca.crt'), HEALTH_PORT: String(await freePort()) },
     },
   });
   await controller.waitForLog(/controller started/);

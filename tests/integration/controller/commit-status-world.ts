@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { type StatusHost, startStatusHost, store } from './start-status-host.ts';
@@ -39,8 +39,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   } = options;
   const host = options.host ?? (await startStatusHost(t));
   host.answer = answer;
-  const server = await startGitServer({ tls: true });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true });
   const repository = await server.createRepository('plant/config');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);

@@ -2,10 +2,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { type GitServerOptions, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { startSshServer } from '../../../scripts/testbed/ssh-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startGithubApi } from './start-github-api.ts';
 
 /** A credential that a host takes or refuses, and the resource that presents it. */
@@ -70,9 +71,8 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
-  const folder = await makeTemporaryFolder('keys-');
-  t.after(() => folder.remove());
-  const stranger = path.join(folder.path, 'stranger');
+  const folder = await temporaryFolder(t, 'keys-');
+  const stranger = path.join(folder, 'stranger');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
   const of = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
     const secret = await readFile(file, 'utf8');
@@ -90,8 +90,7 @@ interface GitHost {
 }
 
 async function serveGit(t: TestContext, credentials: NonNullable<GitServerOptions['credentials']>): Promise<GitHost> {
-  const server = await startGitServer({ tls: true, credentials });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true, credentials });
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   return { url: repository.url, ca: await readFile(server.caFile ?? '', 'utf8') };

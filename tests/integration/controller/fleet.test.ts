@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod, injectedPod, report, strangerUID } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -13,8 +13,7 @@ async function arrange(
   t: TestContext,
   environment: Record<string, string> = {},
 ): Promise<{ address: Address; commit: string; repo: string; commitAgain: () => Promise<string> }> {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };
@@ -165,8 +164,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
   });
 
   test('shows pods that slipped past injection', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     const address = { namespace: await createNamespace(t), name: 'app' };
@@ -212,8 +210,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
   });
 
   test('that is denied shows in a condition and an event, keeps no status from being written, and is tried again', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const address = { namespace: await createNamespace(t), name: 'app' };
@@ -258,8 +255,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
   });
 
   test('is left to others where that is wished, and takes no right to RoleBindings then', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     const address = { namespace: await createNamespace(t), name: 'app' };

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl, managersOf } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { type GithubApiOptions, startGithubApi } from './start-github-api.ts';
@@ -17,8 +17,7 @@ const RENEWED_BEFORE = 10 * 60_000;
 async function arrange(t: TestContext, environment: Record<string, string>, options: Partial<GithubApiOptions> = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const api = await startGithubApi(t, publicKey, { mint: () => TOKEN, ...options });
-  const server = await startGitServer({ tls: true, credentials: { username: 'x-access-token', password: TOKEN } });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls: true, credentials: { username: 'x-access-token', password: TOKEN } });
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);
@@ -185,8 +184,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
 
   test('whose API never answers holds up no other resource, however many wait for it', async (t) => {
     const { namespace, api, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 3_600_000 });
-    const open = await startGitServer({ address: '0.0.0.0' });
-    t.after(() => open.stop());
+    const open = await gitServerFor(t, { address: '0.0.0.0' });
     const repository = await open.createRepository('open');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     for (let index = 0; index < 40; index += 1) {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { injectedPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 
 const PODS = 800;
@@ -17,8 +17,7 @@ const MOST_MS = 5_000;
 const waves = Array.from({ length: 16 }, (_, index) => ({ name: `w${index}`, gateways: '1%', maxConcurrent: 1 }));
 
 test('a fleet whose pods change all the time holds up neither the edits of others nor the probes', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   const [hostile, calm] = [await createNamespace(t), await createNamespace(t)];

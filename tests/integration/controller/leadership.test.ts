@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { writeKubeconfig } from '../../../scripts/testbed/cluster-access.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { watch } from '../../../shared/io/kubernetes/watch.ts';
 import { callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 const startReplica = (t: TestContext, namespace: string, name: string) =>
@@ -21,11 +21,10 @@ const startReplica = (t: TestContext, namespace: string, name: string) =>
 
 /** A kubeconfig that leads to a port at which nobody listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
-  const folder = await makeTemporaryFolder('unreachable-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'unreachable-');
   const { caFile } = await connectCluster();
   const url = `https://127.0.0.1:${await freePort()}`;
-  return writeKubeconfig(path.join(folder.path, 'kubeconfig'), { url, caFile, token: 'none' });
+  return writeKubeconfig(path.join(folder, 'kubeconfig'), { url, caFile, token: 'none' });
 }
 
 const LEASE = 'stoker-operator-controller';
@@ -84,8 +83,7 @@ const giveLeaseTo = (namespace: string, holderIdentity: string) =>
   );
 
 async function arrange(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);

@@ -3,8 +3,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { startProgram } from '../../support/program.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A controller whose API server is unavailable, which it does not need to start. */
 async function start(t: TestContext, folder: string) {
@@ -35,19 +35,18 @@ async function start(t: TestContext, folder: string) {
 }
 
 test('a controller removes what one that was killed left, and nothing of one that runs', async (t) => {
-  const folder = await makeTemporaryFolder('left-');
-  t.after(() => folder.remove());
-  const tmp = path.join(folder.path, 'tmp');
-  const memory = path.join(folder.path, 'memory');
+  const folder = await temporaryFolder(t, 'left-');
+  const tmp = path.join(folder, 'tmp');
+  const memory = path.join(folder, 'memory');
   await mkdir(path.join(tmp, 'controller-999999-abcdef'), { recursive: true });
   await mkdir(path.join(memory, 'photos'), { recursive: true });
-  const killed = await start(t, folder.path);
+  const killed = await start(t, folder);
   await killed.kill();
   const left = await readdir(tmp);
   const leftKeys = await readdir(memory);
   assert.deepEqual([left.length, leftKeys.length], [2, 2], 'it was killed before it could remove anything');
 
-  const first = await start(t, folder.path);
+  const first = await start(t, folder);
   const own = await readdir(tmp);
   assert.deepEqual(
     own.filter((name) => left.includes(name)),
@@ -57,7 +56,7 @@ test('a controller removes what one that was killed left, and nothing of one tha
     (await readdir(memory)).filter((name) => leftKeys.includes(name)),
     ['photos'],
   );
-  const second = await start(t, folder.path);
+  const second = await start(t, folder);
   const both = await readdir(tmp);
   assert.deepEqual(
     own.filter((name) => !both.includes(name)),

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
 
@@ -21,9 +21,8 @@ interface Patch {
 
 /** Makes the API server call another injector, which answers every pod of the namespace with this patch. */
 async function installOther(t: TestContext, address: { name: string; namespace: string }, patch: Patch[]) {
-  const folder = await makeTemporaryFolder('other-injector-');
-  t.after(() => folder.remove());
-  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
+  const folder = await temporaryFolder(t, 'other-injector-');
+  const { caFile, certFile, keyFile } = await createCertificates(folder);
   const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
   let isCalled = false;
   const server = createServer({ cert, key }, (request, response) => {

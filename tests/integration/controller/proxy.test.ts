@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { type ForwardProxy, startProxy } from '../../support/start-proxy.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
@@ -20,8 +21,7 @@ interface World {
 
 async function arrange(t: TestContext, { tls = false } = {}): Promise<World> {
   const proxy = await startProxy(t);
-  const server = await startGitServer({ tls });
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, { tls });
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   return { proxy, server, url: repository.url, commit, namespace: await createNamespace(t) };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { createNamespace } from '../../support/cluster.ts';
 import {
   type Address,
@@ -12,6 +12,7 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -28,8 +29,7 @@ async function arrange(
   t: TestContext,
   { ref = 'main', spec = {}, address = newAddress() }: { ref?: string; spec?: object; address?: Address } = {},
 ): Promise<World> {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1');
@@ -136,8 +136,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
   });
 
   test('is missing in an empty repository, until there is a commit', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('empty');
     const address = newAddress();
     await applyGatewaySync(address, { repo: repository.url }, { polling: { enabled: true, interval: '5s' } });
@@ -188,8 +187,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
   });
 
   test('at the first query is asked again, also without polling', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('late');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     server.fault = { status: 503, times: 1 };
@@ -224,8 +222,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
 
 suite('one repository', { concurrency: 4 }, () => {
   test('is asked once for all that share it', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('shared');
     await repository.commit({ files: { 'config/a': '1' } });
     const names = Array.from({ length: 30 }, (_, index) => `resource-${index}`);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { until } from '../../support/until.ts';
 import { createPod, startInjection } from './injection-world.ts';
 
@@ -16,8 +16,7 @@ interface Event {
 
 /** Two resources that are ready without a gateway, and a controller whose admission endpoint the API server calls. */
 async function arrange(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   const { namespace } = await startInjection(t);

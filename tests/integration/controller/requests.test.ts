@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -15,6 +15,7 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import type { Program } from '../../support/program.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
@@ -31,8 +32,7 @@ const newAddress = shareController();
 
 /** A repository with main (v2 is there), v1 and develop, and a resource that follows main. */
 async function arrange(t: TestContext, spec: object = {}, address = newAddress()): Promise<World> {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const v1 = await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1', { annotated: true });
@@ -263,8 +263,7 @@ suite('a request', { concurrency: 4 }, () => {
   });
 
   test('that arrives while the controller is down is done when it is back', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const v1 = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1');

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { suite, test } from 'node:test';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
-import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { shareController, startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -29,8 +30,7 @@ async function serve(
   t: { after: (f: () => Promise<void>) => void },
   ...options: Parameters<typeof startGitServer>
 ): Promise<GitServer> {
-  const server = await startGitServer(...options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, ...options);
   return server;
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { gatewaySyncPath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
@@ -20,8 +20,7 @@ const syncTo = (destination: string) => ({
 });
 
 async function arrange(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithoutSshd } from '../../../scripts/testbed/ssh-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { apply, connectCluster, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startReceiver } from '../receiver/start-receiver.ts';
 import { appCases, type CredentialCase, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
 import { createPod, startInjection } from './injection-world.ts';
@@ -42,9 +42,8 @@ function watchArguments(pid: number): { stop: () => Promise<Set<string>> } {
 /** A receiver with a secret and a token, and deliveries with these and with others: what it knows, and what it says. */
 async function deliver(t: TestContext, namespace: string, name: string) {
   const [hmac, token, wrong] = [randomSecret('hmac'), randomSecret('token'), randomSecret('wrong')];
-  const folder = await makeTemporaryFolder('receiver-secrets-');
-  t.after(() => folder.remove());
-  const file = (key: string) => path.join(folder.path, key);
+  const folder = await temporaryFolder(t, 'receiver-secrets-');
+  const file = (key: string) => path.join(folder, key);
   await writeFile(file('hmac'), hmac);
   await writeFile(file('token'), token);
   const { program, post } = await startReceiver(t, (await connectCluster()).kubeconfig, {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
@@ -27,17 +27,15 @@ async function createAccount(t: TestContext, namespace: string) {
 }
 
 test('a controller goes on watching and writing when its token is replaced and the old one ends', async (t) => {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);
   const account = await createAccount(t, namespace);
   const { url, caFile } = await connectCluster();
   const link = await startSlowLink(t, url);
-  const folder = await makeTemporaryFolder('token-');
-  t.after(() => folder.remove());
-  const [tokenFile, kubeconfig] = [path.join(folder.path, 'token'), path.join(folder.path, 'kubeconfig')];
+  const folder = await temporaryFolder(t, 'token-');
+  const [tokenFile, kubeconfig] = [path.join(folder, 'token'), path.join(folder, 'kubeconfig')];
   const replaceToken = async (token: string) => {
     await writeFile(`${tokenFile}.new`, token, { mode: 0o600 });
     await rename(`${tokenFile}.new`, tokenFile);

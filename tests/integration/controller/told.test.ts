@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -13,12 +12,12 @@ import {
   request,
   untilGatewaySync,
 } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 
 async function arrange(t: TestContext) {
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const address = { namespace: await createNamespace(t), name: 'app' };

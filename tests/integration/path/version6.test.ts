@@ -4,11 +4,11 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { makeAuthority, makeServingCertificate } from '../../../controller/certificates/make-certificate.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { type ProgramOptions, startProgram } from '../../support/program.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { makeVersion6Network, type Version6Network } from '../../support/version6-network.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -27,15 +27,14 @@ async function receiverWith(KUBECONFIG: string) {
 
 /** The same for a controller: admission, probes, metrics. */
 async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: string) {
-  const folder = await makeTemporaryFolder('certificate-');
-  t.after(() => folder.remove());
+  const folder = await temporaryFolder(t, 'certificate-');
   const { certificate, privateKey } = makeServingCertificate(makeAuthority(Date.now()), ['localhost'], Date.now());
-  await writeFile(path.join(folder.path, 'tls.crt'), certificate);
-  await writeFile(path.join(folder.path, 'tls.key'), privateKey);
+  await writeFile(path.join(folder, 'tls.crt'), certificate);
+  await writeFile(path.join(folder, 'tls.key'), privateKey);
   const ports = [await freePort(), await freePort(), await freePort()] as const;
   const [WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
   const env = {
-    ...{ KUBECONFIG, WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT, WEBHOOK_CERT_DIR: folder.path },
+    ...{ KUBECONFIG, WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT, WEBHOOK_CERT_DIR: folder },
     DEFAULT_AGENT_IMAGE: 'registry.test/agent:1',
     ...{ POD_NAME: 'controller-0', POD_NAMESPACE: namespace, WATCH_NAMESPACES: namespace, LEADER_ELECTION: 'false' },
   };
@@ -43,9 +42,8 @@ async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: str
 }
 
 async function version6Kubeconfig(t: TestContext): Promise<string> {
-  const folder = await makeTemporaryFolder('kubeconfig-');
-  t.after(() => folder.remove());
-  const file = path.join(folder.path, 'kubeconfig');
+  const folder = await temporaryFolder(t, 'kubeconfig-');
+  const file = path.join(folder, 'kubeconfig');
   await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, apiUrl));
   return file;
 }
@@ -86,8 +84,7 @@ suite('where there is no IPv4', { concurrency: 3 }, () => {
   });
 
   test('the agent takes probes and scrapes, fetches, and reloads a gateway that listens on ::1', async (t) => {
-    const server = await startGitServer();
-    t.after(() => server.stop());
+    const server = await gitServerFor(t);
     const gateway = await startFakeIgnition();
     t.after(() => gateway.stop());
     const network = await enterNetwork(t, Number(new URL(server.url).port), gateway.port);

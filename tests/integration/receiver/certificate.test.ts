@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { startReceiver } from './start-receiver.ts';
 
@@ -35,14 +35,13 @@ test('a renewed certificate is served without a restart, and connections that ar
 
 /** A folder in which two files appear as the kubelet mounts a Secret: by a link that is replaced in one step. */
 async function mountedSecret(t: TestContext) {
-  const folder = await makeTemporaryFolder('receiver-certificate-');
-  t.after(() => folder.remove());
-  const link = join(folder.path, '..data');
+  const folder = await temporaryFolder(t, 'receiver-certificate-');
+  const link = join(folder, '..data');
   return {
     environment: { TLS_CERT_FILE: join(link, 'server.crt'), TLS_KEY_FILE: join(link, 'server.key') },
     publish: async (version: string) => {
-      await mkdir(join(folder.path, version));
-      const { certFile } = await createCertificates(join(folder.path, version));
+      await mkdir(join(folder, version));
+      const { certFile } = await createCertificates(join(folder, version));
       await symlink(version, `${link}_tmp`);
       await rename(`${link}_tmp`, link);
       return { fingerprint: async () => new X509Certificate(await readFile(certFile)).fingerprint256 };

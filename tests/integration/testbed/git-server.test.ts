@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { readFile, readlink, stat } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -10,19 +9,14 @@ import { type TestContext, test } from 'node:test';
 import { createGzip } from 'node:zlib';
 import { git } from '../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
-import { type GitServerOptions, startGitServer } from '../../../scripts/testbed/git-server.ts';
+import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function serve(t: TestContext, options?: GitServerOptions) {
-  const server = await startGitServer(options);
-  t.after(() => server.stop());
+  const server = await gitServerFor(t, options);
   const repository = await server.createRepository('org/site');
   return { server, repository };
-}
-
-async function temporaryFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'git-test-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 test('clones over smart HTTP what was committed: content, executable bit, symlink, bytes, deletion', async (t) => {
@@ -39,7 +33,7 @@ test('clones over smart HTTP what was committed: content, executable bit, symlin
     message: 'Second\n\nwith a body',
   });
 
-  const folder = await temporaryFolder(t);
+  const folder = await temporaryFolder(t, 'git-test-');
   await git(folder, ['clone', '--quiet', repository.url, '.']);
 
   assert.equal(await git(folder, ['rev-parse', 'HEAD']), sha);
@@ -74,7 +68,7 @@ test('serves one commit by its id, shallow and without the blobs', async (t) => 
   const { repository } = await serve(t);
   const first = await repository.commit({ files: { a: '1' } });
   await repository.commit({ files: { a: '2' } });
-  const folder = await temporaryFolder(t);
+  const folder = await temporaryFolder(t, 'git-test-');
   await git(folder, ['init', '--quiet']);
 
   await git(folder, ['fetch', '--quiet', '--depth=1', '--filter=blob:none', repository.url, first]);
@@ -86,7 +80,7 @@ test('serves one commit by its id, shallow and without the blobs', async (t) => 
 test('accepts a push', async (t) => {
   const { repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
-  const folder = await temporaryFolder(t);
+  const folder = await temporaryFolder(t, 'git-test-');
   await git(folder, ['clone', '--quiet', repository.url, '.']);
   await git(folder, ['commit', '--quiet', '--allow-empty', '--message', 'pushed']);
 
@@ -189,7 +183,7 @@ test('clones over git://', async (t) => {
   t.after(() => daemon.stop());
   const repository = await daemon.createRepository('site');
   const sha = await repository.commit({ files: { a: '1' } });
-  const folder = await temporaryFolder(t);
+  const folder = await temporaryFolder(t, 'git-test-');
 
   await git(folder, ['clone', '--quiet', '--depth=1', repository.url, '.']);
 

@@ -6,9 +6,10 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** What each lane maps: all of the repository, or a folder, in which case the clone is a partial one. */
 const SOURCES = ['.', 'tree'] as const;
@@ -78,12 +79,10 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
 
   for (const [lane, source] of SOURCES.entries()) {
     test(`comes to exactly the wanted tree of ${source}`, { timeout: TIME_MS + 300_000 }, async (t) => {
-      const folder = await makeTemporaryFolder('kill-');
-      t.after(() => folder.remove());
-      const server = await startGitServer();
-      t.after(() => server.stop());
+      const folder = await temporaryFolder(t, 'kill-');
+      const server = await gitServerFor(t);
       const repository = await server.createRepository('killed');
-      const data = path.join(folder.path, 'data');
+      const data = path.join(folder, 'data');
       await mkdir(path.join(data, 'config'), { recursive: true });
       const own = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
       for (const [name, text] of Object.entries(own)) await writeFile(path.join(data, name), text);
@@ -99,7 +98,7 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
         const commit = await repository.commit({ files: { ...gone, ...inRepository } });
         before = inRepository;
-        const order = { repo: repository.url, commit, source, data, clone: path.join(folder.path, 'repo') };
+        const order = { repo: repository.url, commit, source, data, clone: path.join(folder, 'repo') };
         if ((await run(program, order, Math.random() * longestMs)).killed) kills += 1;
         if (n % RUNS_IN_A_ROUND !== RUNS_IN_A_ROUND - 1) continue;
         longestMs = (await run(program, order)).ms * 1.2;

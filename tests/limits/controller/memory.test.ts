@@ -4,7 +4,6 @@ import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { startApiServer } from '../../../scripts/testbed/control-plane.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
-import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
@@ -15,6 +14,7 @@ import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../../shared/io/kubernetes/client.ts';
 import { corePath, gatewaySyncPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 
@@ -39,8 +39,7 @@ async function arrange(t: TestContext) {
   const client = clientOf(cluster.kubeconfig, { userAgent: 'test', maxSockets: 4 });
   for (const name of [hostile, other])
     await client.create(corePath('namespaces'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  const server = await startGitServer();
-  t.after(() => server.stop());
+  const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   await repository.tag('v1');

@@ -8,10 +8,10 @@ import { connect as connectTls } from 'node:tls';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
 import { startSlowLink } from '../../integration/receiver/slow-link.ts';
 import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
 const key = 'key';
@@ -19,9 +19,8 @@ const key = 'key';
 /** A kubeconfig for the same cluster by way of another address. */
 async function kubeconfigThrough(t: TestContext, url: string): Promise<string> {
   const cluster = await connectCluster();
-  const folder = await makeTemporaryFolder('receiver-memory-');
-  t.after(() => folder.remove());
-  const file = `${folder.path}/kubeconfig`;
+  const folder = await temporaryFolder(t, 'receiver-memory-');
+  const file = `${folder}/kubeconfig`;
   await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, url));
   return file;
 }
@@ -145,9 +144,8 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
 
   test('strangers who send thousands of requests by TLS', async (t) => {
     const { kubeconfig } = await connectCluster();
-    const folder = await makeTemporaryFolder('receiver-memory-');
-    t.after(() => folder.remove());
-    const { certFile, keyFile } = await createCertificates(folder.path);
+    const folder = await temporaryFolder(t, 'receiver-memory-');
+    const { certFile, keyFile } = await createCertificates(folder);
     const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
     const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
     const { port } = receiver;

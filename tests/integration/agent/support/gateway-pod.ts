@@ -4,7 +4,6 @@ import type { TestContext } from 'node:test';
 import { clientOf } from '../../../../scripts/testbed/client-of.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { serverSideApply } from '../../../../scripts/testbed/server-side-apply.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
@@ -17,6 +16,7 @@ import {
 import { connectCluster, createNamespace } from '../../../support/cluster.ts';
 import { gatewaySync } from '../../../support/gateway-syncs.ts';
 import { type Program, type ProgramOptions, startProgram } from '../../../support/program.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { until } from '../../../support/until.ts';
 
 const BUNDLE = 'dist/agent.mjs';
@@ -72,9 +72,8 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
   const client = clientOf(cluster.kubeconfig, { userAgent: 'agent-tests' });
   t.after(() => client.close());
   const uid = await createPod(client, namespace);
-  const folder = await makeTemporaryFolder('gateway-pod-', { onDisk });
-  t.after(() => folder.remove());
-  const [data, repo] = [path.join(folder.path, 'data'), path.join(folder.path, 'repo')];
+  const folder = await temporaryFolder(t, 'gateway-pod-', { onDisk });
+  const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
   await mkdir(data);
   const resource = gatewaySyncPath(namespace, NAME);
   const pod: GatewayPod = {
