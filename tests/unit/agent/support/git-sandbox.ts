@@ -8,7 +8,7 @@ let repositories = 0;
 after(async () => (await daemon)?.stop());
 
 /** The git server of this test file, which the first call starts. */
-export function gitServer(): Promise<GitDaemon> {
+function gitServer(): Promise<GitDaemon> {
   daemon ??= startGitDaemon();
   return daemon;
 }
