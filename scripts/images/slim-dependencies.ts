@@ -1,4 +1,6 @@
-import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { OnResolveArgs, OnResolveResult, Plugin } from 'esbuild';
 
 const CLIENT_NODE = '@kubernetes/client-node';
 
@@ -27,13 +29,14 @@ export function slimImport(name: string, importer: string): string | undefined {
   return stubs.find((stub) => stub.name === name && importer.includes(`/${stub.from}/dist/`))?.contents;
 }
 
-/** Lets esbuild drop the modules of client-node of which nothing is used: its package.json doesn't say that it may. */
-async function withoutSideEffects(build: PluginBuild, args: OnResolveArgs): Promise<OnResolveResult | undefined> {
-  const isOfClientNode = args.path === CLIENT_NODE || args.importer.includes(`/${CLIENT_NODE}/dist/`);
-  if (!isOfClientNode || args.pluginData === CLIENT_NODE) return undefined;
-  const { kind, importer, resolveDir } = args;
-  const resolved = await build.resolve(args.path, { kind, importer, resolveDir, pluginData: CLIENT_NODE });
-  return { path: resolved.path, errors: resolved.errors, sideEffects: false };
+/**
+ * Lets esbuild drop the modules of client-node of which nothing is used: its package.json doesn't say that it may. Paths
+ * are joined here, because to have esbuild resolve each of them takes ten times as long.
+ */
+function withoutSideEffects({ path: name, importer, resolveDir }: OnResolveArgs): OnResolveResult | undefined {
+  if (name === CLIENT_NODE) return { path: fileURLToPath(import.meta.resolve(CLIENT_NODE)), sideEffects: false };
+  if (!importer.includes(`/${CLIENT_NODE}/dist/`)) return undefined;
+  return { path: path.join(resolveDir, name), sideEffects: false };
 }
 
 /**
@@ -45,12 +48,12 @@ export function slimDependencies(): Plugin {
   return {
     name: 'slim-dependencies',
     setup(build) {
-      build.onResolve({ filter: /^(@kubernetes\/client-node$|\.)/ }, (args) => withoutSideEffects(build, args));
-      build.onResolve({ filter: /^(undici|node-forge|(node:)?http)$/ }, ({ path, kind, importer }) => {
+      build.onResolve({ filter: /^(@kubernetes\/client-node$|\.)/ }, withoutSideEffects);
+      build.onResolve({ filter: /^(undici|node-forge|(node:)?http)$/ }, ({ path: name, kind, importer }) => {
         // `require` leaves lazy exports alone.
-        const contents = kind === 'import-statement' ? slimImport(path, importer) : undefined;
+        const contents = kind === 'import-statement' ? slimImport(name, importer) : undefined;
         if (contents === undefined) return undefined;
-        return { path: path.replace('node:', ''), namespace: 'slim', pluginData: contents, sideEffects: false };
+        return { path: name.replace('node:', ''), namespace: 'slim', pluginData: contents, sideEffects: false };
       });
       build.onLoad({ filter: /.*/, namespace: 'slim' }, ({ pluginData }) => ({ contents: pluginData, loader: 'js' }));
     },
