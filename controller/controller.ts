@@ -1,4 +1,6 @@
+import { backoffMs } from '../shared/domain/backoff.ts';
 import { spreadPause } from '../shared/domain/duration.ts';
+import type { Priority } from '../shared/domain/priority-turns.ts';
 import { ApiError, askedPauseMs } from '../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../shared/io/kubernetes/client.ts';
 import type { Change, ObjectKey } from '../shared/io/kubernetes/reflector.ts';
@@ -27,7 +29,7 @@ import {
 import { Denials } from './reconcile/denials.ts';
 import { EventRecorder } from './reconcile/event-recorder.ts';
 import type { Installation } from './reconcile/observation.ts';
-import { KeyedQueue, type Priority, type Requeue } from './reconcile/queue.ts';
+import { KeyedQueue, type Requeue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { evictionOf } from './reconcile/transitions.ts';
 import { Caches } from './watch/caches.ts';
@@ -68,7 +70,7 @@ const MINUTE_MS = 60_000;
 const RESYNC_MS = 10 * MINUTE_MS;
 /** Minimum delay before a status that another writer keeps changing is restored (ms). */
 const REPAIR_AFTER_MS = 1_000;
-const BACKOFF_MS = { base: 500, max: 300_000 };
+const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 
 /** Watches on every replica, and reconciles on the one that leads. */
 export class Controller {
@@ -89,7 +91,7 @@ export class Controller {
     this.#ports = ports;
     this.#queue = new KeyedQueue({
       concurrency: CONCURRENCY,
-      backoffMs,
+      backoffMs: retryAfterMs,
       onTaken: (seconds) => metrics.queueSeconds.observe(seconds),
       log,
     });
@@ -258,9 +260,8 @@ export class Controller {
  * Milliseconds until a reconcile is tried again. What it throws comes from the API server, or is a defect; git hosts have
  * their own back-off.
  */
-export function backoffMs(failures: number, error: unknown): number {
+export function retryAfterMs(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfterMs !== undefined)
-    return Math.max(BACKOFF_MS.base, spreadPause(askedPauseMs(error), Math.random()));
-  const limit = Math.min(BACKOFF_MS.max, BACKOFF_MS.base * 2 ** (failures - 1));
-  return limit * (0.75 + Math.random() * 0.25);
+    return Math.max(BACKOFF.baseMs, spreadPause(askedPauseMs(error), Math.random()));
+  return backoffMs(failures, BACKOFF, Math.random());
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../shared/domain/backoff.ts';
 import { boundedWaitMs } from '../../shared/domain/duration.ts';
 import { isTyped, TransientError } from '../../shared/errors.ts';
 
@@ -18,7 +19,7 @@ const MIN_BACKOFF_MS = 1_000;
  */
 export function backoff(error: Error, failingForMs: number): number {
   const asked = error instanceof TransientError ? error.retryAfterMs : undefined;
-  const max = isTyped(error) && ABOUT_ACCESS.includes(error.reason) ? ACCESS_MAX_MS : BACKOFF_MS.max;
-  const limit = Math.min(max, BACKOFF_MS.base + failingForMs);
-  return boundedWaitMs(Math.max(MIN_BACKOFF_MS, asked ?? limit * (0.75 + Math.random() * 0.25)));
+  const maxMs = isTyped(error) && ABOUT_ACCESS.includes(error.reason) ? ACCESS_MAX_MS : BACKOFF_MS.max;
+  const usual = { baseMs: BACKOFF_MS.base + failingForMs, maxMs, jitter: 0.25 };
+  return boundedWaitMs(Math.max(MIN_BACKOFF_MS, asked ?? backoffMs(1, usual, Math.random())));
 }

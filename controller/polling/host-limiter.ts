@@ -1,3 +1,4 @@
+import { PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
 import { CallDeadline, type TimedCall } from './call-deadline.ts';
@@ -28,9 +29,7 @@ interface Host {
   name: string;
   places: Places;
   slowPlaces: Places;
-  urgent: Turns<HostCall>;
-  polls: Turns<HostCall>;
-  urgentInARow: number;
+  calls: PriorityTurns<HostCall>;
   timer: { timeout: NodeJS.Timeout; due: number } | undefined;
 }
 
@@ -45,8 +44,6 @@ export const gitLimitsOf = (limits: HostLimits): HostLimits => ({
 const SLOW_SHARE = 1 / 4;
 /** Maximum hosts whose rates are remembered. */
 const MAX_HOSTS = 10_000;
-/** After this many urgent calls to a host in a row, a call that isn't urgent goes first. */
-const URGENT_IN_A_ROW = 7;
 /** Maximum calls that start when one ends, until all places are taken again. */
 const BEGIN_FOR_EACH_END = 2;
 
@@ -86,7 +83,7 @@ export class HostLimiter {
   /** Queues a call, or makes one that is queued already urgent. */
   add(call: HostCall, isUrgent: boolean): void {
     const host = this.#host(nameOf(call));
-    (isUrgent ? host.urgent : host.polls).add(call.namespace, call);
+    host.calls.add(call.namespace, call, isUrgent ? 'high' : 'low');
     this.#dispatch(host);
   }
 
@@ -95,8 +92,7 @@ export class HostLimiter {
     this.#running.get(call)?.abort();
     const host = this.#hosts.get(nameOf(call));
     if (!host) return;
-    host.urgent.delete(call);
-    host.polls.delete(call);
+    host.calls.delete(call);
     this.#dispatch(host);
   }
 
@@ -105,9 +101,7 @@ export class HostLimiter {
       name,
       places: new Places(this.#limits.perHost),
       slowPlaces: slowPlacesOf(this.#limits.perHost),
-      urgent: new Turns(),
-      polls: new Turns(),
-      urgentInARow: 0,
+      calls: new PriorityTurns(),
       timer: undefined,
     };
     this.#hosts.set(name, host);
@@ -164,23 +158,14 @@ export class HostLimiter {
       if (!isFree) this.#held.add(namespace, host);
       return isFree;
     };
-    const isUrgentFirst = host.urgentInARow < URGENT_IN_A_ROW;
-    const urgent = isUrgentFirst ? host.urgent.take(admits) : undefined;
-    const poll = urgent ? undefined : host.polls.take(admits);
-    const late = urgent || poll ? undefined : host.urgent.take(admits);
-    const call = (urgent ?? poll ?? late)?.item;
-    if (!call) return undefined;
-    host.urgentInARow = poll ? 0 : host.urgentInARow + 1;
-    host.urgent.delete(call);
-    host.polls.delete(call);
-    return call;
+    return host.calls.take(admits)?.item;
   }
 
   /** Dispatches again when the rate allows the next call. Forgets a host with nothing left to do. */
   #schedule(host: Host): void {
     clearTimeout(host.timer?.timeout);
     host.timer = undefined;
-    const isWaiting = !host.urgent.isEmpty || !host.polls.isEmpty;
+    const isWaiting = !host.calls.isEmpty;
     if (!isWaiting && host.places.isEmpty) {
       this.#hosts.delete(host.name);
       this.#held.delete(host);

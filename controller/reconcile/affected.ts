@@ -1,4 +1,5 @@
 import { agentRoleBindingName } from '../../shared/api/names.ts';
+import type { Priority } from '../../shared/domain/priority-turns.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { isSettled, readIntents } from '../intent/intents.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -6,7 +7,6 @@ import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
 import type { ObservedRoleBinding } from '../watch/observed-role-binding.ts';
 import { isEqual } from './merge-patch.ts';
-import type { Priority } from './queue.ts';
 
 /** Keys of the resources to reconcile after a change of a GatewaySync: its own, unless only the status changed. */
 export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): ObjectKey[] {

@@ -1,9 +1,6 @@
 import { timerMs } from '../../shared/domain/duration.ts';
-import { Turns } from '../../shared/domain/turns.ts';
+import { type Priority, PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import type { Logger } from '../../shared/log.ts';
-
-/** Requests go before polls. */
-export type Priority = 'high' | 'low';
 
 /** When a handler is to be called again for its key; undefined if only for a reason that comes later. */
 export type Requeue =
@@ -30,9 +27,6 @@ export interface QueueOptions {
   log: Logger;
 }
 
-/** Keys of high priority taken in a row before one of low priority, so that a flood can't starve it. */
-const HIGH_IN_A_ROW = 7;
-
 /** One namespace may use at most 1/N of the workers, so that slow handlers of one can't block the rest. */
 const WORKERS_SHARE = 2;
 
@@ -46,13 +40,12 @@ export class KeyedQueue {
   readonly #now: () => number;
   /** Keys, and since when they wait, the oldest first. */
   readonly #waiting: Record<Priority, Map<string, number>> = { high: new Map(), low: new Map() };
-  readonly #turns: Record<Priority, Turns<string>> = { high: new Turns(), low: new Turns() };
+  readonly #turns = new PriorityTurns<string>();
   /** In the order in which they began. */
   readonly #running = new Map<string, { since: number; done: Promise<void> }>();
   readonly #dirty = new Map<string, Priority>();
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number; priority: Priority }>();
   readonly #failures = new Map<string, number>();
-  #highInARow = 0;
   /** Undefined before the start and after the stop. */
   #handle: Handle | undefined;
 
@@ -99,8 +92,8 @@ export class KeyedQueue {
     const { high, low } = this.#waiting;
     if (high.has(key) || (priority === 'low' && low.has(key))) return;
     this.#waiting[priority].set(key, low.get(key) ?? this.#now());
-    this.#turns[priority].add(namespaceOf(key), key);
-    if (priority === 'high' && low.delete(key)) this.#turns.low.delete(key);
+    if (priority === 'high') low.delete(key);
+    this.#turns.add(namespaceOf(key), key, priority);
     this.#dispatch();
   }
 
@@ -129,10 +122,9 @@ export class KeyedQueue {
     this.#cancelTimer(key);
     this.#failures.delete(key);
     if (this.#running.has(key)) this.#dirty.set(key, 'low');
-    for (const priority of ['high', 'low'] as const) {
-      this.#waiting[priority].delete(key);
-      this.#turns[priority].delete(key);
-    }
+    this.#waiting.high.delete(key);
+    this.#waiting.low.delete(key);
+    this.#turns.delete(key);
   }
 
   #cancelTimer(key: string): void {
@@ -152,17 +144,11 @@ export class KeyedQueue {
   }
 
   #take(): Taken | undefined {
-    const isTurnOfHigh = this.#highInARow < HIGH_IN_A_ROW;
-    const [first, second]: [Priority, Priority] = isTurnOfHigh ? ['high', 'low'] : ['low', 'high'];
-    return this.#takeOf(first) ?? this.#takeOf(second);
-  }
-
-  #takeOf(priority: Priority): Taken | undefined {
-    const key = this.#turns[priority].take((namespace) => this.#hasRoom(namespace))?.item;
-    if (key === undefined) return undefined;
+    const taken = this.#turns.take((namespace) => this.#hasRoom(namespace));
+    if (!taken) return undefined;
+    const { item: key, priority } = taken;
     const since = this.#waiting[priority].get(key) ?? this.#now();
     this.#waiting[priority].delete(key);
-    this.#highInARow = priority === 'high' ? this.#highInARow + 1 : 0;
     this.#options.onTaken?.((this.#now() - since) / 1000);
     return { key, priority };
   }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { backoffMs } from '../../../controller/controller.ts';
+import { retryAfterMs } from '../../../controller/controller.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 
 suite('a reconcile that failed is tried again', () => {
   test('when the API server asked for, but within a minute, whatever it asks for', () => {
-    const waits = Array.from({ length: 100 }, () => backoffMs(1, new ApiError(429, '', '7')));
+    const waits = Array.from({ length: 100 }, () => retryAfterMs(1, new ApiError(429, '', '7')));
     assert.ok(Math.min(...waits) >= 7_000 && Math.max(...waits) <= 8_750, String(waits));
     assert.ok(new Set(waits).size > 1, 'not all come back in the same moment');
-    const longest = backoffMs(1, new ApiError(429, '', '3600'));
+    const longest = retryAfterMs(1, new ApiError(429, '', '3600'));
     assert.ok(longest >= 60_000 && longest <= 75_000, String(longest));
   });
 
   test('within five minutes, however often it failed', () => {
-    const waitMs = backoffMs(100, new ApiError(403, ''));
+    const waitMs = retryAfterMs(100, new ApiError(403, ''));
     assert.ok(waitMs >= 225_000 && waitMs <= 300_000, `${waitMs} ms`);
   });
 });
