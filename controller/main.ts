@@ -73,7 +73,7 @@ const credentials = ApiCredentials.load();
 const clientOptions = {
   userAgent: `stoker-operator-controller/${version}`,
   maxSockets: 32,
-  onCall: (verb: string, code: number) => metrics.apiCalls.inc({ verb, code: String(code) }),
+  onCall: (method: string, code: number) => metrics.apiCalls.inc({ method, code: String(code) }),
 };
 /** For what every replica does, and for the lease, which must not wait behind a thousand writes. */
 const client = new KubernetesClient(credentials, clientOptions);

@@ -50,8 +50,8 @@ export function createMetrics(): ReceiverMetrics {
   for (const outcome of ['stored', 'ignored', 'refused'] satisfies Outcome['kind'][]) requests.zero({ outcome });
   patches.zero({ code: 200 });
   const open = new Gauge({
-    name: 'sync_receiver_open',
-    help: '1 if neither a secret nor a token is configured, so that everybody may ask for a sync.',
+    name: 'sync_receiver_unauthenticated',
+    help: '1 if neither a secret nor a token is configured, so that unauthenticated clients can request a sync.',
     registers: [registry],
   });
 
@@ -68,7 +68,7 @@ export function createMetrics(): ReceiverMetrics {
     countDropped: () => dropped.inc(),
     watchQueue: (waiting) => {
       new Gauge({
-        name: 'sync_receiver_queued',
+        name: 'sync_receiver_queued_deliveries',
         help: 'Deliveries that are not yet answered.',
         registers: [registry],
         collect() {

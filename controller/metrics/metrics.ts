@@ -27,7 +27,7 @@ export function createMetrics() {
       registers,
     }),
     queueSeconds: new Histogram({
-      name: 'sync_controller_queue_latency_seconds',
+      name: 'sync_controller_queue_wait_seconds',
       help: 'Time for which a resource waited for a worker.',
       buckets: SECONDS,
       registers,
@@ -70,8 +70,8 @@ export function createMetrics() {
     leader: new Gauge({ name: 'sync_controller_leader', help: '1 on the replica that is the leader.', registers }),
     apiCalls: new Counter({
       name: 'sync_controller_api_calls_total',
-      help: 'Calls to the API server by verb and status.',
-      labelNames: ['verb', 'code'],
+      help: 'Calls to the API server by HTTP method and status.',
+      labelNames: ['method', 'code'],
       registers,
     }),
     reviews: new Counter({

@@ -125,7 +125,7 @@ async function measureQuietCycle(pid: number, metricsPort: number, interval: num
 
 /** Writes to the API server so far. */
 const readWrites = (port: number): Promise<number> =>
-  readMetric(port, 'sync_controller_api_calls_total', /verb="(POST|PUT|PATCH|DELETE)"/);
+  readMetric(port, 'sync_controller_api_calls_total', /method="(POST|PUT|PATCH|DELETE)"/);
 
 async function createResources(world: World, repositories: GitRepository[], size: Size): Promise<void> {
   await inParallel(size.resources, 32, (index) =>

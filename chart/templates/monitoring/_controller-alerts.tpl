@@ -21,7 +21,7 @@
     summary: Reconciles of GatewaySyncs fail.
     description: The API server refuses what the controller does, or the controller has a defect. Its log says which.
 - alert: SyncQueueIsSlow
-  expr: histogram_quantile(0.99, sum by (le) (rate(sync_controller_queue_latency_seconds_bucket{ {{- $ours -}} }[10m]))) > 10
+  expr: histogram_quantile(0.99, sum by (le) (rate(sync_controller_queue_wait_seconds_bucket{ {{- $ours -}} }[10m]))) > 10
   for: 15m
   labels:
     severity: warning

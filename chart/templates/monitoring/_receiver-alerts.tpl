@@ -2,9 +2,9 @@
 {{- define "stoker-operator.receiverAlerts" -}}
 {{- $ours := printf "namespace=%q" (include "stoker-operator.namespace" .) }}
 {{ include "stoker-operator.downAlert" (dict "context" . "program" "Receiver" "deployment" (include "stoker-operator.receiverName" .) "cost" "Webhooks are lost unless their senders try again. Polling still brings changes.") }}
-{{ include "stoker-operator.unseenAlert" (dict "context" . "program" "Receiver" "metric" "sync_receiver_open") }}
+{{ include "stoker-operator.unseenAlert" (dict "context" . "program" "Receiver" "metric" "sync_receiver_unauthenticated") }}
 - alert: SyncReceiverIsOpen
-  expr: max(sync_receiver_open{ {{- $ours -}} }) > 0
+  expr: max(sync_receiver_unauthenticated{ {{- $ours -}} }) > 0
   for: 15m
   labels:
     severity: warning

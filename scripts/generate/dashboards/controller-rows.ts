@@ -67,7 +67,7 @@ export const controller: Row = {
     timeSeries({
       title: 'Time in the queue',
       description: 'Time for which a GatewaySync waited for a worker.',
-      queries: quantiles('sync_controller_queue_latency_seconds'),
+      queries: quantiles('sync_controller_queue_wait_seconds'),
       unit: 's',
     }),
     timeSeries({

@@ -90,7 +90,7 @@ const fleet: Row = {
     stat({
       title: 'Open receivers',
       description: 'Receivers without secret and token: whoever reaches them can ask for a sync.',
-      query: { expr: 'sum(sync_receiver_open)' },
+      query: { expr: 'sum(sync_receiver_unauthenticated)' },
       thresholds: inTrouble,
       noValue: 'No receiver',
       width: 3,

@@ -2,7 +2,7 @@ import type { Row } from './lay-out.ts';
 import { timeSeries } from './panels.ts';
 
 /** Marks the processes of controller and receiver among all that export metrics of these names. */
-const OURS = 'and on (job, instance) (sync_controller_leader or sync_receiver_open)';
+const OURS = 'and on (job, instance) (sync_controller_leader or sync_receiver_unauthenticated)';
 
 /** What controller and receiver use of their nodes. */
 export const processes: Row = {

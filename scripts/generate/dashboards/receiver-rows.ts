@@ -47,7 +47,7 @@ export const deliveries: Row = {
     timeSeries({
       title: 'Waiting',
       description: 'Deliveries that are not yet answered.',
-      queries: [{ expr: 'sum(sync_receiver_queued)', legend: 'waiting' }],
+      queries: [{ expr: 'sum(sync_receiver_queued_deliveries)', legend: 'waiting' }],
       width: 12,
     }),
     timeSeries({

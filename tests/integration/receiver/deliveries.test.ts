@@ -112,10 +112,10 @@ test('a right that is missing is 500 without Retry-After, never 404', async (t) 
 test('an open receiver says so', async (t) => {
   const open = await startReceiver(t, cluster.kubeconfig);
   assert.match(open.program.output, /"level":"warn".*neither a secret nor a token/);
-  assert.match(await (await fetch(open.metricsUrl)).text(), /^sync_receiver_open 1$/m);
+  assert.match(await (await fetch(open.metricsUrl)).text(), /^sync_receiver_unauthenticated 1$/m);
   const closed = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_BEARER_TOKEN: 'token' });
   assert.doesNotMatch(closed.program.output, /"level":"warn"/);
-  assert.match(await (await fetch(closed.metricsUrl)).text(), /^sync_receiver_open 0$/m);
+  assert.match(await (await fetch(closed.metricsUrl)).text(), /^sync_receiver_unauthenticated 0$/m);
 });
 
 test('an oversized body in chunks is 413, and the process goes on', async (t) => {

@@ -14,11 +14,11 @@ const waiting = (reason: string) =>
 const leader = (pod: string) => `sync_controller_leader{namespace="operator", pod="${pod}"}`;
 const gitQueries = (outcome: string) => `sync_controller_git_queries_total{${ours}, outcome="${outcome}"}`;
 const reconciles = (outcome: string) => `sync_controller_reconciles_total{${ours}, outcome="${outcome}"}`;
-const waited = (le: string) => `sync_controller_queue_latency_seconds_bucket{${ours}, le="${le}"}`;
+const waited = (le: string) => `sync_controller_queue_wait_seconds_bucket{${ours}, le="${le}"}`;
 const reviews = (outcome: string) => `sync_controller_admission_reviews_total{${ours}, outcome="${outcome}"}`;
 const deliveries = (reason: string) => `sync_receiver_deliveries_total{${ours}, source="github", reason="${reason}"}`;
 const certificate = `sync_controller_admission_certificate_expiry_timestamp_seconds{${ours}}`;
-const open = `sync_receiver_open{${ours}}`;
+const open = `sync_receiver_unauthenticated{${ours}}`;
 const dropped = `sync_receiver_dropped_connections_total{${ours}}`;
 const replicas = (deployment: string, metric: string) =>
   `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;

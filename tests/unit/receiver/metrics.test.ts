@@ -33,10 +33,10 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
     'sync_receiver_deliveries_total{source="unknown",outcome="refused",reason="Unauthorized"} 1',
     'sync_receiver_merged_deliveries_total 4',
     'sync_receiver_patch_retries_total 1',
-    'sync_receiver_queued 7',
+    'sync_receiver_queued_deliveries 7',
     'sync_receiver_dropped_connections_total 1',
     'sync_receiver_patch_duration_seconds_sum{code="0"} 3',
-    'sync_receiver_open 1',
+    'sync_receiver_unauthenticated 1',
     'sync_receiver_request_duration_seconds_count{outcome="stored"} 2',
   ]) {
     assert.ok(page.includes(`\n${line}\n`), line);
@@ -62,7 +62,7 @@ test('series are there before the first event, since Prometheus sees no increase
     ...['stored', 'ignored', 'refused'].map((kind) => `request_duration_seconds_count{outcome="${kind}"} 0`),
     'patch_duration_seconds_count{code="200"} 0',
     'merged_deliveries_total 0',
-    'open 0',
+    'unauthenticated 0',
   ])
     assert.ok(page.includes(`\nsync_receiver_${line}\n`), line);
   assert.match(page, /^process_/m);
