@@ -1,8 +1,9 @@
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
-import type { Pacer } from '../../shared/io/pacer.ts';
+import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import { Pacer } from '../../shared/io/pacer.ts';
 
 /** A tenth of the processor's time (ms), and 300 ms of it at once: a request leads to two decisions. */
-const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: 1 };
+const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: 10_000 };
 
 /**
  * Keeps one resource from taking the processor from all others: a fleet of thousands of pods that change all the time
@@ -10,29 +11,27 @@ const LIMIT = { perMinute: 6_000, burst: 300, maxKeys: 1 };
  * loop has its turn.
  */
 export class Pace {
-  readonly #pacer: Pacer;
-  readonly #now: () => number;
+  readonly #pacer = new Pacer();
   readonly #limit = new RateLimit(LIMIT);
+  readonly #now: () => number;
 
-  /** All resources share the pacer. */
-  constructor(pacer: Pacer, now: () => number = () => performance.now()) {
-    this.#pacer = pacer;
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
   /** Milliseconds until it is the resource's turn again; 0 for now. */
-  get waitMs(): number {
-    return Math.ceil(this.#limit.waitMs('', this.#now(), 0));
+  waitMs(key: ObjectKey): number {
+    return Math.ceil(this.#limit.waitMs(key, this.#now(), 0));
   }
 
   /** Runs synchronous work at the resource's expense, as soon as the event loop has had its turn. */
-  async run<T>(work: () => T): Promise<T> {
+  async run<T>(key: ObjectKey, work: () => T): Promise<T> {
     return await this.#pacer.run(() => {
       const begun = this.#now();
       try {
         return work();
       } finally {
-        this.#limit.count('', begun, this.#now() - begun);
+        this.#limit.count(key, begun, this.#now() - begun);
       }
     });
   }

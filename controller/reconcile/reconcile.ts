@@ -19,6 +19,7 @@ import { type Decision, decide } from './decide.ts';
 import type { Denials } from './denials.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Installation } from './observation.ts';
+import { Pace } from './pace.ts';
 import type { Requeue } from './queue.ts';
 import { ResourceState, SharedLimits } from './resource-state.ts';
 import { appliedDelays, type Transition } from './transitions.ts';
@@ -55,6 +56,7 @@ const TOKEN_RETRY_MS = 60_000;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #limits: SharedLimits;
+  readonly #pace = new Pace();
   readonly #states = new Map<ObjectKey, ResourceState>();
 
   constructor(options: ReconcilerOptions) {
@@ -66,9 +68,10 @@ export class Reconciler {
   async reconcile(key: ObjectKey): Promise<Requeue> {
     const { installation, commitStatuses, mayWrite } = this.#options;
     const state = this.#stateOf(key);
-    if (state.pace.waitMs > 0) return deferred(state.pace.waitMs);
+    const paceMs = this.#pace.waitMs(key);
+    if (paceMs > 0) return deferred(paceMs);
     state.requeries.advance(performance.now());
-    const inputs = await state.pace.run(() => this.#gatherInputs(key, state));
+    const inputs = await this.#pace.run(key, () => this.#gatherInputs(key, state));
     if (!inputs) {
       this.forget(key);
       return undefined;
@@ -89,7 +92,7 @@ export class Reconciler {
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
     const observation = { ...inputs, ...installation, accessProblems, isRevisionKept: revision.isKept };
-    const decision = await state.pace.run(() => decide(observation, Date.now()));
+    const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
     const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
     if (answer?.kind !== 'asking')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);

@@ -1,20 +1,17 @@
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { Pacer } from '../../shared/io/pacer.ts';
 import { AgentBinder } from '../binding/agent-binder.ts';
 import { NamedSecrets } from '../binding/named-secrets.ts';
 import { RevisionKeeper } from '../binding/revision-keeper.ts';
 import { SecretReader } from '../binding/secret-reader.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { LastingFailures } from './lasting-failures.ts';
-import { Pace } from './pace.ts';
 import { Requeries } from './requeries.ts';
 import { StatusThrottle } from './status-throttle.ts';
 import { StatusWriter } from './status-writer.ts';
 
 /** Limits that all resources share. */
 export class SharedLimits {
-  readonly pacer = new Pacer();
   readonly secretReader: SecretReader;
   /** Revisions read as a whole, each of which may have a megabyte. */
   readonly revisionReads = new Slots(1);
@@ -42,7 +39,6 @@ const MAX_REPOSITORIES = 100;
 
 /** Everything that reconciles remember of one GatewaySync between each other; dropped when it is deleted. */
 export class ResourceState {
-  readonly pace: Pace;
   readonly throttle = new StatusThrottle();
   readonly requeries = new Requeries();
   readonly lastingFailures = new LastingFailures();
@@ -50,10 +46,10 @@ export class ResourceState {
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
-  readonly #repositories = new Set<string>();
+  /** Undefined as long as there is none, which is usual. */
+  #repositories: Set<string> | undefined;
 
   constructor({ client, limits, mayWrite, cached, enqueue, repair }: ResourceStateOptions) {
-    this.pace = new Pace(limits.pacer);
     this.statusWriter = new StatusWriter({ client, mayWrite, cached, repair });
     this.binder = new AgentBinder(client);
     this.secrets = new NamedSecrets({ reader: limits.secretReader, cached, enqueue });
@@ -62,8 +58,8 @@ export class ResourceState {
 
   /** Notes a foreign repository that has an event; false if it was noted before: one event for each is enough. */
   noteRepository(repository: string): boolean {
-    if (this.#repositories.has(repository)) return false;
-    if (this.#repositories.size >= MAX_REPOSITORIES) this.#repositories.clear();
+    if (this.#repositories?.has(repository)) return false;
+    if (!this.#repositories || this.#repositories.size >= MAX_REPOSITORIES) this.#repositories = new Set();
     this.#repositories.add(repository);
     return true;
   }

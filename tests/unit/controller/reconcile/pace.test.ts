@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pace } from '../../../../controller/reconcile/pace.ts';
-import { Pacer } from '../../../../shared/io/pacer.ts';
 
 /** A clock that goes on only while work is done, or where a test says so. */
 function arrange() {
   const clock = { now: 1_000_000 };
-  const pace = new Pace(new Pacer(), () => clock.now);
+  const pace = new Pace(() => clock.now);
   const work = (ms: number) =>
-    pace.run(() => {
+    pace.run('a/b', () => {
       clock.now += ms;
     });
   return { clock, pace, work };
@@ -18,11 +17,11 @@ function arrange() {
 suite('the pace of a resource', () => {
   test('leaves a request its two decisions in a row, even in a large fleet', async () => {
     const { pace, work } = arrange();
-    assert.equal(pace.waitMs, 0);
+    assert.equal(pace.waitMs('a/b'), 0);
     await work(150);
-    assert.equal(pace.waitMs, 0);
+    assert.equal(pace.waitMs('a/b'), 0);
     await work(150);
-    assert.equal(pace.waitMs, 0);
+    assert.equal(pace.waitMs('a/b'), 0);
   });
 
   test('gives a resource that wants more about a tenth of the processor, whatever one decision takes', async () => {
@@ -31,7 +30,7 @@ suite('the pace of a resource', () => {
       const began = clock.now;
       let spent = 0;
       while (clock.now < began + 60_000) {
-        const waitMs = pace.waitMs;
+        const waitMs = pace.waitMs('a/b');
         clock.now += waitMs;
         if (waitMs > 0) continue;
         await work(tookMs);
@@ -43,19 +42,19 @@ suite('the pace of a resource', () => {
 
   test('is charged for work that fails', async () => {
     const { clock, pace } = arrange();
-    const failing = pace.run(() => {
+    const failing = pace.run('a/b', () => {
       clock.now += 5_000;
       throw new Error('a defect');
     });
     await assert.rejects(failing, /a defect/);
-    assert.ok(pace.waitMs > 0);
+    assert.ok(pace.waitMs('a/b') > 0);
   });
 
   test('lets timers and sockets have their turn between the decisions of many', async () => {
-    const pacer = new Pacer();
+    const pace = new Pace();
     const order: string[] = [];
     const decisions = ['a', 'b', 'c'].map((name) =>
-      new Pace(pacer).run(() => {
+      pace.run(name, () => {
         for (const began = performance.now(); performance.now() - began < 15; );
         order.push(name);
       }),
