@@ -59,6 +59,7 @@ export class MissingSidecars {
   /** Sweeps until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (let dueAt = performance.now(); !signal.aborted; ) {
+      this.#dropGone();
       if (performance.now() >= dueAt) {
         await this.#sweepAll(signal);
         dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
@@ -76,15 +77,18 @@ export class MissingSidecars {
   }
 
   async #sweepAll(signal: AbortSignal): Promise<void> {
-    const gatewaySyncs = [...this.#options.gatewaySyncs()];
-    const keys = new Set(gatewaySyncs.map(({ namespace, name }) => `${namespace}/${name}`));
+    await this.#sweep(
+      Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace),
+      signal,
+    );
+  }
+
+  /** Drops what is kept of resources that are gone. */
+  #dropGone(): void {
+    const keys = new Set(Array.from(this.#options.gatewaySyncs(), ({ namespace, name }) => `${namespace}/${name}`));
     for (const known of [this.#pods, this.#unasked]) {
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
     }
-    await this.#sweep(
-      Map.groupBy(gatewaySyncs, ({ namespace }) => namespace),
-      signal,
-    );
   }
 
   /** All GatewaySyncs of the namespaces in which one was created just now. */
