@@ -17,7 +17,6 @@ export const sequence = (...contents: Uint8Array[]): Buffer => encode(0x30, ...c
 export const set = (...contents: Uint8Array[]): Buffer => encode(0x31, ...contents);
 export const octetString = (content: Uint8Array): Buffer => encode(0x04, content);
 export const utf8String = (text: string): Buffer => encode(0x0c, Buffer.from(text));
-export const nothing = encode(0x05);
 export const yes = encode(0x01, Buffer.of(0xff));
 
 /** A number that is not negative: its bytes in big-endian order, of which the first must be below 128. */
@@ -48,26 +47,4 @@ function base128(number: number): number[] {
 export function time(at: number): Buffer {
   const digits = `${new Date(at).toISOString().replace(/[-T:]|\..*$/g, '')}Z`;
   return at < YEAR_2050 ? encode(0x17, Buffer.from(digits.slice(2))) : encode(0x18, Buffer.from(digits));
-}
-
-/** A decoded value: `bytes` includes tag and length, `content` does not. */
-export interface Value {
-  tag: number;
-  bytes: Buffer;
-  content: Buffer;
-}
-
-/** Decodes a sequence of values. Throws RangeError if the last one is cut off. */
-export function decode(bytes: Buffer): Value[] {
-  const values: Value[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const first = bytes.readUInt8(at + 1);
-    const longer = first < 0x80 ? 0 : first & 0x7f;
-    const start = at + 2 + longer;
-    const end = start + (longer === 0 ? first : bytes.readUIntBE(at + 2, longer));
-    if (end > bytes.length) throw new RangeError('a value of DER is cut off');
-    values.push({ tag: bytes.readUInt8(at), bytes: bytes.subarray(at, end), content: bytes.subarray(start, end) });
-    at = end;
-  }
-  return values;
 }

@@ -1,25 +1,28 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
-import type { KeyPair } from './make-certificate.ts';
+import { AUTHORITY_NAME, type KeyPair } from './make-certificate.ts';
 
 /**
  * Whether a certificate belongs to its key, is valid already, and is good for another third of its life. A replica whose
  * clock was ahead leaves certificates of the future, and no API server takes those.
  */
-export function isCurrent(pair: KeyPair, now: number): boolean {
-  const certificate = parse(pair.certificate);
-  if (!certificate || !hasKey(certificate, pair.privateKey)) return false;
-  const [from, to] = lifeOf(certificate);
-  return from <= now && now < to - (to - from) / 3;
+export const isCurrent = (pair: KeyPair, now: number): boolean => isGood(pair, now, 2 / 3);
+
+/** Whether a CA is one that the controller made, belongs to its key, is valid already, and has not expired. */
+export function isOwnAuthority(pair: KeyPair, now: number): boolean {
+  return isValid(pair, now) && parse(pair.certificate)?.subject === `CN=${AUTHORITY_NAME}`;
 }
 
 /** Whether a certificate belongs to its key, is valid already, and has not expired. */
-export function isValid(pair: KeyPair, now: number): boolean {
+export const isValid = (pair: KeyPair, now: number): boolean => isGood(pair, now, 1);
+
+/** The same for a part of the certificate's life. */
+function isGood(pair: KeyPair, now: number, part: number): boolean {
   const certificate = parse(pair.certificate);
   if (!certificate || !hasKey(certificate, pair.privateKey)) return false;
   const [from, to] = lifeOf(certificate);
-  return from <= now && now < to;
+  return from <= now && now < from + (to - from) * part;
 }
 
 /** Whether a serving certificate is for all these hosts, and from this authority. */

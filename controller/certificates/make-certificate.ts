@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, hash, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { addressBytes } from '../../shared/domain/ip-address.ts';
 import * as der from './der.ts';
 
@@ -30,16 +30,15 @@ const KEY_USAGE = {
   digitalSignature: der.bitString(Buffer.of(0b1000_0000), 7),
   signsCertificatesAndLists: der.bitString(Buffer.of(0b0000_0110), 1),
 };
-/** Signature algorithms by the type of the key: ours are `ec`, those of older releases are `rsa`. */
-const ALGORITHMS: Record<string, Buffer> = {
-  ec: der.sequence(der.oid('1.2.840.10045.4.3.2')),
-  rsa: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.nothing),
-};
+/** ECDSA with SHA-256. */
+const ALGORITHM = der.sequence(der.oid('1.2.840.10045.4.3.2'));
+/** Common name of each CA that the controller makes. */
+export const AUTHORITY_NAME = 'stoker-operator admission CA';
 
 /** Makes a certificate authority for the admission endpoint. */
 export function makeAuthority(now: number): KeyPair {
   const { privateKey, publicKey } = makeKey();
-  const subject = distinguishedName('stoker-operator admission CA');
+  const subject = distinguishedName(AUTHORITY_NAME);
   const extensions = [
     extension('basicConstraints', der.sequence(der.yes), 'critical'),
     extension('keyUsage', KEY_USAGE.signsCertificatesAndLists, 'critical'),
@@ -49,12 +48,12 @@ export function makeAuthority(now: number): KeyPair {
   return { certificate: certify(content, { name: subject, privateKey }), privateKey };
 }
 
-/** Makes a serving certificate for these host names and addresses. */
-export function makeServingCertificate(authority: KeyPair, hosts: string[], now: number): KeyPair {
-  const { name, keyIdentifier } = readIssuer(authority.certificate);
-  const signer = { name, privateKey: authority.privateKey };
+/** Makes a serving certificate for these host names and addresses. The CA is one that {@link makeAuthority} made. */
+export function makeServingCertificate({ privateKey }: KeyPair, hosts: string[], now: number): KeyPair {
+  const signer = { name: distinguishedName(AUTHORITY_NAME), privateKey };
   // While one CA replaces another, two of the same name are trusted: this tells clients which one signed.
-  const authorityKey = keyIdentifier && der.sequence(der.implicit(0, keyIdentifier));
+  const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  const authorityKey = der.sequence(der.implicit(0, identifierOf(publicKey)));
   return makeServing({ hosts, now, signer, authorityKey });
 }
 
@@ -63,17 +62,12 @@ export function makeSelfSigned(hosts: string[], now: number): KeyPair {
   return makeServing({ hosts, now });
 }
 
-/** Whether certificates can be signed with this CA's key: EC and RSA keys can. */
-export function canSign({ privateKey }: KeyPair): boolean {
-  return algorithmOf(privateKey) !== undefined;
-}
-
 interface Serving {
   hosts: string[];
   now: number;
   /** If left out, the certificate signs itself. */
   signer?: Signer;
-  authorityKey?: Buffer | undefined;
+  authorityKey?: Buffer;
 }
 
 function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
@@ -119,21 +113,15 @@ interface Content {
 
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.1 */
 function certify({ subject, publicKey, extensions, from, days }: Content, { name, privateKey }: Signer): string {
-  const algorithm = algorithmOf(privateKey);
-  if (!algorithm) throw new Error('the key of the CA is neither EC nor RSA');
   const version3 = der.explicit(0, der.integer(Buffer.of(2)));
   const serialNumber = der.integer(Buffer.of(1, ...randomBytes(16)));
   const validity = der.sequence(der.time(from - BACKDATE_MS), der.time(from + days * DAY_MS));
   const toBeSigned = der.sequence(
-    ...[version3, serialNumber, algorithm, name, validity, subject, publicKey],
+    ...[version3, serialNumber, ALGORITHM, name, validity, subject, publicKey],
     der.explicit(3, der.sequence(...extensions)),
   );
   const signature = der.bitString(sign('sha256', toBeSigned, privateKey));
-  return new X509Certificate(der.sequence(toBeSigned, algorithm, signature)).toString();
-}
-
-function algorithmOf(privateKey: string): Buffer | undefined {
-  return ALGORITHMS[createPrivateKey(privateKey).asymmetricKeyType ?? ''];
+  return new X509Certificate(der.sequence(toBeSigned, ALGORITHM, signature)).toString();
 }
 
 function distinguishedName(commonName: string): Buffer {
@@ -146,14 +134,3 @@ function extension(name: keyof typeof EXTENSIONS, value: Buffer, critical?: 'cri
 
 /** https://www.rfc-editor.org/rfc/rfc7093#section-2, method 4. */
 const identifierOf = (publicKey: Buffer): Buffer => hash('sha256', publicKey, 'buffer').subarray(0, 20);
-
-/** Reads what goes into the certificates that a CA signs: its name, and the identifier of its key if there is one. */
-function readIssuer(pem: string): { name: Buffer; keyIdentifier: Buffer | undefined } {
-  const inside = (value: der.Value | undefined) => (value ? der.decode(value.content) : []);
-  const fields = inside(inside(der.decode(new X509Certificate(pem).raw)[0])[0]);
-  const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4]; // a certificate of version 1 does not say its version
-  if (!subject) throw new Error('the certificate of the CA has no subject');
-  const extensions = inside(inside(fields.find(({ tag }) => tag === 0xa3))[0]).map(inside);
-  const identifier = extensions.find(([name]) => name?.bytes.equals(EXTENSIONS.subjectKeyIdentifier))?.at(-1);
-  return { name: subject.bytes, keyIdentifier: inside(identifier)[0]?.content };
-}

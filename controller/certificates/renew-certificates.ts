@@ -1,5 +1,5 @@
-import { ageOf, isCurrent, isFor, isValid, splitBundle } from './judge-certificate.ts';
-import { canSign, type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
+import { ageOf, isCurrent, isFor, isOwnAuthority, isValid, splitBundle } from './judge-certificate.ts';
+import { type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';
 
 /** What the certificates are judged by. */
@@ -16,15 +16,16 @@ export interface CertificateState {
 const OVERLAP_MS = 3_600_000;
 
 /**
- * Gives the certificates that should be in place, or the same object if nothing has to change. Before a CA ends, the
- * next one is published with it, and signs only after that. The old one stays published for a while, since other
- * replicas may still serve what it signed.
+ * Gives the certificates that should be in place, or the same object if nothing has to change. A CA is replaced long
+ * before it expires. The new one is published with it, and signs an hour later. The old one stays published for another
+ * hour, because other replicas may still serve the certificate that it signed.
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: CertificateState): WebhookSecret {
-  const authority = current && authorityOf(current);
-  if (!current || !authority || !isValid(authority, situation.now) || !canSign(authority)) return startOver(situation);
-  const followed = isCurrent(authority, situation.now) ? current : followAuthority(current, situation);
-  return renewServing(followed, situation);
+  const { now } = situation;
+  if (!current || !isOwnAuthority(authorityOf(current), now)) return startOver(situation);
+  const served = renewServing(current, situation);
+  if (isCurrent(authorityOf(current), now)) return served;
+  return { ...served, ...authorityFields(makeAuthority(now)), 'previous-ca.crt': current['ca.crt'] };
 }
 
 /** Gives a certificate that signs itself: the current one while it is good, otherwise a new one. */
@@ -34,44 +35,36 @@ export function renewSelfSigned(current: KeyPair | undefined, hosts: string[], n
 
 /** The CAs that the API server has to trust. */
 export function bundleOf(secret: WebhookSecret): string {
-  const authorities = [secret['ca.crt'], secret['next-ca.crt'], secret['previous-ca.crt']];
+  const authorities = [secret['ca.crt'], secret['previous-ca.crt']];
   return authorities.flatMap((pem) => (pem ? [`${pem.trim()}\n`] : [])).join('');
 }
 
 /** Keeps the published CA trusted: other replicas may not have noticed yet that the Secret is gone. */
 function startOver(situation: CertificateState): WebhookSecret {
+  const authority = makeAuthority(situation.now);
   const previous = splitBundle(situation.published, situation.now).join('');
-  return issue(makeAuthority(situation.now), situation, previous);
-}
-
-function followAuthority(current: WebhookSecret, situation: CertificateState): WebhookSecret {
-  const { now, published } = situation;
-  const next = nextOf(current);
-  if (!next || !isCurrent(next, now) || !canSign(next)) {
-    const { certificate, privateKey } = makeAuthority(now);
-    return { ...current, 'next-ca.crt': certificate, 'next-ca.key': privateKey };
-  }
-  const isPublished = splitBundle(published, now).some((pem) => pem.trim() === next.certificate.trim());
-  if (!isPublished || ageOf(next.certificate, now) < OVERLAP_MS) return current;
-  return issue(next, situation, current['ca.crt']);
+  return {
+    ...authorityFields(authority),
+    ...servingFields(authority, situation),
+    ...(previous ? { 'previous-ca.crt': previous } : {}),
+  };
 }
 
 function renewServing(current: WebhookSecret, situation: CertificateState): WebhookSecret {
   const { hosts, now } = situation;
-  const serving = { certificate: current['tls.crt'], privateKey: current['tls.key'] };
   const { 'previous-ca.crt': previous, ...others } = current;
-  if (!isCurrent(serving, now) || !isFor(serving.certificate, hosts, current['ca.crt']))
+  const serving = { certificate: current['tls.crt'], privateKey: current['tls.key'] };
+  const isFrom = (authority: string) => isFor(serving.certificate, hosts, authority);
+  const isNew = ageOf(current['ca.crt'], now) < OVERLAP_MS;
+  // Not all API servers may have loaded the new CA.
+  if (previous && isNew && isFrom(previous) && isValid(serving, now)) return current;
+  if (!isCurrent(serving, now) || !isFrom(current['ca.crt']))
     return { ...current, ...servingFields(authorityOf(current), situation) };
   return previous && ageOf(serving.certificate, now) > OVERLAP_MS ? others : current;
 }
 
-function issue(authority: KeyPair, situation: CertificateState, previous: string): WebhookSecret {
-  return {
-    'ca.crt': authority.certificate,
-    'ca.key': authority.privateKey,
-    ...servingFields(authority, situation),
-    ...(previous ? { 'previous-ca.crt': previous } : {}),
-  };
+function authorityFields({ certificate, privateKey }: KeyPair) {
+  return { 'ca.crt': certificate, 'ca.key': privateKey };
 }
 
 function servingFields(authority: KeyPair, { hosts, now }: CertificateState) {
@@ -81,9 +74,4 @@ function servingFields(authority: KeyPair, { hosts, now }: CertificateState) {
 
 function authorityOf(secret: WebhookSecret): KeyPair {
   return { certificate: secret['ca.crt'], privateKey: secret['ca.key'] };
-}
-
-function nextOf(secret: WebhookSecret): KeyPair | undefined {
-  const { 'next-ca.crt': certificate, 'next-ca.key': privateKey } = secret;
-  return certificate && privateKey ? { certificate, privateKey } : undefined;
 }

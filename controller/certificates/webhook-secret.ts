@@ -11,9 +11,6 @@ export interface WebhookSecret {
   'ca.key': string;
   'tls.crt': string;
   'tls.key': string;
-  /** The CA that follows, published before it signs. */
-  'next-ca.crt'?: string;
-  'next-ca.key'?: string;
   /** CAs that signed before, published a while longer. */
   'previous-ca.crt'?: string;
 }
@@ -34,7 +31,6 @@ export interface SecretPlace {
 type Stored = AsJson<Pick<V1Secret, 'metadata' | 'data'>>;
 
 const NEEDED = ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] as const;
-const OPTIONAL = ['next-ca.crt', 'next-ca.key', 'previous-ca.crt'] as const;
 
 /**
  * Reads the Secret, passes it to `renew`, and writes the result if it differs. Several replicas may do this at the
@@ -70,7 +66,7 @@ async function read(client: KubernetesClient, { namespace, name }: SecretPlace):
 }
 
 function decode({ data = {} }: Stored): WebhookSecret | undefined {
-  const entries = [...NEEDED, ...OPTIONAL].flatMap((key) => {
+  const entries = [...NEEDED, 'previous-ca.crt'].flatMap((key) => {
     const text = Buffer.from(data[key] ?? '', 'base64').toString('utf8');
     return text.includes('-----BEGIN ') ? [[key, text]] : [];
   });

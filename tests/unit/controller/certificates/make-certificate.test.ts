@@ -14,7 +14,6 @@ import {
 } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
-import { foreignAuthority } from './foreign-certificates.ts';
 
 const host = 'webhook.system.svc';
 const hosts = [host, 'webhook.system.svc.cluster.local', '127.0.0.1', 'fd00::1'];
@@ -113,24 +112,5 @@ suite('a certificate that the controller makes', () => {
     assert.equal(new X509Certificate(certificate).checkHost(long), long);
     const files = { 'ca.crt': authority.certificate, 'tls.crt': certificate };
     assert.match(await openssl(t, files, 'verify', '-x509_strict', '-CAfile', 'ca.crt', 'tls.crt'), /OK/);
-  });
-});
-
-suite('a CA that is not of this release', () => {
-  for (const key of ['rsa', 'p256', 'p384'] as const) {
-    test(`signs with its ${key} key`, async (t) => {
-      const authority = await foreignAuthority(t, key);
-      const serving = makeServingCertificate(authority, hosts, now);
-      const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
-      const check = ['-x509_strict', '-verify_hostname', host, '-CAfile', 'ca.crt', 'tls.crt'];
-      assert.match(await openssl(t, files, 'verify', ...check), /OK/);
-      assert.equal(await shakeHands(t, serving, [authority.certificate]), 'TLSv1.3');
-    });
-  }
-
-  test('signs without an identifier of its key, which some CAs do not have', async (t) => {
-    const authority = await foreignAuthority(t, 'p256', ['subjectKeyIdentifier = none']);
-    const serving = makeServingCertificate(authority, hosts, now);
-    assert.equal(await shakeHands(t, serving, [authority.certificate]), 'TLSv1.3');
   });
 });
