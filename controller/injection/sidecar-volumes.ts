@@ -1,4 +1,5 @@
 import { gitTokenSecretName } from '../../shared/api/names.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 
 /** Where the sidecar finds what is mounted into it. */
@@ -16,28 +17,22 @@ export const SIDECAR_PATHS = {
   token: '/var/run/secrets/kubernetes.io/serviceaccount',
 };
 
-const NAMES = {
-  repository: 'sync-agent-repo',
-  scratch: 'sync-agent-tmp',
-  pod: 'sync-agent-pod',
-  token: 'sync-agent-token',
-  credentials: 'sync-agent-credentials',
-  verifyKeys: 'sync-agent-verify-keys',
-  memory: 'sync-agent-memory',
-  extraCas: 'sync-agent-ca',
-};
-
 /** Larger than any Secret. What is in the volume counts against the memory limit of the agent. */
 const MEMORY_LIMIT = '2Mi';
 
-/** Volumes that come with the sidecar. */
+/** What comes with the sidecar. */
 export interface SidecarVolumes {
-  names: typeof NAMES;
-  hasCredentials: boolean;
-  hasVerifyKeys: boolean;
-  hasMemory: boolean;
-  hasExtraCas: boolean;
+  /** Volumes of the pod. */
   volumes: object[];
+  /** Where the sidecar mounts them. */
+  mounts: object[];
+}
+
+interface SidecarVolume {
+  name: string;
+  mountPath: string;
+  readOnly?: true;
+  source: object;
 }
 
 /** The resource that a sidecar follows. */
@@ -58,33 +53,43 @@ export const EXTRA_CAS_FILE = 'ca.crt';
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
 export function sidecarVolumes(followed: NamedSpec, taken: string[], caConfigMap?: CaConfigMap): SidecarVolumes {
   const all = new Set(taken);
-  const names = Object.fromEntries(
-    Object.entries(NAMES).map(([key, name]) => [key, freeName(name, all)]),
-  ) as unknown as typeof NAMES;
-  const credentials = [
-    ...credentialSources(followed).map(({ projection }) => projection),
-    ...headerSources(followed.spec),
-  ];
-  const verifyKeys = verifyKeysSecret(followed.spec);
+  const wanted = wantedVolumes(followed, caConfigMap).map((volume) => ({
+    ...volume,
+    name: freeName(volume.name, all),
+  }));
   return {
-    names,
-    hasCredentials: credentials.length > 0,
-    hasVerifyKeys: verifyKeys !== undefined,
-    hasMemory: copiesCredentials(followed.spec),
-    hasExtraCas: caConfigMap !== undefined,
-    volumes: [
-      { name: names.repository, emptyDir: {} },
-      { name: names.scratch, emptyDir: {} },
-      { name: names.pod, downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
-      { name: names.token, projected: { sources: serviceAccountSources } },
-      ...(credentials.length > 0 ? [{ name: names.credentials, projected: { sources: credentials } }] : []),
-      ...(verifyKeys === undefined ? [] : [{ name: names.verifyKeys, secret: { secretName: verifyKeys } }]),
-      ...(copiesCredentials(followed.spec)
-        ? [{ name: names.memory, emptyDir: { medium: 'Memory', sizeLimit: MEMORY_LIMIT } }]
-        : []),
-      ...(caConfigMap ? [{ name: names.extraCas, configMap: extraCas(caConfigMap) }] : []),
-    ],
+    volumes: wanted.map(({ name, source }) => ({ name, ...source })),
+    mounts: wanted.map(({ name, mountPath, readOnly }) => withoutUndefined({ name, mountPath, readOnly })),
   };
+}
+
+function wantedVolumes(followed: NamedSpec, caConfigMap: CaConfigMap | undefined): SidecarVolume[] {
+  const { spec } = followed;
+  const credentials = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
+  const verifyKeys = verifyKeysSecret(spec);
+  const labels = { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } };
+  const volumes: (SidecarVolume | false)[] = [
+    { name: 'sync-agent-repo', mountPath: SIDECAR_PATHS.repository, source: { emptyDir: {} } },
+    { name: 'sync-agent-tmp', mountPath: SIDECAR_PATHS.scratch, source: { emptyDir: {} } },
+    readOnly('sync-agent-pod', SIDECAR_PATHS.pod, { downwardAPI: { items: [labels] } }),
+    readOnly('sync-agent-token', SIDECAR_PATHS.token, { projected: { sources: serviceAccountSources } }),
+    credentials.length > 0 &&
+      readOnly('sync-agent-credentials', SIDECAR_PATHS.credentials, { projected: { sources: credentials } }),
+    verifyKeys !== undefined &&
+      readOnly('sync-agent-verify-keys', SIDECAR_PATHS.verifyKeys, { secret: { secretName: verifyKeys } }),
+    copiesCredentials(spec) && {
+      name: 'sync-agent-memory',
+      mountPath: SIDECAR_PATHS.memory,
+      source: { emptyDir: { medium: 'Memory', sizeLimit: MEMORY_LIMIT } },
+    },
+    caConfigMap !== undefined &&
+      readOnly('sync-agent-ca', SIDECAR_PATHS.extraCas, { configMap: extraCas(caConfigMap) }),
+  ];
+  return volumes.filter((volume) => volume !== false);
+}
+
+function readOnly(name: string, mountPath: string, source: object): SidecarVolume {
+  return { name, mountPath, source, readOnly: true };
 }
 
 /** Pods start without it, and agents find it once it is there. */
@@ -117,10 +122,8 @@ export function headerSources({ gateway }: Pick<ObservedSpec, 'gateway'>) {
   const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
     headersFrom.map(({ secretRef }) => secretRef),
   );
-  const keysOf = new Map<string, Set<string>>();
-  for (const { name, key } of refs) keysOf.set(name, (keysOf.get(name) ?? new Set()).add(key));
-  return [...keysOf].map(([name, keys]) => ({
-    secret: { name, items: [...keys].map((key) => ({ key, path: `headers/${name}/${key}` })) },
+  return groupBySecret(refs).map(({ name, keys }) => ({
+    secret: { name, items: keys.map((key) => ({ key, path: `headers/${name}/${key}` })) },
   }));
 }
 
@@ -142,11 +145,19 @@ export function secretsOf(followed: NamedSpec): NamedSecret[] {
   const mounted = [...credentialSources(followed).map(({ projection }) => projection), ...headerSources(spec)];
   const refs = mounted.flatMap(({ secret: { name, items } }) => items.map(({ key }) => ({ name, key })));
   const verifyKeys = verifyKeysSecret(spec);
-  const keysOf = new Map<string, Set<string>>(verifyKeys === undefined ? [] : [[verifyKeys, new Set()]]);
-  for (const { name, key } of [...refs, ...(githubApp ? [githubApp.privateKeySecretRef] : [])])
-    keysOf.set(name, (keysOf.get(name) ?? new Set()).add(key));
-  if (githubApp) keysOf.delete(gitTokenSecretName(crName));
-  return Array.from(keysOf, ([name, keys]) => ({ name, keys: [...keys] }));
+  const named = groupBySecret([
+    ...(verifyKeys === undefined ? [] : [{ name: verifyKeys }]),
+    ...refs,
+    ...(githubApp ? [githubApp.privateKeySecretRef] : []),
+  ]);
+  return named.filter(({ name }) => !githubApp || name !== gitTokenSecretName(crName));
+}
+
+function groupBySecret(refs: { name: string; key?: string }[]): NamedSecret[] {
+  return Array.from(
+    Map.groupBy(refs, ({ name }) => name),
+    ([name, own]) => ({ name, keys: [...new Set(own.flatMap(({ key }) => key ?? []))] }),
+  );
 }
 
 /**

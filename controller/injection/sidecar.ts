@@ -1,4 +1,5 @@
 import { AGENT_CONTAINER } from '../../shared/api/names.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { exceptionsOf, proxiesOf } from '../../shared/io/http/no-proxy.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
@@ -45,7 +46,7 @@ export function sidecarContainer(input: SidecarInput) {
     image,
     ...(spec.agent?.image?.pullPolicy ? { imagePullPolicy: spec.agent.image.pullPolicy } : {}),
     restartPolicy: 'Always',
-    env: [...sidecarEnvironment(input, ports), ...mountsVariable(input)],
+    env: sidecarEnvironment(input, ports),
     ports: [
       { name: 'sync-health', containerPort: ports.health },
       { name: 'sync-metrics', containerPort: ports.metrics },
@@ -98,35 +99,19 @@ const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.
 export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
   const of = <K extends 'runAsUser' | 'runAsGroup' | 'seLinuxOptions'>(key: K) =>
     securityContext?.[key] ?? pod.spec.securityContext?.[key];
-  const [runAsUser, runAsGroup, seLinuxOptions] = [of('runAsUser'), of('runAsGroup'), of('seLinuxOptions')];
-  return {
-    ...(runAsUser === undefined ? {} : { runAsUser }),
-    ...(runAsGroup === undefined ? {} : { runAsGroup }),
-    ...(seLinuxOptions === undefined ? {} : { seLinuxOptions }),
-  };
+  return withoutUndefined({
+    runAsUser: of('runAsUser'),
+    runAsGroup: of('runAsGroup'),
+    seLinuxOptions: of('seLinuxOptions'),
+  });
 }
 
 function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput) {
-  const { names } = volumes;
-  return [
-    { name, mountPath: SIDECAR_PATHS.data, ...(subPath ? { subPath } : {}) },
-    { name: names.repository, mountPath: SIDECAR_PATHS.repository },
-    { name: names.scratch, mountPath: SIDECAR_PATHS.scratch },
-    { name: names.pod, mountPath: SIDECAR_PATHS.pod, readOnly: true },
-    { name: names.token, mountPath: SIDECAR_PATHS.token, readOnly: true },
-    ...(volumes.hasCredentials
-      ? [{ name: names.credentials, mountPath: SIDECAR_PATHS.credentials, readOnly: true }]
-      : []),
-    ...(volumes.hasVerifyKeys ? [{ name: names.verifyKeys, mountPath: SIDECAR_PATHS.verifyKeys, readOnly: true }] : []),
-    ...(volumes.hasExtraCas ? [{ name: names.extraCas, mountPath: SIDECAR_PATHS.extraCas, readOnly: true }] : []),
-    ...(volumes.hasMemory ? [{ name: names.memory, mountPath: SIDECAR_PATHS.memory }] : []),
-  ];
+  return [{ name, mountPath: SIDECAR_PATHS.data, ...(subPath ? { subPath } : {}) }, ...volumes.mounts];
 }
 
-const podName = { valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } };
-
 /** What an agent needs to know about itself. */
-export interface AgentIdentity extends NamedSpec {
+interface AgentIdentity extends NamedSpec {
   spec: ObservedSpec;
   profile: string;
   /** Undefined: the pod's name, which is not known yet where it is generated. */
@@ -137,43 +122,41 @@ export interface AgentIdentity extends NamedSpec {
 }
 
 /** Environment variables of the sidecar; the agent's own reference says what they mean. */
-function sidecarEnvironment(identity: AgentIdentity, ports: AgentPorts) {
+function sidecarEnvironment({ pod, dataMount, ...identity }: SidecarInput, ports: AgentPorts) {
   const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
-  const { gateway } = spec;
+  const mounts = mountsInside(pod, dataMount);
+  const credentials = credentialSources({ crName, spec });
+  const values = {
+    GATEWAY_NAME: gatewayName,
+    POD_LABELS_FILE: `${SIDECAR_PATHS.pod}/labels`,
+    CR_NAME: crName,
+    PROFILE: profile,
+    REPO_PATH: SIDECAR_PATHS.repository,
+    DATA_PATH: SIDECAR_PATHS.data,
+    DATA_MOUNTS: mounts.length > 0 ? JSON.stringify(mounts) : undefined,
+    GATEWAY_PORT: String(spec.gateway.port),
+    GATEWAY_TLS: String(spec.gateway.tls),
+    ...Object.fromEntries(credentials.map(({ variable, file }) => [variable, `${SIDECAR_PATHS.credentials}/${file}`])),
+    GIT_EXTRA_CA_FILE: defaults.caConfigMap && `${SIDECAR_PATHS.extraCas}/${EXTRA_CAS_FILE}`,
+    MEMORY_PATH: copiesCredentials(spec) ? SIDECAR_PATHS.memory : undefined,
+    RELOAD_HEADERS_DIR: headerSources(spec).length > 0 ? SIDECAR_PATHS.headers : undefined,
+    GIT_VERIFY_KEYS_DIR: verifyKeysSecret(spec) && SIDECAR_PATHS.verifyKeys,
+    ...gitVariables,
+    HEALTH_PORT: String(ports.health),
+    METRICS_PORT: String(ports.metrics),
+    LOG_LEVEL: defaults.logLevel ?? 'info',
+  };
   return [
-    { name: 'POD_NAME', ...podName },
-    { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
-    { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
-    { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
-    { name: 'POD_LABELS_FILE', value: `${SIDECAR_PATHS.pod}/labels` },
-    { name: 'CR_NAME', value: crName },
-    { name: 'PROFILE', value: literal(profile) },
-    { name: 'GATEWAY_NAME', ...(gatewayName === undefined ? podName : { value: literal(gatewayName) }) },
-    { name: 'REPO_PATH', value: SIDECAR_PATHS.repository },
-    { name: 'DATA_PATH', value: SIDECAR_PATHS.data },
-    { name: 'GATEWAY_PORT', value: String(gateway.port) },
-    { name: 'GATEWAY_TLS', value: String(gateway.tls) },
-    ...credentialSources({ crName, spec }).map(({ variable, file }) => ({
-      name: variable,
-      value: `${SIDECAR_PATHS.credentials}/${file}`,
-    })),
-    ...(defaults.caConfigMap
-      ? [{ name: 'GIT_EXTRA_CA_FILE', value: `${SIDECAR_PATHS.extraCas}/${EXTRA_CAS_FILE}` }]
-      : []),
-    ...(copiesCredentials(spec) ? [{ name: 'MEMORY_PATH', value: SIDECAR_PATHS.memory }] : []),
-    ...(headerSources(spec).length > 0 ? [{ name: 'RELOAD_HEADERS_DIR', value: SIDECAR_PATHS.headers }] : []),
-    ...(verifyKeysSecret(spec) ? [{ name: 'GIT_VERIFY_KEYS_DIR', value: SIDECAR_PATHS.verifyKeys }] : []),
-    ...Object.entries(gitVariables).map(([name, value]) => ({ name, value: literal(value) })),
-    { name: 'HEALTH_PORT', value: String(ports.health) },
-    { name: 'METRICS_PORT', value: String(ports.metrics) },
-    { name: 'LOG_LEVEL', value: defaults.logLevel ?? 'info' },
+    fromField('POD_NAME', 'metadata.name'),
+    fromField('POD_NAMESPACE', 'metadata.namespace'),
+    fromField('POD_UID', 'metadata.uid'),
+    fromField('NODE_NAME', 'spec.nodeName'),
+    ...(gatewayName === undefined ? [fromField('GATEWAY_NAME', 'metadata.name')] : []),
+    ...Object.entries(withoutUndefined(values)).map(([name, value]) => ({ name, value: literal(value) })),
   ];
 }
 
-function mountsVariable({ pod, dataMount }: SidecarInput) {
-  const mounts = mountsInside(pod, dataMount);
-  return mounts.length === 0 ? [] : [{ name: 'DATA_MOUNTS', value: literal(JSON.stringify(mounts)) }];
-}
+const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
 
 /** The kubelet replaces `$(NAME)` in values; `$$` stands for a plain `$`. */
 function literal(text: string): string {

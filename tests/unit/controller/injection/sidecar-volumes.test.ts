@@ -12,19 +12,21 @@ test('a free name is found in time in proportion to the names that are taken', (
     'sync-agent-repo',
   ];
   assertLinear(2_000, taken, (names) => {
-    assert.equal(sidecarVolumes(followed, names).names.repository, `sync-agent-repo-${names.length + 1}`);
+    const [repository] = sidecarVolumes(followed, names).volumes;
+    assert.deepEqual(repository, { name: `sync-agent-repo-${names.length + 1}`, emptyDir: {} });
   });
 });
 
 test('the CAs of the installation come from the namespace of the pod, which starts without them', () => {
   const volumeOf = (...configMap: [] | [{ name: string; key: string }]) => {
-    const { names, volumes, hasExtraCas } = sidecarVolumes(followed, ['sync-agent-ca'], ...configMap);
-    return { hasExtraCas, volume: volumes.find((volume) => 'name' in volume && volume.name === names.extraCas) };
+    const { volumes, mounts } = sidecarVolumes(followed, ['sync-agent-ca'], ...configMap);
+    const isOfCas = (each: object) => 'name' in each && each.name === 'sync-agent-ca-2';
+    return { mount: mounts.find(isOfCas), volume: volumes.find(isOfCas) };
   };
-  assert.deepEqual(volumeOf(), { hasExtraCas: false, volume: undefined });
+  assert.deepEqual(volumeOf(), { mount: undefined, volume: undefined });
   const configMap = { name: 'company-ca', items: [{ key: 'bundle.pem', path: 'ca.crt' }], optional: true };
   assert.deepEqual(volumeOf({ name: 'company-ca', key: 'bundle.pem' }), {
-    hasExtraCas: true,
+    mount: { name: 'sync-agent-ca-2', mountPath: '/etc/sync-agent/ca', readOnly: true },
     volume: { name: 'sync-agent-ca-2', configMap },
   });
 });

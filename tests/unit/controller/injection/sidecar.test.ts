@@ -88,10 +88,10 @@ suite('a sidecar', () => {
         - { name: POD_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
         - { name: POD_UID, valueFrom: { fieldRef: { fieldPath: metadata.uid } } }
         - { name: NODE_NAME, valueFrom: { fieldRef: { fieldPath: spec.nodeName } } }
+        - { name: GATEWAY_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
         - { name: POD_LABELS_FILE, value: /etc/sync-agent/pod/labels }
         - { name: CR_NAME, value: app }
         - { name: PROFILE, value: default }
-        - { name: GATEWAY_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
         - { name: REPO_PATH, value: /repo }
         - { name: DATA_PATH, value: /data }
         - { name: GATEWAY_PORT, value: '8088' }
@@ -188,8 +188,8 @@ suite('a sidecar', () => {
         - { name: data, mountPath: /data, subPath: part }
         - { name: sync-agent-credentials, mountPath: /etc/sync-agent/credentials, readOnly: true }
         - { name: sync-agent-verify-keys, mountPath: /etc/sync-agent/verify-keys, readOnly: true }
-        - { name: sync-agent-ca, mountPath: /etc/sync-agent/ca, readOnly: true }
-        - { name: sync-agent-memory, mountPath: /run/sync-agent }`),
+        - { name: sync-agent-memory, mountPath: /run/sync-agent }
+        - { name: sync-agent-ca, mountPath: /etc/sync-agent/ca, readOnly: true }`),
     );
     assert.deepEqual(
       more(volumes, plain.volumes),
