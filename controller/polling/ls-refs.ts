@@ -1,9 +1,9 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { notGitError } from '../../shared/io/git/refusals.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
-import { credentialsOf, type GitHttp, type GitHttpOptions } from './git-http.ts';
+import { credentialsOf, type GitHttp, type GitHttpAnswer, type GitHttpOptions } from './git-http.ts';
 import { brokenAnswer, reportedError } from './host-errors.ts';
-import { DELIMITER, FLUSH, MalformedPackets, packet, readPackets } from './pkt-line.ts';
+import { DELIMITER, FLUSH, MalformedPackets, type Packet, packet, readPackets } from './pkt-line.ts';
 import { prefixesToSend, type RefQuery, WantedRefs } from './ref-query.ts';
 
 const AGENT = packet('agent=git/2-stoker-operator\n');
@@ -54,28 +54,18 @@ export async function lsRefs(
   query: RefQuery,
   options: GitHttpOptions,
 ): Promise<AdvertisedRefs> {
-  const body = [
-    packet('command=ls-refs\n'),
-    AGENT,
-    packet(`object-format=${endpoint.objectFormat}`),
-    DELIMITER,
-    packet('peel\n'),
-    ...prefixesToSend(query.prefixes).map((prefix) => packet(`ref-prefix ${prefix}\n`)),
-    FLUSH,
-  ].join('');
-  const answer = await http.post(endpoint.url, body, options);
+  const body = commandOf('ls-refs', endpoint, [
+    'peel\n',
+    ...prefixesToSend(query.prefixes).map((prefix) => `ref-prefix ${prefix}\n`),
+  ]);
   const wanted = new WantedRefs(query);
   let isComplete = false;
-  try {
-    for await (const line of readPackets(answer.body)) {
-      if (isComplete) break;
-      if (isError(line)) throw reportedError(credentialsOf(options));
-      if (typeof line !== 'string') readRef(line, wanted);
-      else if (line === 'flush') isComplete = true;
-      else throw brokenAnswer();
-    }
-  } catch (error) {
-    throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
+  for await (const line of linesOf(await http.post(endpoint.url, body, options))) {
+    if (isComplete) break;
+    if (isError(line)) throw reportedError(credentialsOf(options));
+    if (typeof line !== 'string') readRef(line, wanted);
+    else if (line === 'flush') isComplete = true;
+    else throw brokenAnswer();
   }
   // Without the final flush, a response that was cut off between two lines would look complete, and so would an empty one.
   if (!isComplete) throw brokenAnswer();
@@ -91,29 +81,29 @@ export async function servesCommit(
 ): Promise<boolean> {
   // Git ends without a message if the id has the length of another object format.
   if (commit.length !== (endpoint.objectFormat === 'sha256' ? 64 : 40)) return false;
-  const body = [
-    packet('command=fetch\n'),
-    AGENT,
-    packet(`object-format=${endpoint.objectFormat}`),
-    DELIMITER,
-    packet('no-progress\n'),
-    packet(`want ${commit}\n`),
-    packet('deepen 1\n'),
-    packet('done\n'),
-    FLUSH,
-  ].join('');
-  const answer = await http.post(endpoint.url, body, options);
+  const body = commandOf('fetch', endpoint, ['no-progress\n', `want ${commit}\n`, 'deepen 1\n', 'done\n']);
+  for await (const line of linesOf(await http.post(endpoint.url, body, options))) {
+    if (/^(packfile|shallow-info|acknowledgments|wanted-refs)$/.test(textOf(line))) return true;
+    // The messages of git itself, of JGit, and of servers that only serve commits that they advertise.
+    if (/^ERR .*\b(not our ref|want \w+ not valid|unadvertised object)/.test(textOf(line))) return false;
+    throw isError(line) ? reportedError(credentialsOf(options)) : brokenAnswer();
+  }
+  throw brokenAnswer();
+}
+
+/** A request of protocol version 2; https://git-scm.com/docs/protocol-v2#_command_request. */
+function commandOf(command: string, { objectFormat }: Endpoint, lines: string[]): string {
+  const head = [packet(`command=${command}\n`), AGENT, packet(`object-format=${objectFormat}`)];
+  return [...head, DELIMITER, ...lines.map(packet), FLUSH].join('');
+}
+
+/** Lines of a response to a command. */
+async function* linesOf({ body }: GitHttpAnswer): AsyncGenerator<Packet> {
   try {
-    for await (const line of readPackets(answer.body)) {
-      if (/^(packfile|shallow-info|acknowledgments|wanted-refs)$/.test(textOf(line))) return true;
-      // The messages of git itself, of JGit, and of servers that only serve commits that they advertise.
-      if (/^ERR .*\b(not our ref|want \w+ not valid|unadvertised object)/.test(textOf(line))) return false;
-      throw isError(line) ? reportedError(credentialsOf(options)) : brokenAnswer();
-    }
+    yield* readPackets(body);
   } catch (error) {
     throw error instanceof MalformedPackets ? brokenAnswer(error) : error;
   }
-  throw brokenAnswer();
 }
 
 /** The first response of a server: its capabilities, or its refs with protocol version 0; https://git-scm.com/docs/gitprotocol-http#_smart_clients. */
