@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Destination } from './destination.ts';
-import { formerOf, note, recall, recordOf } from './known-statuses.ts';
+import { formerOf, type KnownStatuses, note, recall, recordOf } from './known-statuses.ts';
 import { type NextPost, nextPost, type StatusNews, type WantedPost } from './next-post.ts';
 import { UnclearError } from './requests.ts';
 import type { SendStatus } from './send-status.ts';
@@ -22,14 +22,10 @@ export interface PosterOptions {
   log: Logger;
 }
 
-interface Entry {
+interface Entry extends KnownStatuses {
   gatewaySync: ObservedGatewaySync;
-  wanted: WantedPost | undefined;
   /** Of a monotonic clock, as all times here, in milliseconds. */
   wantedSince: number;
-  posted: CommitStatusRecord | undefined;
-  /** What was last posted of the commits before, the oldest first: a ref that goes back and forth gets no more posts. */
-  earlier: CommitStatusRecord[];
   problem: StatusNews['problem'];
   /** Of the last attempt, where it failed. */
   trouble: Trouble | undefined;

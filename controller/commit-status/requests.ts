@@ -128,39 +128,34 @@ export function judgeAnswer(
   // GitLab refuses what it says already.
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
-  const waitMs = pauseMs(headers, now);
-  if (isTooOften(status, waitMs))
-    return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
-      ...{ reason: 'GitRateLimited', retryAfterMs: waitMs },
-    });
+  const retryAfterMs = pauseMs(headers, now);
+  const transient = (message: string, reason: string) =>
+    new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
+  if (isTooOften(status, retryAfterMs))
+    return transient(
+      `${HOST} answered ${status}, since it was asked too often: it is asked again later`,
+      'GitRateLimited',
+    );
+  const again = `${HOST} answered ${status}: it is tried again`;
   if (status >= 500 || status === 408)
-    return new UnclearError(`${HOST} answered ${status}: it is tried again`, {
-      ...{ code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs: waitMs },
-    });
-  if (status === 409)
-    return transient(`${HOST} answered ${status}: it is tried again`, {
-      ...{ reason: 'GitUnreachable', retryAfterMs: waitMs },
-    });
+    return new UnclearError(again, { code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs });
+  if (status === 409) return transient(again, 'GitUnreachable');
   if (status === 401)
     return terminal(
       `${HOST} refused the token (401): check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
-      {
-        reason: 'AuthenticationFailed',
-      },
+      'AuthenticationFailed',
     );
   if (status === 403 || status === 404)
     return terminal(
       `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
-      { reason: 'CommitStatusRefused' },
+      'CommitStatusRefused',
     );
   if (status >= 300 && status < 400)
     return terminal(
       `${HOST} sends the request elsewhere, and the token goes nowhere else: name the API in spec.git.commitStatus.url`,
-      {
-        reason: 'UnexpectedRedirect',
-      },
+      'UnexpectedRedirect',
     );
-  return terminal(`${HOST} answered ${status} to the status ${context}`, { reason: 'CommitStatusRefused' });
+  return terminal(`${HOST} answered ${status} to the status ${context}`, 'CommitStatusRefused');
 }
 
 const HOST = 'the API of the git host';
@@ -170,8 +165,5 @@ const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
 };
 
-const transient = (message: string, { reason, retryAfterMs }: { reason: string; retryAfterMs: number | undefined }) =>
-  new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
-
-const terminal = (message: string, { reason }: { reason: string }) =>
+const terminal = (message: string, reason: string) =>
   new TerminalError(message, { code: 'commitStatus.refused', reason });
