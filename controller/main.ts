@@ -144,6 +144,7 @@ const controller = new Controller(
   },
 );
 
+const candidates = candidateSource(controller.caches, client, config.WATCH_NAMESPACES);
 let admissionReady = config.WEBHOOK_PORT === 0;
 const watching = controller.caches.run(stopping.signal);
 const liveness = new Liveness(
@@ -157,10 +158,6 @@ const operations = await serveOperations({
   isAlive: () => liveness.isAlive,
   isReady: () => controller.caches.hasSynced && admissionReady && !stopping.signal.aborted,
 });
-const page = {
-  contentType: metrics.registry.contentType,
-  metrics: () => controller.metricsPage(),
-};
 const servers = await Promise.all([startMetrics(), startAdmission()]).catch(exitUnlessStopping);
 log.info({ version }, 'controller started');
 
@@ -231,13 +228,12 @@ async function handOverDue(): Promise<void> {
 
 async function startMetrics() {
   if (config.METRICS_PORT === 0) return undefined;
-  const authorizer = new ScrapeAuthorizer(client);
   return serveMetrics({
     host,
     port: config.METRICS_PORT,
     renew: config.METRICS_SECURE ? (current) => renewSelfSigned(current, config.METRICS_HOSTS, Date.now()) : undefined,
-    page,
-    authorizer,
+    page: { contentType: metrics.registry.contentType, metrics: () => controller.metricsPage() },
+    authorizer: new ScrapeAuthorizer(client),
     folder: keys,
     log,
   });
@@ -245,14 +241,13 @@ async function startMetrics() {
 
 /** What admission would do with a pod, by what the caches hold. */
 function reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
-  const candidates = candidateSource(controller.caches, client, config.WATCH_NAMESPACES).cached(namespace) ?? [];
-  return injectSidecar({ ...injection, pod, namespace, candidates });
+  return injectSidecar({ ...injection, pod, namespace, candidates: candidates.cached(namespace) ?? [] });
 }
 
 async function startAdmission() {
   if (config.WEBHOOK_PORT === 0) return undefined;
   const handler = createApp({
-    candidates: candidateSource(controller.caches, client, config.WATCH_NAMESPACES),
+    candidates,
     ...injection,
     readBody: createReadBody({
       maxBytes: MAX_REVIEW_BYTES,

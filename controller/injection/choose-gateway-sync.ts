@@ -64,7 +64,8 @@ export function chooseGatewaySync<T extends Candidate>(
   return { kind: 'chosen', gatewaySync, profile };
 }
 
-function denied(message: string): { kind: 'denied'; message: string } {
+/** A pod that does not get the sidecar, and what to do about it. */
+export function denied(message: string): { kind: 'denied'; message: string } {
   return { kind: 'denied', message };
 }
 

@@ -1,6 +1,6 @@
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
-import { listNames } from './choose-gateway-sync.ts';
+import { denied, listNames } from './choose-gateway-sync.ts';
 
 /** Names of volumes that are taken for the data volume where no annotation names one. */
 const USUAL_NAMES = ['data', 'gateway-data', 'ignition-data'];
@@ -87,8 +87,4 @@ function isReadOnly({ name: _, ...sources }: { name: string; [source: string]: u
     ([kind, source]) =>
       READ_ONLY_SOURCES.includes(kind) || (source as { readOnly?: unknown } | null)?.readOnly === true,
   );
-}
-
-function denied(message: string): { kind: 'denied'; message: string } {
-  return { kind: 'denied', message };
 }

@@ -34,25 +34,24 @@ const NEW_PERIOD_MS = 3_000;
  */
 export class MissingSidecars {
   readonly #options: MissingSidecarsOptions;
-  readonly #pods = new Map<ObjectKey, ObservedPod[]>();
-  readonly #unasked = new Map<ObjectKey, string[]>();
+  readonly #found = new Map<ObjectKey, Found>();
 
   constructor(options: MissingSidecarsOptions) {
     this.#options = options;
   }
 
   podsOf(key: ObjectKey): ObservedPod[] {
-    return (this.#pods.get(key) ?? []).filter((pod) => this.#isMissing(pod));
+    return (this.#found.get(key)?.missing ?? []).filter((pod) => this.#isMissing(pod));
   }
 
   /** Names of the first pods that name a resource, but do not ask for the sidecar. */
   unaskedOf(key: ObjectKey): string[] {
-    return this.#unasked.get(key) ?? [];
+    return this.#found.get(key)?.unasked ?? [];
   }
 
   /** Pods without their sidecar, over all resources; none while another replica looks for them. */
   get count(): number {
-    const pods = [...this.#pods.values()].flat().filter((pod) => this.#isMissing(pod));
+    const pods = [...this.#found.keys()].flatMap((key) => this.podsOf(key));
     return new Set(pods.map(({ uid }) => uid)).size;
   }
 
@@ -67,8 +66,7 @@ export class MissingSidecars {
       // Between two looks, however long they take: many such namespaces are no load.
       await sleep(NEW_PERIOD_MS, undefined, { signal }).catch(() => {});
     }
-    this.#pods.clear();
-    this.#unasked.clear();
+    this.#found.clear();
   }
 
   /** A pod that has come back since with its sidecar is no longer one without. */
@@ -86,9 +84,7 @@ export class MissingSidecars {
   /** Drops what is kept of resources that are gone. */
   #dropGone(): void {
     const keys = new Set(Array.from(this.#options.gatewaySyncs(), ({ namespace, name }) => `${namespace}/${name}`));
-    for (const known of [this.#pods, this.#unasked]) {
-      for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
-    }
+    for (const key of this.#found.keys()) if (!keys.has(key)) this.#found.delete(key);
   }
 
   /** All GatewaySyncs of the namespaces in which one was created just now. */
@@ -125,17 +121,22 @@ export class MissingSidecars {
   }
 
   #store(namespace: string, podsOf: Map<string, ObservedPod[]>, unasked: Map<string, string[]>): void {
-    for (const [name, own] of podsOf) {
+    for (const [name, missing] of podsOf) {
       const key = `${namespace}/${name}`;
       const before = [uidsOf(this.podsOf(key)), ...this.unaskedOf(key)].join();
-      if (own.length > 0) this.#pods.set(key, own);
-      else this.#pods.delete(key);
-      const others = unasked.get(name) ?? [];
-      if (others.length > 0) this.#unasked.set(key, others);
-      else this.#unasked.delete(key);
-      if (before !== [uidsOf(own), ...others].join()) this.#options.enqueue(key);
+      const found = { missing, unasked: unasked.get(name) ?? [] };
+      if (missing.length + found.unasked.length > 0) this.#found.set(key, found);
+      else this.#found.delete(key);
+      if (before !== [uidsOf(missing), ...found.unasked].join()) this.#options.enqueue(key);
     }
   }
+}
+
+/** What the last sweep found of a resource. */
+interface Found {
+  missing: ObservedPod[];
+  /** Names of the first pods that name the resource and do not ask for the sidecar. */
+  unasked: string[];
 }
 
 /** The pods of each resource of a namespace: those that name it, and those that name none where it is the only one. */

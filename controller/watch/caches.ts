@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
-import { type Change, type ObjectKey, Reflector, type ReflectorOptions } from '../../shared/io/kubernetes/reflector.ts';
+import { type Change, type ObjectKey, Reflector } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from './observed-gateway-sync.ts';
@@ -61,7 +61,7 @@ export class Caches {
         pool.intern(project(object, previous));
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
-        make({
+        new Reflector({
           ...of('gatewaysyncs'),
           path: gatewaySyncPath(namespace),
           pageSize: LARGE_OBJECTS_PAGE,
@@ -70,7 +70,7 @@ export class Caches {
         }),
       );
       this.#pods.push(
-        make({
+        new Reflector({
           ...of('pods'),
           path: corePath('pods', namespace),
           labelSelector: `${AGENT_LABEL}=true`,
@@ -82,7 +82,7 @@ export class Caches {
         }),
       );
       this.#reports.push(
-        make({
+        new Reflector({
           ...of('syncreports'),
           path: syncReportPath(namespace),
           project: compact(projectReport),
@@ -94,7 +94,7 @@ export class Caches {
       );
       if (!roleBindings) continue;
       this.#roleBindings.push(
-        make({
+        new Reflector({
           ...of('rolebindings'),
           path: groupPath(RBAC, 'rolebindings', namespace),
           labelSelector: ROLE_BINDING_SELECTOR,
@@ -177,12 +177,6 @@ export class Caches {
   get #all(): AnyReflector[] {
     return [...this.#gatewaySyncs, ...this.#pods, ...this.#reports, ...this.#roleBindings];
   }
-}
-
-function make<TRaw extends GatewaySync | Pod | SyncReport | RoleBinding, T>(
-  options: ReflectorOptions<TRaw, T>,
-): Reflector<TRaw, T> {
-  return new Reflector(options);
 }
 
 function find<T>(reflectors: Reflector<never, T>[], key: ObjectKey): T | undefined {
