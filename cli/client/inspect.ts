@@ -89,7 +89,7 @@ class PostedQuestion {
     ];
     const query = { fieldManager: FIELD_MANAGERS.cli };
     const request = { method: 'PATCH' as const, path: gatewaySyncPath(namespace, this.#name), query, body };
-    await client.send({ ...request, contentType: JSON_PATCH }).catch(() => {});
+    await client.request({ ...request, contentType: JSON_PATCH }).catch(() => {});
   }
 }
 

@@ -41,33 +41,25 @@ export class FencedClient extends KubernetesClient {
     return this.#isSealed ? 0 : this.#writeWithinMs();
   }
 
-  override request<T>(request: ApiRequest): Promise<T> {
-    return this.#fence(request, (fenced) => super.request<T>(fenced));
-  }
-
-  override send(request: ApiRequest): Promise<string> {
-    return this.#fence(request, (fenced) => super.send(fenced));
-  }
-
-  /** Refuses new writes, and resolves when those under way have ended. */
-  async seal(): Promise<void> {
-    this.#isSealed = true;
-    await Promise.allSettled(this.#writes);
-  }
-
-  async #fence<T>(request: ApiRequest, call: (request: ApiRequest) => Promise<T>): Promise<T> {
-    if (request.method === 'GET') return await call(request);
+  override async request<T>(request: ApiRequest): Promise<T> {
+    if (request.method === 'GET') return await super.request(request);
     const withinMs = this.writeWithinMs;
     if (withinMs <= 0) throw new FencedError();
     const timeoutMs = Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs);
     // What waits for a connection goes out before the timer when a process wakes up.
     const refusal = () => (this.#writeWithinMs() > 0 ? undefined : new FencedError());
-    const write = call({ ...request, timeoutMs, refusal });
+    const write = super.request<T>({ ...request, timeoutMs, refusal });
     this.#writes.add(write);
     try {
       return await write;
     } finally {
       this.#writes.delete(write);
     }
+  }
+
+  /** Refuses new writes, and resolves when those under way have ended. */
+  async seal(): Promise<void> {
+    this.#isSealed = true;
+    await Promise.allSettled(this.#writes);
   }
 }

@@ -2,7 +2,7 @@ import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';

@@ -2,7 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { destinationOf, type FoundDestination } from '../commit-status/destination.ts';
 import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';

@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
 import { givenUpWords } from '../rollout/given-up-words.ts';

@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { waveUnderWay } from './admission.ts';
 import { laterThan, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { type Release, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, isWithin } from '../../shared/domain/waves.ts';
 import { type Admission, chooseAgain, hasHad } from './admission.ts';

@@ -1,5 +1,5 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';

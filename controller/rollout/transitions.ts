@@ -1,5 +1,5 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';

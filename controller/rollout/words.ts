@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { omit } from '../../shared/domain/omit.ts';
+import { omit } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';

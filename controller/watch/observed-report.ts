@@ -48,8 +48,7 @@ export function projectReport(report: SyncReport, previous?: ObservedReport): Ob
 /** The same number as before while it differs little: else each report would be news. */
 function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): number | undefined {
   const { clockSkew: before } = previous ?? {};
-  const isTimeNew = previous?.status !== undefined && previous.status.time !== report.status?.time;
-  const skewMs = clockSkewOf(report, { isTimeNew });
+  const skewMs = clockSkewOf(report);
   if (skewMs === undefined) return before;
   const seconds = Math.max(-BOUNDS.count, Math.min(Math.round(skewMs / 1000), BOUNDS.count));
   if (before !== undefined && Math.abs(seconds - before) <= SAME_SKEW) return before;

@@ -1,5 +1,5 @@
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
-import { type KubernetesClient, MERGE_PATCH, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
+import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
 import type { Target } from './target.ts';
@@ -10,16 +10,16 @@ export type Annotate = (target: Target, annotations: Annotations, timeoutMs: num
 /** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
 export function createAnnotate(client: KubernetesClient): Annotate {
   return async ({ namespace, name }, annotations, timeoutMs) => {
-    const answer = await client.send({
-      method: 'PATCH',
-      path: gatewaySyncPath(namespace, name),
-      query: { fieldManager: FIELD_MANAGERS.receiver },
-      body: { metadata: { annotations } },
-      contentType: MERGE_PATCH,
-      accept: METADATA_ONLY, // the object itself may be large
-      timeoutMs,
-    });
-    if (!answer.includes('"PartialObjectMetadata"')) throw notTheApiServer();
+    const path = gatewaySyncPath(namespace, name);
+    const query = { fieldManager: FIELD_MANAGERS.receiver };
+    // Without its spec, which may be large.
+    const options = { query, accept: METADATA_ONLY, timeoutMs };
+    const answer = await client
+      .mergePatch<{ kind?: string } | null>(path, { metadata: { annotations } }, options)
+      .catch((error: unknown) => {
+        throw error instanceof SyntaxError ? notTheApiServer() : error;
+      });
+    if (answer?.kind !== 'PartialObjectMetadata') throw notTheApiServer();
   };
 }
 

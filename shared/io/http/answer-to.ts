@@ -3,21 +3,12 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 /** What the host sends leads to no answer. */
 export class NoAnswerError extends Error {}
 
-/** What may end a request besides a signal: it is given the means to, which stays good while the answer is read. */
-interface Limit {
-  limit(end: (error: Error) => void): void;
-}
-
 /**
- * The answer to a request that has just been made, or whatever ended it. It always ends when the signal or the limit
- * says so: Node leaves a request alone that the host has turned into another protocol (101), and one that waits for a
- * connection.
+ * The answer to a request that has just been made without a signal, or whatever ended it. The signal ends the request, and
+ * the answer while it is read. Node's own `signal` would leave a request alone that the host has turned into another
+ * protocol (101), and one that waits for a connection.
  */
-export async function answerTo(
-  request: ClientRequest,
-  signal: AbortSignal | undefined,
-  limit?: Limit,
-): Promise<IncomingMessage> {
+export async function answerTo(request: ClientRequest, signal?: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const end = (error: Error) => {
     request.destroy(error);
@@ -38,10 +29,9 @@ export async function answerTo(
       if (response.statusCode === 101) end(changesProtocol());
       else resolve(response);
     });
-  limit?.limit(end);
-  if (!signal) return await promise;
-  const onAbort = () => end(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return await promise.finally(() => signal.removeEventListener('abort', onAbort));
+  const onAbort = () => end(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  request.once('close', () => signal?.removeEventListener('abort', onAbort));
+  if (signal?.aborted) onAbort();
+  return await promise;
 }

@@ -156,13 +156,8 @@ function stopReadingWhenDestroyed(socket: Socket): void {
 }
 
 /** HTTP/1.0 knows no hosts. */
-function namesOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
+function namesOneHost({ httpVersion, headersDistinct: { host = [] } }: IncomingMessage): boolean {
+  return host.length === 1 || (host.length === 0 && httpVersion === '1.0');
 }
 
 /** Finds out what has happened on a connection since the last look. */

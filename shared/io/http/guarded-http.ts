@@ -126,7 +126,6 @@ export class GuardedHttp {
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: CONNECT_MS,
       timeout: stallMs,
-      ...(signal && { signal }),
       onConnection: (socket) => {
         connection = socket;
       },

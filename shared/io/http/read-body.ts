@@ -81,8 +81,9 @@ class Budget {
   /** Makes room for so many more bytes of a body, if need be at the cost of the slowest one, and tells whether it could. */
   take(bytes: number, body: Incoming): boolean {
     while (this.#held + bytes > this.#bytes) {
-      const slowest = slowestOf(this.#surplusFor(bytes, body) ?? [body, ...this.holders]);
-      if (!slowest || slowest === body) return false;
+      const bodies = this.#surplusFor(bytes, body) ?? [body, ...this.holders];
+      const slowest = bodies.reduce((slowest, each) => (each.rate < slowest.rate ? each : slowest));
+      if (slowest === body) return false;
       slowest.refuse('busy');
     }
     this.#held += bytes;
@@ -216,15 +217,6 @@ class Incoming {
     this.#options.budget.give(this.charged);
     this.charged = 0;
   }
-}
-
-/** Of several bodies the one that comes in slowest, of equals the first. */
-function slowestOf(bodies: Incoming[]): Incoming | undefined {
-  let slowest = bodies[0];
-  for (const body of bodies) {
-    if (slowest && body.rate < slowest.rate) slowest = body;
-  }
-  return slowest;
 }
 
 /** Of a body that nobody wants: four times what a receiver takes unless it is told otherwise. */

@@ -6,8 +6,8 @@ import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
-import { Deadline } from './deadline.ts';
-import { readBeginning, readText } from './read-answer.ts';
+import { CallTimeoutError, deadlineAfter, SilenceError } from './deadline.ts';
+import { readText } from './read-answer.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
@@ -35,11 +35,6 @@ export interface ApiRequest {
   signal?: AbortSignal | undefined;
   /** Asked right before the request is sent, for each attempt; an error ends the call. */
   refusal?: Refusal;
-}
-
-/** A request whose time is limited. */
-interface Call extends ApiRequest {
-  deadline?: Deadline;
 }
 
 export interface ClientOptions {
@@ -74,19 +69,41 @@ export class KubernetesClient {
     this.#watches = new Connections(Number.POSITIVE_INFINITY, options.proxy);
   }
 
-  /** Sends one request and gives the parsed answer. Throws {@link ApiError}, or the error of a broken connection. */
+  /**
+   * Sends one request and gives the parsed answer. One deadline for all of it, from its first attempt to the last byte of
+   * its answer. Throws {@link ApiError}, or the error of a broken connection.
+   */
   async request<T>(request: ApiRequest): Promise<T> {
-    return JSON.parse(await this.#call(request, readText)) as T;
-  }
-
-  /** The same where only the beginning of the answer is needed. All is read, so that the connection can be used again. */
-  send(request: ApiRequest): Promise<string> {
-    return this.#call(request, readBeginning);
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const { signal, timer } = deadlineAfter(timeoutMs, () => new CallTimeoutError(timeoutMs), request.signal);
+    try {
+      return JSON.parse(await readText(await this.#send({ ...request, signal }, this.#calls))) as T;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Sends a request whose answer is read as it comes: a watch. The caller's signal ends it. */
   stream(request: ApiRequest): Promise<IncomingMessage> {
     return this.#send(request, this.#watches);
+  }
+
+  /** The same, byte by byte. Throws {@link SilenceError} if none comes for a time. */
+  async *chunks(request: ApiRequest, idleTimeoutMs: number): AsyncGenerator<Buffer> {
+    const { signal, timer } = deadlineAfter(idleTimeoutMs, () => new SilenceError(), request.signal);
+    try {
+      const response: AsyncIterable<Buffer> = await this.stream({ ...request, signal });
+      for await (const chunk of response) {
+        timer.refresh();
+        yield chunk;
+      }
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   get<T>(path: string, options: Partial<ApiRequest> = {}): Promise<T> {
@@ -116,19 +133,7 @@ export class KubernetesClient {
     this.#watches.closeIdle();
   }
 
-  /** One deadline for all of a call, from its first attempt to the last byte of its answer. */
-  async #call<T>(request: ApiRequest, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
-    const deadline = new Deadline(request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-    try {
-      return await read(await this.#send({ ...request, deadline }, this.#calls));
-    } catch (error) {
-      throw deadline.error && !request.signal?.aborted ? deadline.error : error;
-    } finally {
-      deadline.cancel();
-    }
-  }
-
-  async #send(request: Call, connections: Connections): Promise<IncomingMessage> {
+  async #send(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
     const started = performance.now();
     const report = (code: number) => this.#options.onCall?.(request.method, code, (performance.now() - started) / 1000);
     const response = await this.#answered(request, connections).catch((error: unknown) => {
@@ -143,7 +148,7 @@ export class KubernetesClient {
   }
 
   /** The answer; after a 401, or without trust in the server, to one more request, with credentials that are asked for again. */
-  async #answered(request: Call, connections: Connections): Promise<IncomingMessage> {
+  async #answered(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
     const access = await this.#credentials.get();
     const response = await this.#exchange(request, connections, access).catch(unlessUntrusted);
     if (response && response.statusCode !== 401) return response;
@@ -152,7 +157,7 @@ export class KubernetesClient {
   }
 
   /** A connection that was kept alive may have been closed by the server just now: one more try, if that can't do harm. */
-  async #exchange(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+  async #exchange(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
     try {
       return await this.#attempt(request, connections, access);
     } catch (error) {
@@ -161,8 +166,8 @@ export class KubernetesClient {
     }
   }
 
-  async #attempt(request: Call, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
-    const { method, path, query, body, contentType, accept, signal, deadline, refusal } = request;
+  async #attempt(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+    const { method, path, query, body, contentType, accept, signal, refusal } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = {
@@ -174,12 +179,11 @@ export class KubernetesClient {
     const { protocol, address, basePath } = this.#server;
     const agent = connections.agentFor(protocol, access);
     const send = protocol === 'https:' ? httpsRequest : httpRequest;
-    const target = { ...address, path: basePath + path + queryString(query), method, headers, agent };
-    const outgoing = send(signal ? { ...target, signal } : target);
+    const outgoing = send({ ...address, path: basePath + path + queryString(query), method, headers, agent });
     if (refusal) sendWhenReady(outgoing, payload, refusal);
     else outgoing.end(payload);
     try {
-      return await answerTo(outgoing, signal, deadline);
+      return await answerTo(outgoing, signal);
     } catch (error) {
       throw explain(error as NodeJS.ErrnoException, outgoing);
     }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
+import { withoutUndefined } from '../../domain/objects.ts';
 
 /** How long credentials are used before they are asked for again, in milliseconds: tokens rotate. */
 const REFRESH_MS = 60_000;
@@ -44,9 +45,7 @@ export class ApiCredentials {
     await this.#config.applyToHTTPSOptions(options);
     const { tokenFile } = this.#config.getCurrentUser()?.authProvider?.config ?? {};
     const { ca, cert, key, rejectUnauthorized, servername } = options;
-    const tls = Object.fromEntries(
-      Object.entries({ ca, cert, key, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined),
-    );
+    const tls = withoutUndefined({ ca, cert, key, rejectUnauthorized, servername });
     this.#current = {
       headers: {
         ...(options.headers as Record<string, string>),

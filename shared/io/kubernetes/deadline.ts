@@ -1,37 +1,34 @@
-/**
- * Ends the request of a call when its time is up. `AbortSignal.timeout` would do so too, but keeps its timer, and with it
- * the call, until then, however soon the answer is there: 10 MB in a receiver with some hundred patches a second.
- */
-export class Deadline {
-  /** Set once the time is up. */
-  error: CallTimeoutError | undefined;
-  readonly #timer: NodeJS.Timeout;
-  #end: ((error: Error) => void) | undefined;
-
-  constructor(timeoutMs: number) {
-    this.#timer = setTimeout(() => {
-      this.error = new CallTimeoutError(timeoutMs);
-      this.#end?.(this.error);
-    }, timeoutMs);
-  }
-
-  /** Takes what ends the request that the call now waits for. */
-  limit(end: (error: Error) => void): void {
-    this.#end = end;
-    if (this.error) end(this.error);
-  }
-
-  /** The call has ended. */
-  cancel(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
 /** The API server did not answer in time. */
-class CallTimeoutError extends Error {
+export class CallTimeoutError extends Error {
   readonly code = 'ETIMEDOUT';
 
   constructor(timeoutMs: number) {
     super(`no whole answer within ${timeoutMs} ms`);
   }
+}
+
+/** Nothing came for so long that the connection must be dead. */
+export class SilenceError extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor() {
+    super('the API server fell silent');
+  }
+}
+
+interface Deadline {
+  /** Aborts with the given signal, or with the error when the time is up. */
+  signal: AbortSignal;
+  /** To be cleared at the end, or refreshed. */
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Adds a time limit to a signal. `AbortSignal.timeout` would do so too, but keeps its timer, and with it the call, until
+ * then, however soon the answer is there: 10 MB in a receiver with some hundred patches a second.
+ */
+export function deadlineAfter(timeoutMs: number, errorOf: () => Error, signal?: AbortSignal): Deadline {
+  const timeUp = new AbortController();
+  const timer = setTimeout(() => timeUp.abort(errorOf()), timeoutMs);
+  return { signal: signal ? AbortSignal.any([signal, timeUp.signal]) : timeUp.signal, timer };
 }

@@ -45,22 +45,13 @@ async function readPage<T>(
   options: Omit<ListOptions, 'pageSize'>,
   onObject: (object: T) => void,
 ): Promise<ListMetadata> {
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error('the list fell silent')), IDLE_TIMEOUT_MS);
-  const signal = options.signal ? AbortSignal.any([options.signal, silence.signal]) : silence.signal;
   const splitter = new ListSplitter();
   const pacer = new Pacer();
-  try {
-    const stream: AsyncIterable<Buffer> = await client.stream({ method: 'GET', path, ...options, signal });
-    for await (const chunk of stream) {
-      timer.refresh();
-      for (const json of splitter.push(chunk)) {
-        onObject(JSON.parse(json) as T);
-        if (pacer.isDue) await pacer.rest();
-      }
+  for await (const chunk of client.chunks({ method: 'GET', path, ...options }, IDLE_TIMEOUT_MS)) {
+    for (const json of splitter.push(chunk)) {
+      onObject(JSON.parse(json) as T);
+      if (pacer.isDue) await pacer.rest();
     }
-    return (JSON.parse(splitter.end()) as { metadata: ListMetadata }).metadata;
-  } finally {
-    clearTimeout(timer);
   }
+  return (JSON.parse(splitter.end()) as { metadata: ListMetadata }).metadata;
 }

@@ -5,9 +5,10 @@ import type { Logger } from '../../log.ts';
 import { Pacer } from '../pacer.ts';
 import { askedPauseMs, isApiError } from './api-error.ts';
 import type { KubernetesClient } from './client.ts';
+import { SilenceError } from './deadline.ts';
 import { isContinued, isOlder, type LastChange } from './history.ts';
 import { listObjects } from './list.ts';
-import { SilenceError, watch } from './watch.ts';
+import { watch } from './watch.ts';
 
 /** `namespace/name`. */
 export type ObjectKey = string;

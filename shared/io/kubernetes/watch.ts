@@ -13,15 +13,6 @@ export interface WatchOptions {
   idleTimeoutMs: number;
 }
 
-/** Nothing came for so long that the connection must be dead. */
-export class SilenceError extends Error {
-  readonly code = 'ETIMEDOUT';
-
-  constructor() {
-    super('the watch fell silent');
-  }
-}
-
 /**
  * Follows the changes of a collection until the server ends the watch. Throws {@link ApiError} where the server
  * reports one in the stream, such as 410 for a version too old, {@link SilenceError}, and the error of a broken
@@ -30,30 +21,19 @@ export class SilenceError extends Error {
 export async function* watch<T>(
   client: KubernetesClient,
   path: string,
-  options: WatchOptions,
+  { query, signal, idleTimeoutMs }: WatchOptions,
 ): AsyncGenerator<WatchEvent<T>> {
-  const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(), options.idleTimeoutMs);
-  const signal = AbortSignal.any([options.signal, silence.signal]);
-  try {
-    const stream = await client.stream({ method: 'GET', path, query: { ...options.query, watch: true }, signal });
-    for await (const line of linesOf(stream, () => timer.refresh())) {
-      const event = JSON.parse(line) as WatchEvent<T> | { type: 'ERROR'; object: { code?: number } };
-      if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, JSON.stringify(event.object));
-      yield event;
-    }
-  } catch (error) {
-    throw silence.signal.aborted && !options.signal.aborted ? new SilenceError() : error;
-  } finally {
-    clearTimeout(timer);
-    silence.abort();
+  const request = { method: 'GET', path, query: { ...query, watch: true }, signal } as const;
+  for await (const line of linesOf(client.chunks(request, idleTimeoutMs))) {
+    const event = JSON.parse(line) as WatchEvent<T> | { type: 'ERROR'; object: { code?: number } };
+    if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, JSON.stringify(event.object));
+    yield event;
   }
 }
 
-async function* linesOf(stream: AsyncIterable<Buffer>, onBytes: () => void): AsyncGenerator<string> {
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let pending: Buffer[] = [];
-  for await (const chunk of stream) {
-    onBytes();
+  for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
       pending.push(chunk.subarray(start, end));

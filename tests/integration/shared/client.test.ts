@@ -45,7 +45,7 @@ suite('a call of the API server', () => {
   test('whose answer begins and does not end has no more time than that', async (t) => {
     const { client } = await startLink(t);
     const watch = { method: 'GET', path: '/api/v1/namespaces', query: { watch: true }, timeoutMs: 300 } as const;
-    await assert.rejects(client.send(watch), { code: 'ETIMEDOUT' });
+    await assert.rejects(client.request(watch), { code: 'ETIMEDOUT' });
     await client.get('/version');
   });
 
@@ -66,15 +66,15 @@ suite('a call of the API server', () => {
     await client.get('/version');
   });
 
-  test('whose answer nobody reads tells of an error all the same, and frees the one connection', async (t) => {
+  test('that fails tells of the error, and frees the one connection', async (t) => {
     const { client } = await startLink(t);
     const path = '/api/v1/namespaces/default';
-    await assert.rejects(client.send({ method: 'GET', path: `${path}/pods/none` }), (error) => {
+    await assert.rejects(client.request({ method: 'GET', path: `${path}/pods/none` }), (error) => {
       assert.ok(error instanceof ApiError);
       assert.deepEqual([error.status, error.reason, error.objectName], [404, 'NotFound', 'none']);
       return true;
     });
-    for (let call = 0; call < 3; call++) await client.send({ method: 'GET', path, query: { timeout: '5s' } });
+    for (let call = 0; call < 3; call++) await client.request({ method: 'GET', path, query: { timeout: '5s' } });
   });
 });
 

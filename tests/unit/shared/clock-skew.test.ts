@@ -12,9 +12,9 @@ suite('how wrong the clock of an agent is', () => {
     clockSkewOf({ metadata: { creationTimestamp, managedFields }, status });
 
   test('is what it says of its report, next to when the API server wrote that', () => {
-    assert.equal(skewOf({ reportedAt: twentyAfter, time: created }), 1_200_000);
+    assert.equal(skewOf({ reportedAt: twentyAfter }), 1_200_000);
     assert.equal(skewOf({ reportedAt: twentyBefore }), -1_200_000);
-    assert.equal(skewOf({ reportedAt: noon, time: created }), 0);
+    assert.equal(skewOf({ reportedAt: noon }), 0);
   });
 
   test('is by the last write of the status, whoever wrote anything else', () => {
@@ -23,19 +23,8 @@ suite('how wrong the clock of an agent is', () => {
     assert.equal(skewOf({ reportedAt: created }, []), 0, 'by when it was created');
   });
 
-  test('is seen by the time of a sync where that cannot be from another write', () => {
-    assert.equal(skewOf({ time: twentyAfter }), 1_200_000, 'nothing is from the future');
-    assert.equal(skewOf({ time: twentyBefore }), undefined, 'it may be an old sync');
-    assert.equal(skewOf({ time: twentyBefore }, [wrote(noon)], noon), -1_200_000, 'it is the first write');
-    const report = {
-      metadata: { creationTimestamp: created, managedFields: [wrote(noon)] },
-      status: { time: twentyBefore },
-    };
-    assert.equal(clockSkewOf(report, { isTimeNew: true }), -1_200_000);
-  });
-
   test('is not known where there is no time that can be read', () => {
-    for (const status of [{}, { reportedAt: 'now' }, { time: 'then' }]) assert.equal(skewOf(status), undefined);
+    for (const status of [{}, { reportedAt: 'now' }]) assert.equal(skewOf(status), undefined);
     assert.equal(clockSkewOf({ metadata: { creationTimestamp: created } }), undefined);
     assert.equal(clockSkewOf({ metadata: { creationTimestamp: '' }, status: { reportedAt: noon } }), undefined);
   });

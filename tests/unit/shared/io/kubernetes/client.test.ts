@@ -40,7 +40,7 @@ const noAnswers: Record<string, string> = {
 type Call = (client: KubernetesClient, signal?: AbortSignal) => Promise<unknown>;
 const calls: Record<string, Call> = {
   request: (client, signal) => client.get('/version', { timeoutMs: 60_000, signal }),
-  send: (client, signal) => client.send({ method: 'PATCH', path: '/x', body: {}, timeoutMs: 60_000, signal }),
+  patch: (client, signal) => client.request({ method: 'PATCH', path: '/x', body: {}, timeoutMs: 60_000, signal }),
   stream: async (client, signal) => void (await client.stream({ method: 'GET', path: '/x', signal })).resume(),
 };
 
