@@ -8,7 +8,7 @@ import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
 
 const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
 
-suite('the configuration', () => {
+suite('the configuration of the agent', () => {
   test('has the documented defaults', () => {
     assert.deepEqual(readConfig(agentConfigSchema, required), {
       ...required,
@@ -25,7 +25,7 @@ suite('the configuration', () => {
     });
   });
 
-  test('heeds every variable', () => {
+  test('reads every variable', () => {
     const files = ['POD_LABELS_FILE', 'MEMORY_PATH', 'API_KEY_FILE', 'RELOAD_HEADERS_DIR', 'GIT_TOKEN_FILE'];
     const more = [
       'GIT_SSH_KEY_FILE',
@@ -52,12 +52,12 @@ suite('the configuration', () => {
       );
   });
 
-  test('brings the paths of mounts into one form', () => {
+  test('normalizes the paths of mounts', () => {
     const given = { ...required, DATA_MOUNTS: '["logs/", "./a//b"]' };
     assert.deepEqual(readConfig(agentConfigSchema, given).DATA_MOUNTS, ['logs', 'a/b']);
   });
 
-  test('names every problem at once', () => {
+  test('reports every problem at once', () => {
     const wrong = {
       ...required,
       POD_UID: '',

@@ -30,7 +30,7 @@ function problemOf(files: number, limit: number, pathLength = 60): string | unde
 }
 
 suite('docs/how-to/sizing.md', () => {
-  test('has the lowest limits that the agent takes, in steps of 32 MiB', () => {
+  test('states the lowest limits that the agent accepts, in steps of 32 MiB', () => {
     const files = numbersOf('files, with paths of 60 characters');
     assert.equal(files.length, 4);
     for (const [row, factor] of [
@@ -45,7 +45,7 @@ suite('docs/how-to/sizing.md', () => {
     }
   });
 
-  test('says how many files the default limit is enough for', () => {
+  test('states how many files the default limit is enough for', () => {
     const files = Number(/(\d+),000 files \|/.exec(cellsOf('agent, in each').join(' | '))?.[1]) * 1000;
     assert.equal(problemOf(files, DEFAULT_LIMIT_MIB), undefined);
     assert.ok(problemOf(files * 1.1, DEFAULT_LIMIT_MIB));
@@ -59,26 +59,26 @@ suite('docs/how-to/sizing.md', () => {
 suite('docs/how-to/verify-gateways.md', async () => {
   const text = await readFile(path.join(import.meta.dirname, '../../../docs/how-to/verify-gateways.md'), 'utf8');
 
-  test('has an example that the API takes as it is', () => {
+  test('has an example that the API accepts unchanged', () => {
     const [, example = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
     const { gateway } = parse(example).spec;
     const parsed = v.parse(gatewaySyncSpecSchema.pipe[0].entries.gateway, gateway);
     assert.deepEqual(parsed?.verify, gateway.verify, 'no field that the API does not know');
   });
 
-  test('names the calls of the preset', () => {
+  test('lists the calls of the preset', () => {
     for (const { method, path } of ignition.checks) assert.ok(text.includes(`${method} ${path}`));
   });
 });
 
-test('docs/reference/metrics.md has every metric of the agent as it is, and no other', async () => {
+test('docs/reference/metrics.md lists exactly the metrics that the agent exports', async () => {
   assert.deepEqual(
     await documentedMetrics('sync_agent_'),
     registeredMetrics('sync_agent_', new AgentMetrics('1').registry),
   );
 });
 
-test('the series of the agent are there before the first event, and count what happened', async () => {
+test('the agent exports each series before its first event, and counts the events', async () => {
   const metrics = new AgentMetrics('1.2.3');
   const series = async () => new Set((await metrics.registry.metrics()).split('\n'));
   const before = await series();

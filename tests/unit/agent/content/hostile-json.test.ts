@@ -37,23 +37,23 @@ const askGateway = (port: number) =>
     await findPreset('ignition').listEditors(client).catch(({ code }) => console.log(code));
     rmSync(apiKeyFile);`);
 
-suite('a megabyte of JSON in which everything is wrong, in the heap of a small container:', () => {
+suite('with the heap of a small container, the agent survives a megabyte of JSON that is wrong everywhere', () => {
   const bodies: [name: string, body: string][] = [
     ['numbers', '0,'.repeat(520_000)],
     ['objects', '{},'.repeat(340_000)],
     ['brackets', '['.repeat(1_000_000)],
   ];
   for (const [name, body] of bodies) {
-    test(`${name}, from a Git LFS server`, async (t) => {
+    test(`${name}, sent by a Git LFS server`, async (t) => {
       assert.equal(await askLfs(await serve(t, `{"objects":[${body}0]}`)), 'lfs.unusable');
     });
 
-    test(`${name}, from a gateway`, async (t) => {
+    test(`${name}, sent by a gateway`, async (t) => {
       assert.equal(await askGateway(await serve(t, `{"items":[${body}0]}`)), 'gateway.answer');
     });
   }
 
-  test('numbers, in a manifest', async () => {
+  test('with numbers, stored in a manifest', async () => {
     const said = await runInSmallHeap(`
       import { MANIFEST_HEADER } from ${importable('agent/volume/manifest-text.ts')};
       import { parseManifest } from ${importable('agent/volume/parse-manifest.ts')};
@@ -63,7 +63,7 @@ suite('a megabyte of JSON in which everything is wrong, in the heap of a small c
     assert.equal(said, 'manifest 0');
   });
 
-  test('a Git LFS server that reports every field of each object is understood', async (t) => {
+  test("and still parses a Git LFS server's answer that reports every field of each object", async (t) => {
     const oid = (n: number) => n.toString(16).padStart(64, '0');
     const header = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`x-header-${n}`, 'x'.repeat(80)]));
     const objects = Array.from({ length: 100 }, (_, n) => ({

@@ -21,7 +21,7 @@ const wide = (text: string, { width, isBig }: { width: 2 | 4; isBig: boolean }):
 const LITTLE = { isBig: false };
 const BIG = { isBig: true };
 
-suite('a template in text that is not UTF-8 is a problem that names its bytes', () => {
+suite("a template in text that isn't UTF-8 is a problem that names the bytes", () => {
   for (const [encoding, content, words] of [
     ['ISO-8859-1', Buffer.from(`city=K\xf6ln\n${NAME}`, 'latin1'), /^byte 6 isn't UTF-8, so the \{\{ at byte 15 /],
     ['ISO-8859-1, with the character behind', Buffer.from(`${NAME}\xfc`, 'latin1'), /^byte 24 .* at byte 5 /],
@@ -56,7 +56,7 @@ suite('a template in text that is not UTF-8 is a problem that names its bytes', 
   }
 });
 
-suite('content that holds no template stays as it is', () => {
+suite('content without a template stays unchanged', () => {
   for (const [what, content] of [
     ['in ISO-8859-1', Buffer.from('name=J\xfcrgen { {x} }', 'latin1')],
     ['in UTF-16', wide('name={ {', { width: 2, isBig: false })],
@@ -71,7 +71,7 @@ suite('content that holds no template stays as it is', () => {
   }
 });
 
-test('the first byte that is not UTF-8 is the one at which a strict decoder stops', () => {
+test('the first byte reported as not UTF-8 is the one at which a strict decoder stops', () => {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const isValid = (bytes: Buffer) => {
     try {

@@ -27,7 +27,7 @@ async function makeContent(text: string, way: 'template' | 'patch', edits = FIRS
 /** As an expression: the piece, so often that a few bytes are left of 8 MiB. */
 const filled = (piece: string) => `'${piece}'.repeat(${Math.floor((8 * MIB - 16) / Buffer.byteLength(piece))})`;
 
-suite('content of 8 MiB, in the heap of a small container', () => {
+suite('with the heap of a small container, the agent survives 8 MiB of content as', () => {
   const templates: [name: string, text: string, outcome: RegExp][] = [
     ['a value that makes it longer', filled('{{.Vars.a}}'), /^problem line 1: .* longer than 8388608 characters$/],
     ['many expressions that make it shorter', filled('{{"a"}}'), /^content 1198370$/],
@@ -56,7 +56,7 @@ suite('content of 8 MiB, in the heap of a small container', () => {
     ['before the only key', `'{' + ${filled(' ')}.slice(16) + '"b":2}'`],
   ];
   for (const [where, text] of wide) {
-    test(`a JSON patch that adds keys, of white space ${where}`, async () =>
+    test(`a JSON patch that adds keys, with white space ${where}`, async () =>
       assert.match(await makeContent(text, 'patch', keys), /^content 83\d{5}$|^content 84\d{5}$/));
   }
 
@@ -67,7 +67,7 @@ suite('content of 8 MiB, in the heap of a small container', () => {
     ['of many shapes', `Array.from({ length: 70_000 }, (_, n) => '"x' + n + '\u20ac":[{"k' + n + '":1}]').join()`],
   ];
   for (const [name, text] of shapes) {
-    test(`as many JSON patches of as many values as a mapping may have, ${name}`, async () => {
+    test(`as many JSON patches of as many values as a mapping can have, ${name}`, async () => {
       const values = "Array.from({ length: 32 }, (_, n) => '\"e' + n + '\":1,').join('')";
       assert.match(await makeContent(`'{' + ${values} + ${text} + '}'`, 'patch', sets), /^content \d{7}$/);
     });

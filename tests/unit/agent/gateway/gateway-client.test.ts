@@ -21,7 +21,7 @@ for (const [address, family] of [
   ['127.0.0.1', 'IPv4'],
   ['::1', 'IPv6'],
 ] as const) {
-  test(`a gateway that listens on ${address} alone is called, by the same name`, async (t) => {
+  test(`a gateway that listens only on ${address} is called by the same name`, async (t) => {
     const gateway = createServer((request, response) => response.end(request.headers.host)).listen(0, address);
     const failed = once(gateway, 'error').then(() => 'failed');
     if ((await Promise.race([once(gateway, 'listening'), failed])) === 'failed') return t.skip(`no ${family} here`);
@@ -32,25 +32,25 @@ for (const [address, family] of [
   });
 }
 
-test('a gateway that takes no connection is down, on whatever address it is to listen', async () => {
+test('a gateway that accepts no connection is down, whichever address it should listen on', async () => {
   const client = new GatewayClient({ port: await freePort(), tls: false, apiKeyFile: undefined });
   await assert.rejects(client.send({ method: 'GET', path: '/' }), { code: 'gateway.down', message: /ECONNREFUSED/ });
 });
 
-suite('a call to the gateway ends', { timeout: 30_000 }, () => {
+suite('a call to a gateway is abandoned', { timeout: 30_000 }, () => {
   for (const upgrade of ['Upgrade: websocket\r\nConnection: Upgrade\r\n', '']) {
-    test(`where it changes to another protocol (${upgrade.trim() || 'without saying to which'})`, async (t) => {
+    test(`if the gateway switches to another protocol (${upgrade.trim() || 'without saying to which'})`, async (t) => {
       const client = await clientOf(t, `HTTP/1.1 101 Switching Protocols\r\n${upgrade}\r\n`);
       await assert.rejects(client.send({ method: 'POST', path: '/scan', timeoutMs: 500 }), /the gateway /);
     });
   }
 
-  test('where it sends nothing but informational answers', async (t) => {
+  test('if the gateway sends only informational responses', async (t) => {
     const client = await clientOf(t, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1000));
     await assert.rejects(client.send({ method: 'POST', path: '/scan', timeoutMs: 500 }), { name: 'WaitingError' });
   });
 
-  test('where it sends a head and no body', async (t) => {
+  test('if the gateway sends headers but no body', async (t) => {
     const client = await clientOf(t, 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n');
     await assert.rejects(client.send({ method: 'GET', path: '/', timeoutMs: 500 }), { name: 'WaitingError' });
   });

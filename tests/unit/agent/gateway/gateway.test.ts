@@ -30,10 +30,10 @@ async function syncAndReload(sandbox: Sandbox, target: Parameters<Sandbox['sync'
   return await sandbox.reload(target);
 }
 
-suite('the preset ignition', () => {
+suite('the reload preset for Ignition', () => {
   const scans = ['POST /data/api/v1/scan/projects', 'POST /data/api/v1/scan/config'];
 
-  test('scans projects, then configuration, once for each change', async (t) => {
+  test('scans projects, then the configuration, once for each change', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition);
     assert.equal(await syncAndReload(sandbox, target), true);
     assert.deepEqual(lines(gateway), scans);
@@ -44,7 +44,7 @@ suite('the preset ignition', () => {
     assert.equal(gateway.calls.length, 4);
   });
 
-  test('reads the key anew for each request', async (t) => {
+  test('reads the API key again for each request', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition);
     gateway.key = 'name:other';
     await assert.rejects(syncAndReload(sandbox, target), {
@@ -60,7 +60,7 @@ suite('the preset ignition', () => {
     );
   });
 
-  test('starts over until everything succeeded, also after a restart of the agent', async (t) => {
+  test('starts over until every request succeeds, even after a restart of the agent', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition);
     gateway.faults['/data/api/v1/scan/config'] = { status: 500 };
     await assert.rejects(syncAndReload(sandbox, target), { code: 'gateway.refused' });
@@ -74,7 +74,7 @@ suite('the preset ignition', () => {
     assert.equal(await syncAndReload(sandbox, target), false);
   });
 
-  test('holds back a change, and a repair, while somebody edits, as the policy says', async (t) => {
+  test('defers changes and repairs while a user is editing, as the policy says', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = [{ user: 'ann', project: 'plant' }];
     await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /\(ann on plant\).*says wait/ });
@@ -88,7 +88,7 @@ suite('the preset ignition', () => {
     await sandbox.sync({ ...target, commit: target.commit, profile: { designerSessionPolicy: 'proceed' } });
   });
 
-  test('holds back a change where somebody began to edit while files were fetched', async (t) => {
+  test('defers a change if a user starts editing while files are being fetched', async (t) => {
     const { gateway, sandbox, repository, target } = await prepare(t, ignition);
     const mappings = [{ source: 'config', destination: 'config', required: true, template: false }];
     const profile = { mappings, designerSessionPolicy: 'wait' as const };
@@ -106,7 +106,7 @@ suite('the preset ignition', () => {
     assert.deepEqual(Object.keys(await sandbox.files()), ['config/a']);
   });
 
-  test('scans nothing where a sync was aborted right before the first file moved', async (t) => {
+  test('scans nothing if a sync was aborted right before the first file moved', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     const ending = new AbortController();
     const push = gateway.calls.push.bind(gateway.calls);
@@ -120,7 +120,7 @@ suite('the preset ignition', () => {
     assert.deepEqual([looks, await sandbox.files(), await sandbox.reload(target)], [2, {}, false]);
   });
 
-  test('scans nothing where a change was given up before the first file moved', async (t) => {
+  test('scans nothing if a change was abandoned before the first file moved', async (t) => {
     const { gateway, sandbox, repository, target } = await prepare(t, ignition);
     assert.equal(await syncAndReload(sandbox, target), true);
     const commit = await repository.commit({ files: { a: 'x'.repeat(100_000) } });
@@ -134,13 +134,13 @@ suite('the preset ignition', () => {
     assert.equal(gateway.calls.length, calls);
   });
 
-  test('names who edits at no great length, whatever the gateway calls them', async (t) => {
+  test('shortens the list of editing users, however long the names are', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = Array.from({ length: 9 }, () => ({ user: 'u'.repeat(20_000), project: 'p'.repeat(20_000) }));
     await assert.rejects(sandbox.sync(target), ({ message }: Error) => message.length < 1_000);
   });
 
-  test('takes a gateway that does not run for one that nobody edits on, and one that does not answer for no such thing', async (t) => {
+  test("assumes no editing in a gateway that is down, but not in one that doesn't answer", async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.faults['/data/api/v1/designers'] = { status: 503 };
     await assert.rejects(sandbox.sync(target), { code: 'gateway.refused' });
@@ -159,7 +159,7 @@ suite('reload requests', () => {
   const request = (fields: object) =>
     ({ method: 'POST', path: '/reload', timeoutMs: 10_000, ...fields }) as Reload['requests'][number];
 
-  test('are sent in order, with headers from Secrets, after the gateway is ready', async (t) => {
+  test('are sent in order, with headers from Secrets, once the gateway is ready', async (t) => {
     const secretRef = { name: 'gateway-key', key: 'token' };
     const reload: Reload = {
       ...none,
@@ -187,7 +187,7 @@ suite('reload requests', () => {
     );
   });
 
-  test('follow no redirect, and may expect any status', async (t) => {
+  test('follow no redirect, and can expect any status', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({})] });
     gateway.faults['/reload'] = { status: 302, location: '/elsewhere' };
     await assert.rejects(syncAndReload(sandbox, target), { message: /answered 302 .*redirects are not followed/ });
@@ -202,7 +202,7 @@ suite('reload requests', () => {
     ['a', '../x'],
   ];
   for (const [name, key] of names) {
-    test(`read no file outside their folder: ${name}, ${key}`, async (t) => {
+    test(`read no file outside their directory: ${name}, ${key}`, async (t) => {
       const headersFrom = [{ name: 'X-Own', secretRef: { name, key } }];
       const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({ headersFrom })] });
       await assert.rejects(syncAndReload(sandbox, target), { name: 'TerminalError', code: 'gateway.headers' });
@@ -210,7 +210,7 @@ suite('reload requests', () => {
     });
   }
 
-  test('that take longer than their time are given up, each with its own', { timeout: 60_000 }, async (t) => {
+  test('are abandoned when their own timeout expires', { timeout: 60_000 }, async (t) => {
     const reload = { ...none, timeoutMs: 60_000, requests: [request({ timeoutMs: 150 })] };
     const { gateway, sandbox, target } = await prepare(t, reload);
     gateway.faults['/reload'] = 'hang';
@@ -221,7 +221,7 @@ suite('reload requests', () => {
     await assert.rejects(sandbox.reload(scanning), { code: 'gateway.silent', message: /scan\/projects within 150ms/ });
   });
 
-  test('end when the agent has to, and are sent again by the next one', async (t) => {
+  test('stop with the agent, and are sent again by the next one', async (t) => {
     const reload = { ...none, readyPath: '/ready', requests: [request({})] };
     const { gateway, sandbox, target } = await prepare(t, reload);
     await sandbox.sync(target);
@@ -237,7 +237,7 @@ suite('reload requests', () => {
     assert.equal(await sandbox.reload(target), true);
   });
 
-  test('a file is touched once for each change, before the calls', async (t) => {
+  test('come after the touch file, which is touched once for each change', async (t) => {
     const reload = { ...none, touchFile: 'synced', requests: [request({})] };
     const { gateway, sandbox, repository, target } = await prepare(t, reload);
     const synced = path.join(sandbox.data, 'synced');
@@ -254,14 +254,14 @@ suite('reload requests', () => {
     assert.ok((await readFile(synced, 'utf8')).startsWith(`${commit} `));
   });
 
-  test('a file that is mapped cannot be the one to touch', async (t) => {
+  test('reject a mapped file as the touch file', async (t) => {
     const { sandbox, target } = await prepare(t, none);
     await sandbox.sync(target);
     const touching = { ...target, reload: { ...none, touchFile: 'a' } };
     await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /a is mapped/ });
   });
 
-  test('a change without anybody to tell leaves nothing to be done', async (t) => {
+  test('leave no pending reload if a change has no receiver', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'nobody', { port: await freePort() });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     assert.equal(await syncAndReload(sandbox, target), false);

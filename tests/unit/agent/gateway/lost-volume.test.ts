@@ -28,7 +28,7 @@ async function startGateway(t: TestContext) {
 const dropLock = ({ data }: Sandbox) => fs.rmSync(path.join(data, '.sync-agent/agent.lock'));
 
 suite('an agent that lost the volume while it notified its gateway', () => {
-  test("leaves the next owner's mark that its gateway is to be notified", { timeout: 30_000 }, async (t) => {
+  test("keeps the next owner's mark of a pending reload", { timeout: 30_000 }, async (t) => {
     const { url: repo, commit } = await createRepository('late-mark');
     const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
     const [slow, busy] = [await startGateway(t), await startGateway(t)];
@@ -48,7 +48,7 @@ suite('an agent that lost the volume while it notified its gateway', () => {
     assert.ok(isTold, 'the gateway of the next owner never hears of commit two');
   });
 
-  test('writes nothing more into the file that tells the gateway of changes', { timeout: 30_000 }, async (t) => {
+  test('writes nothing more to the touch file', { timeout: 30_000 }, async (t) => {
     const { url: repo, commit } = await createRepository('late-touch');
     const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
     const touching = { ...reload, requests: [], touchFile: 'changed' };

@@ -23,8 +23,8 @@ async function arrange(t: TestContext) {
   };
 }
 
-suite('the mark of changes that the gateway does not know of', () => {
-  test('is there from when it is set until it is cleared', async (t) => {
+suite('the mark of a pending reload', () => {
+  test('exists from when it is set until it is cleared', async (t) => {
     const { data, pending } = await arrange(t);
     assert.equal(pending.exists(), false);
     pending.write('', 0o644);
@@ -35,7 +35,7 @@ suite('the mark of changes that the gateway does not know of', () => {
     assert.equal(pending.exists(), false);
   });
 
-  test('is cleared where a folder took its place, which is put aside', async (t) => {
+  test('is cleared even if a directory replaced it, which is put aside', async (t) => {
     const { data, pending } = await arrange(t);
     await mkdir(path.join(data, '.sync-agent/reload-pending/theirs'), { recursive: true });
     assert.equal(pending.exists(), true);
@@ -48,7 +48,7 @@ suite('the mark of changes that the gateway does not know of', () => {
     assert.equal(pending.exists(), false);
   });
 
-  test('never gets out of the volume by a link in the place of its folder', async (t) => {
+  test('never leaves the volume through a link that replaced its directory', async (t) => {
     const { data, outside, pending } = await arrange(t);
     pending.exists();
     await rename(path.join(data, '.sync-agent'), path.join(data, 'moved'));

@@ -31,8 +31,8 @@ async function arrange(t: TestContext, checkOwner = () => {}) {
   };
 }
 
-suite('the file of the verdict', () => {
-  test('gives back what was written last, until it is removed', async (t) => {
+suite('the file that stores the result of a verification', () => {
+  test('returns what was written last, until it is removed', async (t) => {
     const { results } = await arrange(t);
     assert.equal(results.read(), undefined);
     results.write({ ...verdict, state: 'Passed' });
@@ -43,7 +43,7 @@ suite('the file of the verdict', () => {
     assert.equal(results.read(), undefined);
   });
 
-  test('says nothing where it was cut off, at any byte', async (t) => {
+  test('counts as empty if it was cut off at any byte', async (t) => {
     const { results, file } = await arrange(t);
     results.write(verdict);
     const text = await readFile(file);
@@ -60,14 +60,14 @@ suite('the file of the verdict', () => {
     ['more than it may have', JSON.stringify({ ...verdict, more: 'x'.repeat(20_000) })],
   ];
   for (const [name, text] of texts) {
-    test(`says nothing where somebody wrote something else: ${name}`, async (t) => {
+    test(`counts as empty if another program wrote to it: ${name}`, async (t) => {
       const { results, file } = await arrange(t);
       await writeFile(file, text);
       assert.equal(results.read(), undefined);
     });
   }
 
-  test('follows no link, waits for no pipe, and puts a folder in its place aside', async (t) => {
+  test('follows no link, waits for no pipe, and puts a directory in its place aside', async (t) => {
     const { data, outside, results, file } = await arrange(t);
     await writeFile(outside, JSON.stringify(verdict));
     await symlink(outside, file);
@@ -86,7 +86,7 @@ suite('the file of the verdict', () => {
     assert.deepEqual(await readdir(path.join(data, '.sync-agent', aside)), ['theirs']);
   });
 
-  test('is left alone where the volume is another agent’s by now', async (t) => {
+  test('is unchanged if the volume belongs to another agent by now', async (t) => {
     const { results, file } = await arrange(t, () => {
       throw new Error('taken over');
     });

@@ -87,7 +87,7 @@ suite('judgeLook', () => {
   }
 });
 
-suite('a verdict', () => {
+suite('the result of a verification', () => {
   const verification = { requests: [{ path: '/health' }], ...bounds };
   const intent = intentOf({ generation: 4, verification, rollout: 7, revision: 'r1' });
   const verdictOf = (state: VerificationResult['state']): VerificationResult => ({
@@ -107,7 +107,7 @@ suite('a verdict', () => {
     ['another repository with the same commit', { repo: 'https://git.test/y' }, true, true],
   ];
   for (const [name, changes, passed, failed] of cases) {
-    test(`${name}: one that passed ${passed ? 'holds' : 'does not'}, one that failed ${failed ? 'holds' : 'does not'}`, () => {
+    test(`${name}: a pass ${passed ? 'holds' : 'does not'}, a failure ${failed ? 'holds' : 'does not'}`, () => {
       const later = { ...intent, ...changes };
       assert.deepEqual([holds(verdictOf('Passed'), later), holds(verdictOf('Failed'), later)], [passed, failed]);
     });

@@ -64,7 +64,7 @@ async function listen(t: TestContext, listener: RequestListener): Promise<number
   return (server.address() as AddressInfo).port;
 }
 
-suite('a look', () => {
+suite('one check of a gateway', () => {
   /** Lines of what the gateway was asked, with the key, and what that came to. */
   async function look(t: TestContext, intent: Intent, status = 200) {
     const lines: string[] = [];
@@ -76,7 +76,7 @@ suite('a look', () => {
     return { lines, last: said.at(-1) };
   }
 
-  test('makes all calls, each with the status that it expects', async (t) => {
+  test('makes all calls, and expects of each its own status', async (t) => {
     const requests = [{ path: '/a?x=1' }, { path: '/b', expectStatus: 204 }, { path: '/c' }];
     const all = await look(t, verifiedBy({ requests: [requests[0], requests[2]] }));
     assert.deepEqual([all.lines, all.last?.state], [['GET /a?x=1', 'GET /c'], 'Passed']);
@@ -91,25 +91,25 @@ suite('a look', () => {
     assert.match(last?.words ?? '', /answered 302 to GET \/health: redirects are not followed/);
   });
 
-  test('asks what the preset asks, with its key, and the calls of the spec without', async (t) => {
+  test('makes the calls of the preset with its key, and those of the spec without it', async (t) => {
     const { lines } = await look(t, verifiedBy({}, { preset: 'ignition' }));
     assert.deepEqual(lines, ['GET /data/api/v1/gateway-info name:secret', 'GET /health']);
   });
 
-  test('asks whether the gateway is ready where there is nothing else to ask', async (t) => {
+  test('calls the readiness URL if no other call is configured', async (t) => {
     assert.deepEqual((await look(t, verifiedBy({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
     assert.deepEqual((await look(t, verifiedBy({}, { readyPath: '/ready' }))).lines, ['GET /health']);
     const nothing = await look(t, verifiedBy({ requests: [] }));
     assert.equal(nothing.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
   });
 
-  test('gives up a call that takes too long', async (t) => {
+  test('abandons a call that takes too long', async (t) => {
     const port = await listen(t, () => {});
     const [last] = await verify(await verifierOf(t, port), verifiedBy({}, { timeoutMs: 50 }));
     assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not answer GET /health within 50ms' });
   });
 
-  test('closes the connection instead of reading an answer that never ends', async (t) => {
+  test('closes the connection instead of reading an endless answer', async (t) => {
     let closed: Promise<unknown> | undefined;
     const port = await listen(t, (_, response) => {
       closed = once(response, 'close');
@@ -126,8 +126,8 @@ suite('a look', () => {
   });
 });
 
-suite('a verifier', () => {
-  test('waits for a gateway that has not started since the agent did', async (t) => {
+suite('the verifier of a gateway', () => {
+  test("waits for a gateway that hasn't started since the agent did", async (t) => {
     const port = await freePort();
     const verifier = await verifierOf(t, port);
     const intent = verifiedBy();
@@ -144,7 +144,7 @@ suite('a verifier', () => {
     assert.equal(verifier.stateOf(intent), undefined);
   });
 
-  test('has no more to say than a report can bear, however many ways of being wrong there are', async (t) => {
+  test('keeps its message within the limit of a report, however many checks fail differently', async (t) => {
     let looks = 0;
     const port = await listen(t, (_, response) => response.writeHead(400 + (++looks % 100)).end());
     const said = await verify(await verifierOf(t, port), verifiedBy({ failureThreshold: 60 }));
@@ -153,7 +153,7 @@ suite('a verifier', () => {
     assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway answered 460 to GET /health' });
   });
 
-  test('does nothing where nobody asks', async (t) => {
+  test('does nothing unless a verification is requested', async (t) => {
     const verifier = await verifierOf(t, 1);
     const { verification: _, ...intent } = verifiedBy();
     verifier.begin(intent, () => assert.fail('there is nothing to say'));

@@ -57,8 +57,8 @@ async function assertPinned({ daemon, sandbox, earlier: [second, first], sync }:
   assert.deepEqual(await sandbox.files(), { 'config/a': 'two' });
 }
 
-suite('what is wrong with a commit costs no pinned commit', () => {
-  test('a file that is a folder', async (t) => {
+suite('no pinned commit is lost because of a broken commit with', () => {
+  test('a directory listed as a file', async (t) => {
     const world = await arrange(t);
     const { repository, treeOf, commitEntries, sync } = world;
     const blob = await repository.git('rev-parse', 'main:config/a');
@@ -75,7 +75,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
     await assertPinned(world);
   });
 
-  test('a folder that is a file', async (t) => {
+  test('a file listed as a directory', async (t) => {
     const world = await arrange(t);
     const { daemon, repository, commitEntries, sync } = world;
     const blob = await repository.git('rev-parse', 'main:config/a');
@@ -88,7 +88,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
     await assertPinned(world);
   });
 
-  test('a folder that is a file as well, also when fetches of another commit fail for unknown reasons', async (t) => {
+  test('a directory that is also listed as a file, even if fetches of another commit fail for unknown reasons', async (t) => {
     const world = await arrange(t);
     const { daemon, repository, sandbox, treeOf, commitEntries, sync } = world;
     const blob = await repository.git('rev-parse', 'main:config/a');
@@ -104,7 +104,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
   });
 
   for (const kind of ['file', 'folder'] as const) {
-    test(`a tag of a ${kind}, also when fetches of another commit fail for unknown reasons`, async (t) => {
+    test(`a tag of a ${kind}, even if fetches of another commit fail for unknown reasons`, async (t) => {
       const world = await arrange(t);
       const { daemon, repository, sandbox, sync } = world;
       const id = await repository.git('rev-parse', kind === 'file' ? 'main:config/a' : 'main^{tree}');
@@ -123,7 +123,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
   }
 
   for (const kind of ['blob', 'tree'] as const) {
-    test(`a submodule that is a ${kind}`, async (t) => {
+    test(`a submodule that points to a ${kind}`, async (t) => {
       const world = await arrange(t);
       const { repository, sync } = world;
       const id = await repository.git('rev-parse', kind === 'blob' ? 'main:config/a' : 'main:config');
@@ -140,7 +140,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
     });
   }
 
-  test('a folder of a submodule that the host left out, until it sends it', async (t) => {
+  test("a submodule's directory that the server omits, until the server sends it", async (t) => {
     const { daemon, repository, sandbox, earlier, sync } = await arrange(t);
     const module = await daemon.createRepository('module');
     const linked = await module.commit({ files: { 'b/c': 'linked' } });
@@ -166,7 +166,7 @@ suite('what is wrong with a commit costs no pinned commit', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': 'two', 'config/s/b/c': 'linked' });
   });
 
-  test('a folder that the host left out, until it sends it', async (t) => {
+  test('a directory that the server omits, until the server sends it', async (t) => {
     const world = await arrange(t);
     const { daemon, repository, sandbox, earlier, sync } = world;
     const commit = await repository.commit({ files: { 'config/a': 'three' } });
@@ -182,8 +182,8 @@ suite('what is wrong with a commit costs no pinned commit', () => {
   });
 });
 
-suite('a clone that is really damaged', () => {
-  test('is healed where objects are gone that several commits need', async (t) => {
+suite('a damaged clone', () => {
+  test('is repaired if it lost objects that several commits need', async (t) => {
     const { repository, sandbox, earlier, sync } = await arrange(t);
     const packs = path.join(sandbox.repo, 'objects/pack');
     const before = await readdir(packs);

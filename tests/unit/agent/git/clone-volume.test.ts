@@ -47,8 +47,8 @@ class FullGit extends Git {
   }
 }
 
-suite('the clone volume', () => {
-  test('is emptied for a commit if packs of earlier ones fill it', async (t) => {
+suite('the volume of the clone', () => {
+  test('is emptied for a commit if packs of earlier commits fill it', async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(3);
     const sandbox = await createSandbox(t, { git });
@@ -59,7 +59,7 @@ suite('the clone volume', () => {
     assert.equal(git.fetches, 7, 'one of them was tried twice');
   });
 
-  test('is emptied once for a commit that has no room in any case', async (t) => {
+  test("is emptied only once for a commit that doesn't fit", async (t) => {
     const { url: repo, commit } = await (await startServer(t)).createRepository('x');
     const git = new FullGit(0);
     const sandbox = await createSandbox(t, { git });
@@ -76,7 +76,7 @@ suite('the clone volume', () => {
     assert.deepEqual(tries, [2, 3, 4]);
   });
 
-  test('makes room for files of Git LFS as well', async (t) => {
+  test('makes room for Git LFS files as well', async (t) => {
     const server = await startServer(t);
     const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
     server.lfs = lfs.listener;
@@ -92,7 +92,7 @@ suite('the clone volume', () => {
     });
   });
 
-  test('is named where it can hold no more files, and not the git host', async (t) => {
+  test("is named in the error, not the git server, if it can't hold more files", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const codes: string[] = [];
@@ -110,7 +110,7 @@ suite('the clone volume', () => {
     );
   });
 
-  test('is told from the data volume where it is read-only', async (t) => {
+  test('is named in the error, not the data volume, if it is read-only', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     await withSmallVolume(t, { path: sandbox.repo }, async () => {
       await sandbox.sync({ repo, commit: await commit({ files: { f: '1' } }) });
@@ -129,7 +129,7 @@ suite('the clone volume', () => {
     });
   });
 
-  test('takes a repository of the other object format', async (t) => {
+  test('accepts a repository with the other object format', async (t) => {
     const server = await startServer(t);
     const [old, next] = [await server.createRepository('old'), await server.createRepository('next')];
     await rm(next.path, { recursive: true });

@@ -31,8 +31,8 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
 }
 
-suite('the clone', () => {
-  test('answers whether it holds a commit without a change, and adopts a pinned one', async (t) => {
+suite('the clone of a repository', () => {
+  test('tells whether it holds a commit without changing anything, and adopts a pinned commit', async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'holds', { server });
     const first = await commit({ files: { n: '1' } });
@@ -53,7 +53,7 @@ suite('the clone', () => {
     assert.ok(!(await readdir(sandbox.repo)).includes('shallow.lock'));
   });
 
-  test('heals what a killed git left, and what is no repository at all', async (t) => {
+  test("is repaired after a killed git, and replaces files that aren't a repository", async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'heal', { server });
     const damages: [string, () => Promise<unknown>][] = [
@@ -89,7 +89,7 @@ suite('the clone', () => {
     }
   });
 
-  test('is made anew when its objects are gone under a running agent', async (t) => {
+  test('is recreated when its objects vanish while the agent runs', async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'gone', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
@@ -100,7 +100,7 @@ suite('the clone', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test('stays, with all that it keeps, where git cannot be started', async (t) => {
+  test("keeps its content if git can't be started", async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('tired');
     const git = new TiredGit(process.env);
@@ -124,7 +124,7 @@ suite('the clone', () => {
     }
   });
 
-  test('fetches a commit that no branch leads to any more', async (t) => {
+  test('fetches a commit that no branch contains any longer', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { url: repo, commit, forcePush } = await daemon.createRepository('moved');
@@ -136,7 +136,7 @@ suite('the clone', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test('falls back to the ref where the host serves no commit by its id, and checks what it leads to', async (t) => {
+  test("falls back to the ref if the server doesn't serve commits by ID, and verifies the result", async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { repository, sandbox } = await gitSandbox(t, 'refs-only', {
@@ -159,7 +159,7 @@ suite('the clone', () => {
     assert.deepEqual(await other.files(), {});
   });
 
-  test('no text is taken for an option or for another transport', async (t) => {
+  test('never treats text as an option or as another transport', async (t) => {
     const sandbox = await createSandbox(t);
     const mark = path.join(sandbox.folder, 'mark');
     const commit = 'a'.repeat(40);
@@ -178,7 +178,7 @@ suite('the clone', () => {
     await assert.rejects(stat(mark), { code: 'ENOENT' });
   });
 
-  test('no credential is written down, and a new one is used at once', async (t) => {
+  test('never stores a credential, and uses a new one at once', async (t) => {
     const server = await gitServerFor(t, { tls: true, credentials: { password: 'first-secret' } });
     const { url: repo, commit } = await server.createRepository('private');
     const folder = await createSandbox(t);
@@ -216,7 +216,7 @@ suite('the clone', () => {
     assert.deepEqual(await sandbox.files(), { a: 'last' });
   });
 
-  test('a repository with SHA-256 ids works, also in place of another', async (t) => {
+  test('works with SHA-256 IDs, even in place of another repository', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const sandbox = await createSandbox(t);

@@ -17,8 +17,8 @@ async function arrange(t: TestContext) {
   return { server, ca: await readFile(caFile, 'utf8'), expired };
 }
 
-suite('a CA that has expired', () => {
-  test('is named by controller and agent, and not the certificate of the server', async (t) => {
+suite('an expired CA', () => {
+  test("is named by controller and agent, instead of the server's certificate", async (t) => {
     const { server, expired } = await arrange(t);
     const { url } = await server.createRepository('x');
     for (const { message, reason } of await failuresOf(t, url, { ca: expired })) {
@@ -31,14 +31,14 @@ suite('a CA that has expired', () => {
     }
   });
 
-  test('is mentioned next to one that is good, if that one did not sign', async (t) => {
+  test('is mentioned next to a valid one that did not sign the certificate', async (t) => {
     const [{ server, expired }, other] = [await arrange(t), await arrange(t)];
     const { url } = await server.createRepository('x');
     for (const { message } of await failuresOf(t, url, { ca: `${other.ca}\n${expired}` }))
       assert.match(message, /; a CA in the Secret named in spec\.git\.caSecretRef expired on .*: replace it/);
   });
 
-  test('does no harm next to the renewed one, and is not blamed for another name', async (t) => {
+  test("does no harm next to its renewal, and isn't blamed for a wrong host name", async (t) => {
     const { server, ca, expired } = await arrange(t);
     const { url: repo, commit } = await server.createRepository('x');
     const tip = await commit({ files: { a: '1' } });

@@ -6,7 +6,7 @@ import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { createLfsHost, createLfsRepository, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-test('the CAs of the installation count for Git LFS, and for submodules of other hosts', async (t) => {
+test('the CAs of the installation are trusted for Git LFS and for submodules on other servers', async (t) => {
   const [server, other] = [await startGitServer({ tls: true }), await startGitServer({ tls: true })];
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);

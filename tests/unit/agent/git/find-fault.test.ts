@@ -15,7 +15,7 @@ const tooDeep = { name: 'TerminalError', code: 'commit.invalid', reason: 'Conten
 const badPack = { name: 'TransientError', code: 'git.badPack', reason: 'CommitNotServed', message: /damaged pack/ };
 const leftOut = { name: 'TransientError', code: 'git.incomplete', message: /left out objects/ };
 
-suite('a fetch that fails says what is wrong', () => {
+suite('an error of a fetch explains the output of git', () => {
   for (const [printed, expected] of [
     [`error: inflate: data stream error\nfatal: pack has bad object at offset 12: inflate returned -3`, badPack],
     ['fatal: pack is corrupted (SHA1 mismatch)\nfatal: fetch-pack: invalid index-pack output', badPack],
@@ -52,12 +52,12 @@ async function listBy(t: TestContext, script: string) {
   await stream.finish();
 }
 
-suite('folders that are nested too deep for git', () => {
-  test('are named where git counts them', async (t) => {
+suite('directories that are nested too deep for git', () => {
+  test('are named when git counts them', async (t) => {
     await assert.rejects(listBy(t, 'echo "error: exceeded maximum allowed tree depth" >&2; exit 1'), tooDeep);
   });
 
-  test('are named where git crashes on them', async (t) => {
+  test('are named when git crashes on them', async (t) => {
     const crashed = { name: 'TransientError', code: 'git.crashed', message: /SIGSEGV.*nested too deep/ };
     await assert.rejects(listBy(t, 'kill -SEGV $$'), crashed);
   });

@@ -81,7 +81,7 @@ async function startHost(t: TestContext, { refs, fetched, listed = REFS }: Host,
 /** What ends a line for git, for a terminal, and for JavaScript. */
 const ENDS = ['\n', '\r', '\u2028'];
 
-suite('the words of git, said by a host', () => {
+suite('messages of git, forged by a server,', () => {
   const forged = [
     'No space left on device',
     'fatal: write error: No space left on device',
@@ -92,7 +92,7 @@ suite('the words of git, said by a host', () => {
     'error: 301',
   ];
   for (const words of forged) {
-    test(`are not taken for git's: ${words.slice(0, 60)}`, { timeout: 60_000 }, async (t) => {
+    test(`aren't mistaken for those of git: ${words.slice(0, 60)}`, { timeout: 60_000 }, async (t) => {
       const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
       for (const [way, host] of hosts) {
         const url = await startHost(t, host);
@@ -112,7 +112,7 @@ suite('the words of git, said by a host', () => {
     });
   }
 
-  test("are not taken for git's behind the part of a long line that is not kept", async () => {
+  test("aren't mistaken for those of git behind the truncated part of a long line", async () => {
     const words = "fatal: unable to access 'x': SSL certificate problem";
     const line = `remote: ${'x'.repeat(5_000)}${words.padEnd(16 * 1024 - 1, 'x')}`;
     const script = `!head -c ${line.length} >&2; sleep 0.2; echo >&2; exit 1`;
@@ -121,7 +121,7 @@ suite('the words of git, said by a host', () => {
   });
 
   for (const words of ['No space left on device', 'fatal: write error: No space left on device', 'bad object HEAD']) {
-    test(`do not cost the agent what it keeps to go back to: ${words}`, { timeout: 60_000 }, async (t) => {
+    test(`don't cost the agent the commits that it keeps for rollbacks: ${words}`, { timeout: 60_000 }, async (t) => {
       const server = await startGitServer();
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const earlier: string[] = [];
@@ -137,7 +137,9 @@ suite('the words of git, said by a host', () => {
     });
   }
 
-  test('have it look at all objects once, however often they are said', { timeout: 60_000 }, async (t) => {
+  test('make the agent check all objects only once, however often they are repeated', {
+    timeout: 60_000,
+  }, async (t) => {
     const server = await startGitServer();
     const git = new CountingGit(process.env);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, git });

@@ -46,8 +46,8 @@ async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folde
   return { folder, files: { ...none, keyFolder: folder, uid: process.getuid?.() ?? 0, http } };
 }
 
-suite('the files of an access', () => {
-  test('are known to be others once one comes, goes or is replaced, as the kubelet does it', async (t) => {
+suite('the files of an access to a repository', () => {
+  test('count as changed when the kubelet adds, removes, or replaces one', async (t) => {
     const { folder, files } = await arrange(t);
     const mounted = { ...files, tokenFile: path.join(folder, 'token'), caFile: path.join(folder, 'ca') };
     const stamps = new Set([await stampOf(mounted)]);
@@ -69,7 +69,7 @@ suite('the files of an access', () => {
     assert.equal(await isNews(), true);
   });
 
-  test('are what a sync fails for that is refused, and no other one', () => {
+  test('are blamed for errors about credentials and certificates only', () => {
     const failed = (reason: string) => new TerminalError('', { code: '', reason });
     for (const reason of ['AuthenticationFailed', 'RepositoryNotFound', 'CertificateNotTrusted', 'CredentialsMissing'])
       assert.ok(isAboutAccess(failed(reason)), reason);
@@ -78,7 +78,7 @@ suite('the files of an access', () => {
 });
 
 suite('withGitAccess', () => {
-  test('gives a token to the origin of an https repository, and to no other transport', async (t) => {
+  test('sends a token to the origin of an https repository only, and never over another transport', async (t) => {
     const { folder, files } = await arrange(t);
     const tokenFile = path.join(folder, 'token');
     await writeFile(tokenFile, 'secret\n');
@@ -93,7 +93,7 @@ suite('withGitAccess', () => {
     }
   });
 
-  test('trusts the CAs of the installation in addition to those of the system, while there are any', async (t) => {
+  test('trusts the CAs of the installation in addition to those of the system, while they exist', async (t) => {
     const { folder, files } = await arrange(t);
     const extraCaFile = path.join(folder, 'ca.crt');
     const bundleFor = (repo: string, more: Partial<AccessFiles> = {}) =>
@@ -119,7 +119,7 @@ suite('withGitAccess', () => {
     assert.equal((await bundleFor('https://127.0.0.1/x', { caFile })).caFile, caFile, 'it replaces all others');
   });
 
-  test('says of a refusal that the pod may be older than what the resource names', async (t) => {
+  test('adds to a refusal that the pod may be older than the Secret that the resource names', async (t) => {
     const { files } = await arrange(t);
     const refusedFor = (reason: string) =>
       withGitAccess(anyHost('https://127.0.0.1/x'), files, () => {
@@ -137,7 +137,7 @@ suite('withGitAccess', () => {
     await assert.rejects(refusedFor('RefNotFound'), { message: 'refused' });
   });
 
-  test('names the address to connect to, by every transport', async (t) => {
+  test('passes the address to connect to, over every transport', async (t) => {
     const { files } = await arrange(t);
     const targetOf = (repo: string) =>
       withGitAccess(anyHost(repo), { ...files, http }, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
@@ -199,7 +199,7 @@ suite('withGitAccess', () => {
   });
 });
 
-test('behind a proxy git gets no address, and an exception is connected to as it was checked', async (t) => {
+test('behind a proxy git gets no address, and an exception is connected to the checked address', async (t) => {
   const { files } = await arrange(t);
   const environment = { https_proxy: 'http://127.0.0.1:9', no_proxy: 'localhost, 10.0.0.0/8' };
   const http = new GuardedHttp({ guard: files.http.guard, environment });
@@ -213,7 +213,7 @@ test('behind a proxy git gets no address, and an exception is connected to as it
   await assert.rejects(wayTo('http://git.invalid/x'), { name: 'TransientError' });
 });
 
-test('where ssh cannot connect, an error says that ssh takes no proxy if there is one', async (t) => {
+test("if ssh can't connect and a proxy is configured, the error says that ssh doesn't use it", async (t) => {
   const { files } = await arrange(t);
   const refused = Object.assign(new Error(), { code: 'ECONNREFUSED', syscall: 'connect' });
   const messageWith = async (
@@ -234,7 +234,7 @@ test('where ssh cannot connect, an error says that ssh takes no proxy if there i
   assert.doesNotMatch((await messageWith(proxied, REPO, gitErrorOf('error: 403'))) ?? '', /PROXY/);
 });
 
-test('nobody waits for a name server when the signal aborts', { timeout: 20_000 }, async (t) => {
+test('a DNS query stops when the signal aborts', { timeout: 20_000 }, async (t) => {
   const { files } = await arrange(t);
   const guard = new AddressGuard({ resolve: () => new Promise(() => {}) }, () => false);
   const http = new GuardedHttp({ guard, environment: {} });
@@ -247,8 +247,8 @@ test('nobody waits for a name server when the signal aborts', { timeout: 20_000 
   }
 });
 
-suite('the SSH key', () => {
-  test('is used as it is mounted where ssh takes it so', async (t) => {
+suite('the SSH key of a repository', () => {
+  test('is used in place if ssh accepts it as it is mounted', async (t) => {
     const { folder, files } = await arrange(t);
     const sshKeyFile = path.join(folder, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
@@ -272,7 +272,7 @@ suite('the SSH key', () => {
     assert.deepEqual(await readdir(folder), ['mounted']);
   });
 
-  test('is copied into memory where ssh would refuse it, for the time of the call alone', async (t) => {
+  test('is copied to memory for the duration of the call if ssh would refuse it', async (t) => {
     const { folder, files } = await arrange(t);
     const keyFolder = await mkdtemp('/dev/shm/access-').catch(() => undefined);
     if (!keyFolder) return t.skip('there is no /dev/shm');
@@ -291,7 +291,7 @@ suite('the SSH key', () => {
     }
   });
 
-  test('that a killed agent left is removed', async (t) => {
+  test('is removed if a killed agent left a copy of it', async (t) => {
     const { folder } = await arrange(t);
     await writeFile(path.join(folder, 'sync-agent-ssh-key'), 'KEY');
     await writeFile(path.join(folder, 'HEAD'), '');
@@ -300,7 +300,7 @@ suite('the SSH key', () => {
     assert.deepEqual((await readdir(folder)).sort(), ['HEAD', 'sync-agent-ssh-key.backup']);
   });
 
-  test('is not used without known_hosts, unless the resource asks for that', async (t) => {
+  test("isn't used without known_hosts, unless the resource allows that", async (t) => {
     const { folder, files } = await arrange(t);
     const sshKeyFile = path.join(folder, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
@@ -324,7 +324,7 @@ suite('the SSH key', () => {
   });
 });
 
-test('curl gets all addresses of a host, and first the one that takes a connection', async (t) => {
+test('curl gets all addresses of a host, and first the one that accepts a connection', async (t) => {
   const { files } = await arrange(t);
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');

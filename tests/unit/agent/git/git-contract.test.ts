@@ -101,7 +101,7 @@ async function daemonThat(t: TestContext, act: (socket: Socket) => unknown): Pro
   return `git://127.0.0.1:${port}/x.git`;
 }
 
-suite('over http, git names', { concurrency: 2 }, () => {
+suite("git's errors over http name", { concurrency: 2 }, () => {
   for (const [what, status, code] of [
     ['missing credentials', 401, 'git.authentication'],
     ['a refusal', 403, 'git.authentication'],
@@ -138,7 +138,7 @@ suite('over http, git names', { concurrency: 2 }, () => {
     );
   });
 
-  test('a commit or ref that does not exist, and another kind of ids', async (t) => {
+  test('a missing commit or ref, and IDs of another hash', async (t) => {
     const server = await startHttp(t);
     const { url, commit } = await server.createRepository('x');
     await commit({ files: { a: '1' } });
@@ -151,7 +151,7 @@ suite('over http, git names', { concurrency: 2 }, () => {
     await assertFails(t, await answering(t, () => {}), 'git.stalled');
   });
 
-  test('a server that stops in the middle of a pack, or breaks off', async (t) => {
+  test('a server that stops or disconnects in the middle of a pack', async (t) => {
     const start = Buffer.concat([Buffer.from('000dpackfile\n'), Buffer.from('0105\x01PACK')]);
     for (const [code, end] of [
       ['git.stalled', () => {}],
@@ -166,17 +166,17 @@ suite('over http, git names', { concurrency: 2 }, () => {
     }
   });
 
-  test('a name that does not exist', async (t) => {
+  test("a host name that doesn't exist", async (t) => {
     await assertFails(t, 'http://git.invalid/x.git', /^git\.(?:unknownName|noNameServer)$/);
   });
 
-  test('a proxy that refuses', async (t) => {
+  test('a proxy that refuses the connection', async (t) => {
     const proxy = createHttpServer().on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
     const environment = { HTTPS_PROXY: `http://127.0.0.1:${await listen(t, proxy)}` };
     await assertFails(t, 'https://git.invalid/x.git', 'git.proxy', { access: { isProxied: true }, environment });
   });
 
-  test('certificates that are not trusted, are for another name, or cannot be read', async (t) => {
+  test('certificates that are untrusted, unreadable, or for another name', async (t) => {
     const folder = await makeFolder(t);
     const other = await createCertificates(folder, ['other.test']);
     const server = await startHttp(t, { tls: true });
@@ -195,14 +195,14 @@ suite('over http, git names', { concurrency: 2 }, () => {
     await assertFails(t, `${url.replace('http', 'https')}/x.git`, 'git.noTls');
   });
 
-  test('a transport that is not allowed', async (t) => {
+  test("a transport that isn't allowed", async (t) => {
     await assertFails(t, 'ext::sh -c true', 'git.transport');
     await assertFails(t, 'file:///nowhere', 'git.transport');
   });
 });
 
-suite('over git://, git names', () => {
-  test('a repository that is not there, and a server that says what is wrong', async (t) => {
+suite("git's errors over git:// name", () => {
+  test('a missing repository, and a problem that the server reports', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     await assertFails(t, `${daemon.url}/missing.git`, 'git.repositoryNotFound');
@@ -210,7 +210,7 @@ suite('over git://, git names', () => {
     await assertFails(t, await daemonThat(t, (socket) => socket.end(error)), 'git.unreachable');
   });
 
-  test('a port where nothing listens, or that is silent', async (t) => {
+  test('a port that is closed or silent', async (t) => {
     await assertFails(t, `git://127.0.0.1:${await freePort()}/x.git`, 'git.refused');
     const port = await freePort();
     const address = await silentAddress(t, port, '127.0.0.1');
@@ -218,13 +218,13 @@ suite('over git://, git names', () => {
     await assertFails(t, `ssh://git@${address}:${port}/x.git`, 'git.noConnection', { access: { sshHost } });
   });
 
-  test('a connection that ends', async (t) => {
+  test('a connection that the server closes', async (t) => {
     await assertFails(t, await daemonThat(t, (socket) => socket.destroy()), 'git.unreachable');
     await assertFails(t, await daemonThat(t, (socket) => socket.resetAndDestroy()), 'git.brokeOff');
   });
 });
 
-suite('over ssh, git and ssh name', { skip: skipWithoutSshd, concurrency: 2 }, () => {
+suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concurrency: 2 }, () => {
   async function arrange(t: TestContext, settings: Record<string, string> = {}) {
     const server = await startSshServer(settings);
     t.after(() => server.stop());
@@ -236,7 +236,7 @@ suite('over ssh, git and ssh name', { skip: skipWithoutSshd, concurrency: 2 }, (
     return { url, folder, knownHosts: server.knownHosts, access: { knownHostsFile, sshKeyFile } };
   }
 
-  test('a key that is not known, one that is unreadable, and a missing repository', async (t) => {
+  test('an unknown key, an unreadable key, and a missing repository', async (t) => {
     const { url, folder, access } = await arrange(t);
     await assertFails(t, url.replace('x.git', 'y.git'), 'git.repositoryNotFound', { access });
     const sshKeyFile = path.join(folder, 'other');
@@ -246,7 +246,7 @@ suite('over ssh, git and ssh name', { skip: skipWithoutSshd, concurrency: 2 }, (
     await assertFails(t, url, 'git.authentication', { access: { ...access, sshKeyFile } });
   });
 
-  test('another host key, and an unknown host', async (t) => {
+  test('a changed host key, and an unknown host', async (t) => {
     const { url, folder, knownHosts, access } = await arrange(t);
     const knownHostsFile = path.join(folder, 'others');
     await writeFile(
@@ -258,17 +258,17 @@ suite('over ssh, git and ssh name', { skip: skipWithoutSshd, concurrency: 2 }, (
     await assertFails(t, url, 'git.hostKey', { access: { ...access, knownHostsFile } });
   });
 
-  test('algorithms that are no longer safe', async (t) => {
+  test('algorithms that are no longer secure', async (t) => {
     const { url, access } = await arrange(t, { Ciphers: 'aes128-cbc' });
     await assertFails(t, url, 'git.sshAlgorithms', { access });
   });
 
-  test('a server that serves nothing', async (t) => {
+  test("a server that doesn't serve git", async (t) => {
     const { url, access } = await arrange(t, { ForceCommand: 'exit 1' });
     await assertFails(t, url, 'git.unreachable', { access });
   });
 
-  test('a connection that is dead', async (t) => {
+  test('a dead connection', async (t) => {
     const pidFile = path.join(await makeFolder(t), 'pid');
     const { url, access } = await arrange(t, { ForceCommand: `echo $PPID >${pidFile}; kill -STOP $PPID; sleep 5` });
     try {
@@ -305,15 +305,15 @@ async function startDaemon(t: TestContext) {
   return { ...daemon, ...repository, write, commitTree };
 }
 
-suite('of what a server sends, git names', { concurrency: 2 }, () => {
-  test('objects that do not pass its check', async (t) => {
+suite("git's errors about the objects that a server sends name", { concurrency: 2 }, () => {
+  test("objects that fail git's check", async (t) => {
     const { url, write, commitTree } = await startDaemon(t);
     const blob = await write('blob', Buffer.from('x'));
     const { commit } = await commitTree(treeEntry('100644', '.git', blob));
     await assertFails(t, url, 'git.unsafeObject', { commit });
   });
 
-  test('objects of another kind', async (t) => {
+  test('objects of the wrong type', async (t) => {
     const { url, write, commitTree, sendOnly } = await startDaemon(t);
     const blob = await write('blob', Buffer.from('x'));
     const { commit, tree } = await commitTree(treeEntry('40000', 'folder', blob));
@@ -321,7 +321,7 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
     await assertFails(t, url, 'commit.invalid', { commit });
   });
 
-  test('objects that are left out', async (t) => {
+  test('objects that are missing', async (t) => {
     const { url, write, commitTree, sendOnly } = await startDaemon(t);
     const { commit, tree } = await commitTree(treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
     await sendOnly([commit, tree]);
@@ -332,7 +332,7 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
 
   // Older versions don't count, and crash at some depth.
   const skip = version < 2.43 && `git ${version} has no limit`;
-  test('folders that are nested too deep', { skip }, async (t) => {
+  test('directories that are nested too deep', { skip }, async (t) => {
     const blob = packed('blob', Buffer.from('x'));
     const objects = [blob, packed('tree', treeEntry('100644', 'f', blob.id))];
     const top = () => objects.at(-1)?.id ?? '';
@@ -360,7 +360,7 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
     await assertFails(t, repo, 'git.badPack');
   });
 
-  test('what it may not keep', async (t) => {
+  test('packs and responses over the limits', async (t) => {
     const server = await startHttp(t);
     const { url, path: at, git, commit } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(MIB) } });
@@ -371,7 +371,7 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
     await assertFails(t, url, 'git.answerTooLarge', { commit: bomb, memory: { memoryBytes: 32 * MIB, remedy: 'x' } });
   });
 
-  test('that the disk is full', async (t) => {
+  test('a full disk', async (t) => {
     const server = await startHttp(t);
     const { url, commit, git } = await server.createRepository('x');
     const large = await commit({ files: { a: randomBytes(20 * MIB) } });
@@ -383,7 +383,7 @@ suite('of what a server sends, git names', { concurrency: 2 }, () => {
   });
 });
 
-suite('git names what makes a fetch start again', () => {
+suite('a fetch starts again because of', () => {
   /** Fetches a commit, and gives what is special about each of git's fetches. */
   async function waysOf(t: TestContext, repo: string, commit: string) {
     const gitDir = await makeFolder(t);
@@ -404,7 +404,7 @@ suite('git names what makes a fetch start again', () => {
     return ways;
   }
 
-  test('differences from files that were left out', async (t) => {
+  test('deltas against omitted files', async (t) => {
     const repo = await answering(
       t,
       answerFetches(() => fetchAnswer([withoutBase()])),

@@ -10,8 +10,8 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
 
-suite('a stream of git', () => {
-  test('is cut at each NUL, in whatever pieces it arrives, and what has no end is no record', async () => {
+suite('a stream of git output', () => {
+  test('is split at each NUL, in whatever chunks it arrives, and drops an unterminated record', async () => {
     const bytes = fc.uint8Array({ max: 3, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(bytes, fc.integer({ min: 1, max: 12 }), async (given, pieceSize) => {
@@ -30,7 +30,7 @@ suite('a stream of git', () => {
     );
   });
 
-  test('that failed says what git complained of, which no report repeats', async () => {
+  test("that failed carries git's error output, which no report repeats", async () => {
     const stream = startGitStream(git, '/nowhere', ['cat-file', '--batch']);
     stream.child.stdin?.end();
     await assert.rejects(stream.finish(), (error: DamagedCloneError) => {
@@ -42,7 +42,7 @@ suite('a stream of git', () => {
     assert.equal((new DamagedCloneError('x'.repeat(600)).cause as Error).message.length, 500);
   });
 
-  test('that did not start, or was killed, says nothing of the clone', async (t) => {
+  test("doesn't blame the clone if git did not start or was killed", async (t) => {
     const missing = new Git({ PATH: '/nowhere' });
     const stream = startGitStream(missing, '/nowhere', ['cat-file', '--batch']);
     assert.deepEqual(await stream.output.toArray(), []);
@@ -60,7 +60,7 @@ suite('a stream of git', () => {
     await assert.rejects(waiting.finish(), { name: 'TransientError', code: 'git.killed' });
   });
 
-  test('ends with its signal, and with its reason', async () => {
+  test('ends with its signal, for the same reason', async () => {
     const ending = new AbortController();
     const stream = startGitStream(git, '/nowhere', ['cat-file', '--batch'], ending.signal);
     const read = assert.rejects(stream.output.toArray(), { message: 'enough' });

@@ -25,8 +25,8 @@ async function storedIn({ repo }: Sandbox) {
   return entries.flatMap((entry) => /\w{64}$/.exec(entry)?.[0] ?? []);
 }
 
-suite('with no git host, a gateway goes back', () => {
-  test('to the commits that were fetched after the clone filled its volume', async (t) => {
+suite('with no git server, a gateway rolls back', () => {
+  test('to commits that were fetched after the clone filled its volume', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const { url: repo, commit } = repository;
     // The size of each commit, and the number of pinned commits after it, in a volume of 16 MiB.
@@ -101,7 +101,7 @@ suite('with no git host, a gateway goes back', () => {
     });
   });
 
-  test('to submodules, also below one another', async (t) => {
+  test('to submodules, even nested ones', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const [lib, deep] = [await server.createRepository('lib'), await server.createRepository('deep')];
     const modules = (at: string, url: string) => `[submodule "${at}"]\n\tpath = ${at}\n\turl = ${url}\n`;
@@ -131,7 +131,7 @@ suite('with no git host, a gateway goes back', () => {
     assert.deepEqual(await sandbox.clone.pins.commits(), [second]);
   });
 
-  test('never to another commit than the one that is asked for, whatever the volume says', async (t) => {
+  test('only to the requested commit, whatever the volume says', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
     const { url: repo, commit } = repository;
     const [first = '', second = ''] = await commitEach(['1', '2'], (a) => commit({ files: { a } }));

@@ -33,9 +33,9 @@ const logged = (err: unknown): string => {
   return lines.join('');
 };
 
-suite('the words of a git host', () => {
+suite('messages from a git server', () => {
   for (const words of ['No space left on device', 'bad object HEAD', 'error in object', 'certificate', 'x']) {
-    test(`do not make the agent give up what it has: ${words}`, async (t) => {
+    test(`don't make the agent drop its clone: ${words}`, async (t) => {
       const server = await startServer(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const good = await commit({ files: { a: '1' } });
@@ -48,7 +48,7 @@ suite('the words of a git host', () => {
     });
   }
 
-  test('do not count by ssh either, where they look like those of git', async (t) => {
+  test('are ignored over ssh as well, even if they look like those of git', async (t) => {
     const folder = await temporaryFolder(t, 'words-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
     await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
@@ -63,7 +63,7 @@ suite('the words of a git host', () => {
     await assert.rejects(fetchBySsh('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
   });
 
-  test('are in no log line, so that a token that is said back is not', async (t) => {
+  test('appear in no log line, so that a token that the server repeats stays secret', async (t) => {
     const server = await startServer(t, { tls: true });
     const { url: repo } = await server.createRepository('x');
     const { folder } = await createSandbox(t);

@@ -39,7 +39,7 @@ const mapped = (...sources: string[]) => ({
   mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
 });
 
-suite('a tree that nobody can have committed with git', () => {
+suite("a tree that git itself can't have committed", () => {
   for (const name of [
     '.git',
     '.GIT',
@@ -51,7 +51,7 @@ suite('a tree that nobody can have committed with git', () => {
     '..',
     '.',
   ]) {
-    test(`is refused: ${JSON.stringify(name)}`, async (t) => {
+    test(`is rejected: ${JSON.stringify(name)}`, async (t) => {
       const { repository, write, commitTree } = await arrange(t);
       const id = await write('blob', Buffer.from('x'));
       const inner = await write('tree', treeEntry('100644', 'config', id));
@@ -67,7 +67,7 @@ suite('a tree that nobody can have committed with git', () => {
   }
 });
 
-test('an author of a megabyte is not read, and the files are there', async (t) => {
+test("an author of a megabyte isn't parsed, and the files are delivered", async (t) => {
   const { repository, write, commitTree } = await arrange(t);
   const entries = [{ mode: '100644', name: 'a', id: await write('blob', Buffer.from('1')) }];
   const commit = await commitTree(entries, `${'A'.repeat(1024 ** 2)} <a@b.test> 1700000000 +0000`);
@@ -78,7 +78,7 @@ test('an author of a megabyte is not read, and the files are there', async (t) =
 });
 
 suite('an old but honest history', () => {
-  test('works, though its modes have zeros in front and its authors no address', async (t) => {
+  test('works, though its modes have leading zeros and its authors no address', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('1'));
     const inner = await write('tree', treeEntry('100664', 'a', id));
@@ -94,7 +94,7 @@ suite('an old but honest history', () => {
     }
   });
 
-  test('works also where files were left out before, and no pinned commit is lost', async (t) => {
+  test('works in a partial clone, and no pinned commit is lost', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const film = { mode: '100644', name: 'film', id: await write('blob', randomBytes(100_000)) };
     const commitConfig = async (content: string, mode: string) => {
@@ -149,7 +149,7 @@ suite('an old but honest history', () => {
     }
   }
 
-  test('is no way past the check, whatever else is wrong', async (t) => {
+  test("doesn't slip past the checks for other problems", async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('x'));
     const inner = await write('tree', treeEntry('100644', 'a', id));
@@ -164,8 +164,8 @@ suite('an old but honest history', () => {
   });
 });
 
-suite('a name that is no UTF-8', () => {
-  test('is no obstacle where it is excluded, and an error that shows it elsewhere', async (t) => {
+suite("a name that isn't UTF-8", () => {
+  test('is allowed in an excluded file, and an error that shows it elsewhere', async (t) => {
     const { repository, write, commitTree } = await arrange(t);
     const id = await write('blob', Buffer.from('1'));
     const other = await write('blob', Buffer.from('2'));

@@ -19,8 +19,8 @@ async function arrange(t: TestContext) {
 
 const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
 
-suite('the memory of git', { timeout: 60_000 }, () => {
-  test('is enough for many files that resemble each other', async (t) => {
+suite('the memory limit of git', { timeout: 60_000 }, () => {
+  test('is enough for many similar files', async (t) => {
     const { repository, sandbox } = await arrange(t);
     const { url: repo, commit, git } = repository;
     const text = randomBytes(1_250_000).toString('hex');
@@ -31,7 +31,7 @@ suite('the memory of git', { timeout: 60_000 }, () => {
     assert.equal(Object.keys(await sandbox.files()).length, 60);
   });
 
-  test('is bounded where it lists folders: the error says which limit to raise, and the clone stays', async (t) => {
+  test('applies to listing directories: the error names the limit to raise, and the clone stays', async (t) => {
     const { repository, sandbox } = await arrange(t);
     const { url: repo, path, git, commit } = repository;
     const first = await commit({ files: { ok: '1' } });

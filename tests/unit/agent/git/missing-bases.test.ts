@@ -37,10 +37,10 @@ async function startServer(t: TestContext) {
   return server;
 }
 
-suite('a difference from an object that is not there', () => {
+suite('a delta against a missing object', () => {
   const commit = '1'.repeat(40);
 
-  test('does not have git fetch from within the fetch', { timeout: 60_000 }, async (t) => {
+  test("doesn't start a fetch within the fetch", { timeout: 60_000 }, async (t) => {
     const host = await startHost(t);
     const sandbox = await createSandbox(t);
     // So the first fetch leaves files out.
@@ -49,7 +49,7 @@ suite('a difference from an object that is not there', () => {
     assert.ok(host.fetches <= 4, `${host.fetches} fetches`);
   });
 
-  test('does not have git fetch from within the fetch of a submodule', { timeout: 60_000 }, async (t) => {
+  test("doesn't start a fetch within the fetch of a submodule", { timeout: 60_000 }, async (t) => {
     const host = await startHost(t);
     const root = await (await startServer(t)).createRepository('x');
     const modules = `[submodule "lib"]\n\tpath = lib\n\turl = ${host.url}/lib.git\n`;
@@ -64,7 +64,7 @@ suite('a difference from an object that is not there', () => {
     ['other files are wanted', 'config'],
     ['all are wanted', '.'],
   ] as const) {
-    test(`is no obstacle where it is from a file that the host left out, and ${what}`, async (t) => {
+    test(`is accepted if its base is a file that the server omitted, and ${what}`, async (t) => {
       const server = await startServer(t);
       const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server });
       const lines = Array.from({ length: 1_000 }, () => randomBytes(60).toString('base64'));
@@ -81,7 +81,7 @@ suite('a difference from an object that is not there', () => {
     });
   }
 
-  test('is no obstacle either where a folder that is sent in the same way has what is harmless', async (t) => {
+  test('is accepted next to a directory that is a delta as well and has harmless mistakes', async (t) => {
     const server = await startServer(t);
     const { url: repo, path, git } = await server.createRepository('x');
     const write = objectWriter(path);

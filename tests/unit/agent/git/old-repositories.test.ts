@@ -109,7 +109,7 @@ async function fetchBy(t: TestContext, fault: Fault) {
   }));
 }
 
-suite('a commit of an old repository is delivered, as git clone does', () => {
+suite('a commit of an old repository is delivered, as by git clone', () => {
   for (const [name, fault] of accepted) {
     test(name, async (t) => {
       for (const { sandbox, target } of await fetchBy(t, fault)) {
@@ -120,7 +120,7 @@ suite('a commit of an old repository is delivered, as git clone does', () => {
   }
 });
 
-test('the second commit of an old repository comes in one request, without what is there', async (t) => {
+test('the second commit of an old repository takes one request, without the objects that are there', async (t) => {
   const fault = writtenBy('A <a@b> x +0000');
   const { repo, commit, folder, write } = await commitWith(fault);
   const git = new WatchedGit(process.env);
@@ -161,7 +161,7 @@ suite('an old tag of a commit is fetched', () => {
   }
 });
 
-suite('a commit is refused, though git clone accepts it', () => {
+suite('a commit is rejected, although git clone accepts it', () => {
   for (const [name, why, fault] of refused) {
     test(`${name}: ${why}`, async (t) => {
       for (const { sandbox, target } of await fetchBy(t, fault)) {

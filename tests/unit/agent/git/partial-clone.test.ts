@@ -37,8 +37,8 @@ async function holds(sandbox: Sandbox, repository: GitRepository, revision: stri
 
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 
-suite('only what is mapped is fetched', () => {
-  test('one request fetches the mapped files and small files next to them, if no large file is mapped', async (t) => {
+suite('a clone fetches only mapped files', () => {
+  test('in one request with the small files next to them, if no large file is mapped', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large(), readme: 'r' } });
@@ -64,7 +64,7 @@ suite('only what is mapped is fetched', () => {
     assert.equal((await sandbox.files())['config/b'], await repository.git('show', `${third}:config/b`));
   });
 
-  test('two requests fetch only the mapped files of a commit that has many others', async (t) => {
+  test('in two requests, if a commit has many other files', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const before = fetches();
@@ -83,7 +83,7 @@ suite('only what is mapped is fetched', () => {
     assert.equal(fetches() - before, 4);
   });
 
-  test('one request fetches all files but large ones if most of many files are mapped', async (t) => {
+  test('in one request with all but large files, if most of many files are mapped', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`config/${n % 7}/${n}`, `${n}`]));
@@ -94,7 +94,7 @@ suite('only what is mapped is fetched', () => {
     assert.equal(await holds(sandbox, repository, `${first}:media/film`), false);
   });
 
-  test('without a question to git for each of many files before the first of them came', async (t) => {
+  test('without a query to git for each of many files before the first one arrives', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
     const sandbox = await createSandbox(t, { git });
@@ -105,7 +105,7 @@ suite('only what is mapped is fetched', () => {
     assert.ok(git.askedBeforeFiles < 10, `git was asked for ${git.askedBeforeFiles} files`);
   });
 
-  test('with one git process for each question after the first commit', async (t) => {
+  test('with one git process per query after the first commit', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
     const sandbox = await createSandbox(t, { git });
@@ -123,7 +123,7 @@ suite('only what is mapped is fetched', () => {
     assert.deepEqual(git.commands, ['fetch', 'diff-tree', 'cat-file', 'log']);
   });
 
-  test('with four more if a file that was left out is mapped', async (t) => {
+  test('with four more git processes if an omitted file is mapped', async (t) => {
     const { url: repo, commit } = await createRepository();
     const git = new WatchedGit(process.env);
     const sandbox = await createSandbox(t, { git });
@@ -139,7 +139,7 @@ suite('only what is mapped is fetched', () => {
     assert.deepEqual(await sandbox.files(), files);
   });
 
-  test('a mapping that is added later brings what was left out', async (t) => {
+  test('and the omitted ones when a mapping is added later', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const target = { repo, commit: await commit({ files: { 'config/a': '1', 'media/film': large(), 'x/y': '2' } }) };
@@ -156,14 +156,14 @@ suite('only what is mapped is fetched', () => {
     assert.equal((await sandbox.files())['x/y'], '2');
   });
 
-  test('a dry run fetches what it has to look at', async (t) => {
+  test('and those that a dry run has to compare', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const target = { repo, commit: await commit({ files: { 'config/a': '{{ .Vars.none }}', 'media/film': large() } }) };
     const mappings = [{ source: 'config', destination: 'config', required: true, template: true }];
     await assert.rejects(sandbox.sync({ ...target, profile: { mappings, dryRun: true } }), /config\/a: line 1/);
   });
 
-  test('nothing of the host is written down', async (t) => {
+  test('and stores no details of the git server', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     await sandbox.sync({
       repo,
@@ -177,7 +177,7 @@ suite('only what is mapped is fetched', () => {
     }
   });
 
-  test('stays so over many commits', async (t) => {
+  test('even over many commits', async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit } = repository;
     const first = await commit({ files: { 'config/a': '0', 'media/film': large() } });
@@ -250,7 +250,7 @@ class OldProtocolGit extends Git {
 }
 
 suite('a partial clone works', () => {
-  test('after the fetch of its files was cut off', async (t) => {
+  test('after the fetch of its files was interrupted', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server, git: new DyingGit(2) });
     const target = { repo, commit: await commit({ files: { 'config/a': '1', b: '2' } }), profile: mapped('config') };
     await assert.rejects(sandbox.sync(target), { name: 'TransientError' });
@@ -261,7 +261,7 @@ suite('a partial clone works', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
-  test('after a kill right before a merged pack was marked as one from which files were left out', async (t) => {
+  test('after a kill right before a merged pack was marked as a partial one', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'partial', { server });
     const first = await commit({ files: { 'config/a': '1', 'config/b': large(), 'media/film': large() } });
     await sandbox.sync({ repo, commit: first, profile: mapped('config') });
@@ -284,7 +284,7 @@ suite('a partial clone works', () => {
     assert.deepEqual(await sandbox.git.run([...inClone, ...list, '--quiet']), Buffer.alloc(0));
   });
 
-  test('where the host cannot leave files out', async (t) => {
+  test("if the server can't omit files", async (t) => {
     const { repository, sandbox } = await gitSandbox(t, 'partial', { server });
     const { url: repo, commit, git } = repository;
     await git('config', 'uploadpack.allowFilter', 'false');
@@ -297,7 +297,7 @@ suite('a partial clone works', () => {
     assert.equal(fetches() - before, 1);
   });
 
-  test('where the host cannot leave files out, and there are many', async (t) => {
+  test("if the server can't omit files, and there are many", async (t) => {
     const { url: repo, commit, git } = await createRepository();
     await git('config', 'uploadpack.allowFilter', 'false');
     const sandbox = await createSandbox(t);
@@ -309,7 +309,7 @@ suite('a partial clone works', () => {
     assert.equal(fetches() - before, 1);
   });
 
-  test('where the host leaves files out, and does not give them by their ids', async (t) => {
+  test("if the server omits files, and doesn't serve them by their IDs", async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { repository, sandbox } = await gitSandbox(t, 'no-blobs', {
@@ -327,7 +327,7 @@ suite('a partial clone works', () => {
     assert.deepEqual(Object.keys(await sandbox.files()), ['b', 'config/a', 'config/c']);
   });
 
-  test('after a look at what such a host gives as a whole, with no host', async (t) => {
+  test('after an inspection of a commit that such a server sends whole, with the server gone', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const { url: repo, commit, branch, git } = await daemon.createRepository('no-blobs');

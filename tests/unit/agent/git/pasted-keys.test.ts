@@ -54,7 +54,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
       assert.equal(readSshKey(change(key)), key);
     });
 
-  test('is taken with line ends of Windows and without the last one, by controller and agent', async (t) => {
+  test('is accepted with Windows line endings and without a final one, by controller and agent', async (t) => {
     const { url: repo, commit } = await server.createRepository('pasted');
     const tip = await commit({ files: { a: '1' } });
     const key = (await readFile(server.keyFile, 'utf8')).trimEnd().replaceAll('\n', '\r\n');
@@ -63,7 +63,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     assert.deepEqual(await deliver(t, { repo, commit: tip }, secret), { a: '1' });
   });
 
-  test('that ssh cannot use is named as such, by controller and agent', async (t) => {
+  test("is reported as unusable by controller and agent if ssh can't use it", async (t) => {
     const { url } = await server.createRepository('unused');
     const { key, publicHalf } = await makeKey(t, '-t', 'ed25519', '-N', '');
     const cases: [secret: string, problem: RegExp][] = [
@@ -93,14 +93,14 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     }
   });
 
-  test('that only ssh itself finds wrong is not said to be refused', async (t) => {
+  test("isn't reported as refused by the server if only ssh rejects it", async (t) => {
     const { url } = await server.createRepository('odd');
     const key = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
       assert.match(error.message, /^ssh cannot read the SSH key: check the Secret/);
   });
 
-  test('that the server does not know is refused by it', async (t) => {
+  test("is refused by a server that doesn't know it", async (t) => {
     const { url } = await server.createRepository('foreign');
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
@@ -108,7 +108,7 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
   });
 });
 
-test('an SSH server with algorithms of long ago only is named as such', { skip: skipWithoutSshd }, async (t) => {
+test('an SSH server that offers only outdated algorithms is reported as such', { skip: skipWithoutSshd }, async (t) => {
   for (const [settings, kind] of [
     [{ KexAlgorithms: 'diffie-hellman-group14-sha1' }, 'key exchange method'],
     [{ Ciphers: 'aes128-cbc' }, 'cipher'],
@@ -125,7 +125,7 @@ test('an SSH server with algorithms of long ago only is named as such', { skip: 
 });
 
 for (const words of ['-----BEGIN PRIVATE KEY-----', '-----BEGIN A ', 'ssh-', 'a ', '\\n', '-----BEGIN PUBLIC'])
-  test(`a key is read in time in proportion to its length: ${words}…`, () => {
+  test(`a key is parsed in time proportional to its length: ${words}…`, () => {
     const read = (text: string) => {
       assert.throws(() => readSshKey(text));
     };

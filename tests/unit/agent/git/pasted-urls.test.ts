@@ -27,14 +27,14 @@ async function assertFound(t: TestContext, repo: string, { commit }: GitReposito
   assert.deepEqual(await sandbox.files(), { a: 'next' });
 }
 
-suite('a URL is taken as people paste it, by controller and agent', () => {
+suite('controller and agent accept a pasted URL', () => {
   for (const end of ['/', '//', '////'])
-    test(`with ${end} at its end, over http`, async (t) => {
+    test(`that ends with ${end}, over http`, async (t) => {
       const repository = await (await startServer(t)).createRepository('x');
       await assertFound(t, `${repository.url}${end}`, repository);
     });
 
-  test('with // at its end, over git://', async (t) => {
+  test('that ends with //, over git://', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const repository = await daemon.createRepository('x');
@@ -42,12 +42,12 @@ suite('a URL is taken as people paste it, by controller and agent', () => {
     await assertFound(t, repo, repository);
   });
 
-  test('with a user, for a public repository', async (t) => {
+  test('with a user name, for a public repository', async (t) => {
     const repository = await (await startServer(t)).createRepository('x');
     await assertFound(t, repository.url.replace('://', '://me@'), repository);
   });
 
-  test('with a user, and a redirect', async (t) => {
+  test('with a user name, and a redirect', async (t) => {
     const server = await startServer(t);
     const repository = await server.createRepository('new/x');
     server.redirect = ({ url = '' }, response) =>

@@ -52,7 +52,7 @@ async function withToken(t: TestContext, server: GitServer) {
 }
 
 suite('a redirect', () => {
-  test('takes credentials to no other origin, be it https or http', async (t) => {
+  test('passes credentials to no other origin, over https or http', async (t) => {
     const server = await startServer(t, true);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
@@ -72,7 +72,7 @@ suite('a redirect', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test('on the request that carries the pack is not followed', async (t) => {
+  test('of the request for the pack is not followed', async (t) => {
     const server = await startServer(t, true);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, files: await withToken(t, server) });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
@@ -82,7 +82,7 @@ suite('a redirect', () => {
     assert.deepEqual(evil.heard, []);
   });
 
-  test('within the origin is followed, with credentials, as hosts move repositories', async (t) => {
+  test('within the origin is followed with credentials, because git servers move repositories', async (t) => {
     const server = await startServer(t, true);
     const { repo: url, commit, sandbox } = await gitSandbox(t, 'new/x', { server, files: await withToken(t, server) });
     const target = { repo: url.replace('/new/', '/old/'), commit: await commit({ files: { a: '1' } }) };
@@ -92,7 +92,7 @@ suite('a redirect', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test('without credentials is followed within the host, and nowhere else', async (t) => {
+  test('without credentials is followed within the server, and nowhere else', async (t) => {
     const server = await startServer(t);
     const { repo: url, commit, sandbox } = await gitSandbox(t, 'x', { server });
     const target = { commit: await commit({ files: { a: '1' } }) };
@@ -107,7 +107,7 @@ suite('a redirect', () => {
     assert.equal(server.requests.length, before);
   });
 
-  test('in circles, or to what is no repository, ends', async (t) => {
+  test('in a loop, or to a place without a repository, ends', async (t) => {
     const sandbox = await createSandbox(t);
     const commit = 'a'.repeat(40);
     const circle = await startEvilHost(t, (request, response) => sendTo('')(request, response));
@@ -118,7 +118,7 @@ suite('a redirect', () => {
   });
 });
 
-test('a sync that has to end does so while a host keeps the search for its new place waiting', {
+test('a sync that has to stop does so while a server delays the redirect', {
   timeout: 60_000,
 }, async (t) => {
   const sandbox = await createSandbox(t);
@@ -137,7 +137,7 @@ test('a sync that has to end does so while a host keeps the search for its new p
 suite('a denied address', () => {
   const http = localHttp((address) => address === '127.0.0.2');
 
-  test('is not connected to by any transport', async (t) => {
+  test('is never connected to, over any transport', async (t) => {
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
     const { host } = new URL(evil.url);
     const sandbox = await createSandbox(t, { http });
@@ -150,7 +150,7 @@ suite('a denied address', () => {
     assert.deepEqual(evil.heard, []);
   });
 
-  test('is not connected to where a pack is said to be there, nor is any other', async (t) => {
+  test('is never connected to if a server refers to it for a pack, and neither is any other address', async (t) => {
     const denied = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
     const other = await startEvilHost(t, (_, response) => void response.writeHead(404).end());
     const uris = [denied, other].map(({ url }) => `${url}/latest?from=here`);
@@ -171,7 +171,7 @@ suite('a denied address', () => {
     assert.deepEqual([...denied.heard, ...other.heard], []);
   });
 
-  test('is not connected to where a submodule is said to be there', async (t) => {
+  test('is never connected to for a submodule', async (t) => {
     const evil = await startEvilHost(t, (_, response) => void response.writeHead(404).end(), '127.0.0.2');
     const server = await startServer(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server, http });

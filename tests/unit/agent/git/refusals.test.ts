@@ -30,9 +30,9 @@ const sendTo =
   (_, response) =>
     void response.writeHead(302, { location }).end();
 
-suite('what controller and agent say of a git server that', () => {
+suite('controller and agent agree on the error if a git server', () => {
   for (const status of [401, 403])
-    test(`answers ${status}`, async (t) => {
+    test(`responds with ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
         assert.match(message, /denies access, and no credentials were sent: name a Secret in spec\.git\.auth/);
       }
@@ -50,14 +50,14 @@ suite('what controller and agent say of a git server that', () => {
     [426, 'Upgrade Required'],
     [451, 'Unavailable For Legal Reasons'],
   ] as const)
-    test(`answers ${status}`, async (t) => {
+    test(`responds with status ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
         assert.ok(message.startsWith(`the git host answered ${status} (${name}): check the scheme`), message);
       }
     });
 
   for (const status of [408, 423, 429, 500, 503])
-    test(`answers ${status}, which passes`, async (t) => {
+    test(`responds with ${status}, which is transient`, async (t) => {
       for (const message of await messagesOf(t, respond(status)))
         assert.match(message, new RegExp(`^the git host answered ${status}.*: it is tried again$`));
     });
@@ -97,7 +97,7 @@ suite('what controller and agent say of a git server that', () => {
         assert.match(message, /sign-in page: check spec\.git\.repo, and check that the token in the Secret named/);
     });
 
-  test('redirects in circles', async (t) => {
+  test('redirects in a loop', async (t) => {
     const answer: RequestListener = ({ url = '' }, response) => sendTo(url)({} as never, response);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
       assert.match(
@@ -106,14 +106,14 @@ suite('what controller and agent say of a git server that', () => {
       );
   });
 
-  test('reports an error in the protocol of git', async (t) => {
+  test('reports an error in the git protocol', async (t) => {
     const lines = `${packet('# service=git-upload-pack\n')}0000${packet('ERR secret words')}`;
     const answer = respond(200, 'application/x-git-upload-pack-advertisement', lines);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
       assert.match(message, /^the git server reported an error .*: check spec\.git\.repo, and check that the token in/);
   });
 
-  test('redirects to the repository at another place', async (t) => {
+  test("redirects to the repository's new place", async (t) => {
     const answer: RequestListener = ({ url }, response) =>
       sendTo(`https://sso.example.test${url}`)({} as never, response);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
@@ -121,7 +121,7 @@ suite('what controller and agent say of a git server that', () => {
   });
 });
 
-test('a git server without shallow fetches is named as such', async (t) => {
+test('a git server without shallow fetches is reported as such', async (t) => {
   const server = await gitServerFor(t);
   const { url } = await server.createRepository('x');
   const lines = [

@@ -17,7 +17,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
   });
   after(() => server.stop());
 
-  test('works with a key, and with the host key that was named', async (t) => {
+  test('works with a key and the configured host key', async (t) => {
     const { url: repo, commit } = await server.createRepository('plain');
     const folder = await createSandbox(t);
     const [sshKeyFile, knownHostsFile] = ['ssh-key', 'known-hosts'].map((name) => path.join(folder.folder, name)) as [
@@ -44,7 +44,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
-  test('is refused where no host key was named, and nothing is remembered of the host', async (t) => {
+  test("is refused if no host key is configured, and the server isn't remembered", async (t) => {
     const { url: repo, commit } = await server.createRepository('unnamed');
     const { folder } = await createSandbox(t);
     const sshKeyFile = path.join(folder, 'ssh-key');
@@ -58,7 +58,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     await assert.rejects(sandbox.sync(next), { code: 'git.knownHostsMissing' });
   });
 
-  test('fails in git itself where nothing says whom to trust', async () => {
+  test('fails in git itself if no trusted host is configured', async () => {
     const { url } = await server.createRepository('strict');
     const ask = (access: GitAccess) => new Git(process.env).run(['ls-remote', url], { access });
     const access = { sshKeyFile: server.keyFile };
@@ -66,7 +66,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     assert.ok(await ask({ ...access, ignoresHostKey: true }));
   });
 
-  test('with a key that the host does not know is refused in words', async (t) => {
+  test("reports a key that the server doesn't know", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'refused', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }), ignoresHostKey: true };
     await assert.rejects(sandbox.sync(target), {

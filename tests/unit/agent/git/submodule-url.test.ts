@@ -58,7 +58,7 @@ suite('the URL of a submodule', () => {
     });
   }
 
-  test('is relative to its parent, and trusted by the root', () => {
+  test('is relative to its parent, and trusted if it is on the server of the root', () => {
     const places = { parent: 'https://other.test/x/a.git', root: 'https://git.test/r.git' };
     assert.deepEqual(submoduleUrl('../b.git', places), {
       kind: 'url',
@@ -75,7 +75,7 @@ suite('the URL of a submodule', () => {
     ['', '/'],
     ['../', '../'],
   ] as const) {
-    test(`is read in time in proportion to its length: ${start}${unit}…`, () => {
+    test(`is parsed in time proportional to its length: ${start}${unit}…`, () => {
       const places = { parent: 'https://git.test/a', root: 'https://git.test/a' };
       assertLinear(
         10_000,

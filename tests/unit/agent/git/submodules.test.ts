@@ -24,7 +24,7 @@ const mapped = (...sources: string[]) => ({
 });
 
 suite('submodules', () => {
-  test('are followed, also below one another, by relative URLs with the credentials of the host', async (t) => {
+  test('are fetched, even nested ones, from relative URLs with the credentials of their server', async (t) => {
     const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
     const [root, lib, deep] = await Promise.all(['org/root', 'org/lib', 'deep'].map(server.createRepository));
     assert.ok(root && lib && deep);
@@ -80,7 +80,7 @@ suite('submodules', () => {
     assert.equal((await sandbox.files())['lib/l'], '1');
   });
 
-  test('that do not come in time are given up after spec.git.timeout, as the repository itself is', async (t) => {
+  test('are abandoned after spec.git.timeout, as the repository itself is', async (t) => {
     const server = await startServer(t);
     const [root, lib] = await Promise.all(['org/late', 'org/silent'].map(server.createRepository));
     assert.ok(root && lib);
@@ -96,7 +96,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('that are not asked for are an error where they are mapped, and nowhere else', async (t) => {
+  test('are an error only if they are mapped but not enabled', async (t) => {
     const server = await startServer(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const target = { repo, commit: await commit({ files: { 'lib/x': { submodule: 'a'.repeat(40) }, 'b/c': '1' } }) };
@@ -109,7 +109,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'b/c': '1' });
   });
 
-  test('are refused in words where they lead astray', async (t) => {
+  test('are rejected with a message if their paths or URLs lead astray', async (t) => {
     const server = await startServer(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'root', { server });
     const local = server.url.replace('127.0.0.1', 'localhost');
@@ -135,7 +135,7 @@ suite('submodules', () => {
     }
   });
 
-  test('are refused in words where .gitmodules is a symbolic link', async (t) => {
+  test('are rejected with a message if .gitmodules is a symbolic link', async (t) => {
     const server = await startServer(t);
     const { url: repo, path: at, git } = await server.createRepository('root');
     // Newer versions of git do not make such a commit by themselves.
@@ -152,7 +152,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('are refused in words where .gitmodules is no file to read', async (t) => {
+  test("are rejected with a message if .gitmodules isn't a readable file", async (t) => {
     const server = await startServer(t);
     const [root, leaf] = await Promise.all(['root', 'leaf'].map(server.createRepository));
     assert.ok(root && leaf);
@@ -176,7 +176,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), { 'lib/l': '1' });
   });
 
-  test('are followed only so deep, and only so many', async (t) => {
+  test('are limited in depth and number', async (t) => {
     const server = await startServer(t);
     const sandbox = await createSandbox(t);
     let inner = { url: '', commit: '' };
@@ -198,7 +198,7 @@ suite('submodules', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('count each time that they are linked, and fit into memory before they are listed', async (t) => {
+  test('count once per link, and have to fit into memory before they are listed', async (t) => {
     const server = await startServer(t);
     const [leaf, root] = await Promise.all(['leaf', 'root'].map(server.createRepository));
     assert.ok(leaf && root);
@@ -224,7 +224,7 @@ suite('submodules', () => {
     await assert.rejects(roomy.sync({ ...target, commit: await linked(33) }), /at most 32 submodules/);
   });
 
-  test('are counted before anything is done about them: tens of thousands hold nothing up', async (t) => {
+  test('are counted before they are fetched, so tens of thousands of them delay nothing', async (t) => {
     const server = await startServer(t);
     const { url: repo, path: at, git } = await server.createRepository('links');
     const write = objectWriter(at);

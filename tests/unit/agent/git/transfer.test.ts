@@ -74,8 +74,8 @@ async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> 
   return { clone, source, access: { origin: host }, packs };
 }
 
-suite('a fetch', { concurrency: 2 }, () => {
-  test('that moves goes on, though it takes longer than it may be slow', async (t) => {
+suite('a fetch from a git server', { concurrency: 2 }, () => {
+  test('continues while data arrives, even beyond the time limit for slow transfers', async (t) => {
     const { clone, source, access } = await arrange(t, { bytes: 6_000 });
     const began = performance.now();
     await clone.fetch(source, access);
@@ -88,7 +88,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     ['falls silent', { bytes: 6_000, end: 100_000 }],
     ['never sends anything', { bytes: 6_000, end: 0 }],
   ] as const) {
-    test(`from a server that ${name} is stopped, and the clone does not count as damaged`, async (t) => {
+    test(`is stopped if the server ${name}, and the clone doesn't count as damaged`, async (t) => {
       const { clone, source, access } = await arrange(t, pace);
       await assert.rejects(clone.fetch(source, access), {
         ...{ name: 'TransientError', code: 'git.stalled', reason: 'GitTimeout' },
@@ -98,7 +98,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     });
   }
 
-  test('from a server that does not answer its first request is stopped as well', async (t) => {
+  test("is stopped if the server doesn't answer the first request", async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('x');
     const source = { repo, ref: 'main', commit: await commit({ files: { a: '1' } }), isWhole: true };
@@ -109,7 +109,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     await assert.rejects(clone.fetch(source, { origin: server.url }), { code: 'git.stalled', reason: 'GitTimeout' });
   });
 
-  test('ends when the time of spec.git.timeout is over', async (t) => {
+  test('ends after spec.git.timeout', async (t) => {
     const { clone, source, access } = await arrange(t, { bytes: 6_000 });
     await assert.rejects(clone.fetch({ ...source, fetchTimeoutMs: 2_000 }, access), {
       name: 'TransientError',
@@ -118,7 +118,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     });
   });
 
-  test('of more than it may bring ends, and leaves nothing on the disk', async (t) => {
+  test('ends when it exceeds its size limit, and leaves nothing on the disk', async (t) => {
     const { clone, source, access, packs } = await arrange(t, { bytes: 20_000 }, { packBytes: 100_000 });
     await assert.rejects(clone.fetch(source, access), {
       name: 'TransientError',
@@ -129,7 +129,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     assert.deepEqual(await packs(), []);
   });
 
-  test('that fills the volume of the clone says that it is this one', async (t) => {
+  test('names the volume of the clone if it fills it', async (t) => {
     const folder = await temporaryFolder(t, 'full-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
     await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
@@ -142,7 +142,7 @@ suite('a fetch', { concurrency: 2 }, () => {
     await assert.rejects(fetchTo(folder), { code: 'git.unreachable' }, 'there is room');
   });
 
-  test('takes no more memory than it may, however large an object is; files pass through', async (t) => {
+  test('stays within its memory limit, however large an object is, because files are streamed', async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
     const folder = await temporaryFolder(t, 'transfer-');

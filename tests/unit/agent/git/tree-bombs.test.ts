@@ -25,9 +25,9 @@ async function commitBomb(t: TestContext, { isEmpty = false } = {}) {
 
 const mapped = (source: string) => ({ mappings: [{ source, destination: source, required: true, template: false }] });
 
-suite('a commit that lists more than can be counted', { timeout: 60_000 }, () => {
+suite('a commit that lists too many files to count', { timeout: 60_000 }, () => {
   for (const isEmpty of [false, true]) {
-    test(`is refused in words, ${isEmpty ? 'of folders alone' : 'be it excluded'}`, async (t) => {
+    test(`is rejected with a message, even if ${isEmpty ? 'all are directories' : 'they are excluded'}`, async (t) => {
       const target = await commitBomb(t, { isEmpty });
       const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
       await assert.rejects(sandbox.sync({ ...target, profile: { excludePatterns: ['bomb/'] } }), {
@@ -39,7 +39,7 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     });
   }
 
-  test('is not compared file by file where its paths are very long', async (t) => {
+  test("isn't compared file by file if its paths are very long", async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path, git, commit } = await server.createRepository('x');
     const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
@@ -56,7 +56,7 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     assert.equal(await sandbox.clone.changes({ from, to, sources: [''] }), undefined);
   });
 
-  test('is refused where a path is longer than any file system takes', async (t) => {
+  test('is rejected if a path is longer than any file system allows', async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path, git } = await server.createRepository('x');
     const write = objectWriter(path);
@@ -71,7 +71,7 @@ suite('a commit that lists more than can be counted', { timeout: 60_000 }, () =>
     });
   });
 
-  test('stops to be listed when the agent is told to stop', async (t) => {
+  test('is no longer listed when the agent stops', async (t) => {
     const target = await commitBomb(t);
     const sandbox = await createSandbox(t, { heapBytes: 2 ** 50 });
     await sandbox.sync({ ...target, profile: mapped('ok') });

@@ -14,7 +14,7 @@ const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind /
   () => 'this machine does not allow new namespaces, or has no folder of CAs',
 );
 
-test('git trusts the CAs of the system, and none of them where it is given some', { skip }, async (t) => {
+test('git trusts the CAs of the system, and none of them if others are configured', { skip }, async (t) => {
   const [server, other] = [await startGitServer({ tls: true }), await startGitServer({ tls: true })];
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const { url, commit } = await server.createRepository('app');

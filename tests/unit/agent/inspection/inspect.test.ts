@@ -46,8 +46,8 @@ const objectsOf = async ({ repo }: Sandbox) => (await readdir(repo, { recursive:
 const fetches = () => server.requests.filter(({ command }) => command === 'fetch').length;
 const say = ({ changes }: Answer) => changes.map(({ path: file, leftOut }) => [file, leftOut]).sort();
 
-suite('a look at another commit', () => {
-  test('leaves the clone and the files as they are, and the next syncs work', async (t) => {
+suite('an inspection of another commit', () => {
+  test('leaves the clone and the files unchanged, and the next syncs work', async (t) => {
     const { sandbox, target, branch } = await arrange(t, {
       files: { 'config/a': '1\n' },
       other: { 'config/a': '2\n' },
@@ -67,7 +67,7 @@ suite('a look at another commit', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '2\n' });
   });
 
-  test('of a whole repository with submodules leaves it as it is, too', async (t) => {
+  test('leaves a complete clone with submodules unchanged as well', async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
     const [inner, outer] = [await module.commit({ files: { m: '1' } }), await module.commit({ files: { m: '2' } })];
     const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
@@ -94,7 +94,7 @@ suite('a look at another commit', () => {
     assert.equal((await sandbox.files())['m/m'], '1');
   });
 
-  test('works next to a shallow clone without large files, for a commit that shares files with it or none', async (t) => {
+  test('works next to a shallow partial clone, for a commit that shares files with it or none', async (t) => {
     const { repository, sandbox, target, commit } = await arrange(t, {
       files: { 'config/a': '1', 'config/b': 'b'.repeat(1_000), film: large, 'config/.gitattributes': 'x text\n' },
       other: { 'config/a': '2', film: `${large}y` },
@@ -123,7 +123,7 @@ suite('a look at another commit', () => {
     }
   });
 
-  test('that a kill cut off is removed by the next agent', async (t) => {
+  test('is removed by the next agent if a kill interrupted it', async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const before = await objectsOf(sandbox);
     for (const next of [() => sandbox.sync(target), () => sandbox.inspect({ kind: 'diff', ref: 'other' }, target)]) {
@@ -135,14 +135,14 @@ suite('a look at another commit', () => {
     }
   });
 
-  test('of the present commit asks no host', async (t) => {
+  test('sends no request to the server if the commit is the current one', async (t) => {
     const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const before = fetches();
     assert.deepEqual((await sandbox.inspect({ kind: 'diff', ref: 'main', commit }, target)).changes, []);
     assert.equal(fetches(), before);
   });
 
-  test('fetches no large file, and shows what it can within its bounds', async (t) => {
+  test('fetches no large file, and shows what fits into its limits', async (t) => {
     const many = Object.fromEntries(
       Array.from({ length: INSPECTION.files + 5 }, (_, index) => [`config/many/${index}`, `${index}`]),
     );
@@ -160,7 +160,7 @@ suite('a look at another commit', () => {
     assert.ok(!`${await sandbox.git.run([`--git-dir=${sandbox.repo}`, ...objects])}`.includes(id.trim()));
   });
 
-  test('is refused where a sync would be: without a signature, or with what cannot be delivered', async (t) => {
+  test("is refused when a sync would be: for a missing signature, or files that can't be delivered", async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const asked = { kind: 'diff' as const, ref: 'other' };
     await mkdir(path.join(sandbox.folder, 'keys'));
@@ -172,7 +172,7 @@ suite('a look at another commit', () => {
     await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
   });
 
-  test('of a commit with ids of another length costs the clone nothing', async (t) => {
+  test("doesn't harm the clone if the commit's ID has another length", async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
     await assert.rejects(sandbox.inspect(asked, target), /none of this repository/);
@@ -183,7 +183,7 @@ suite('a look at another commit', () => {
     assert.equal(fetches(), before);
   });
 
-  test('that is cut off leaves nothing', async (t) => {
+  test('leaves nothing behind if it is interrupted', async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const refs = await refsOf(sandbox);
     const files = await objectsOf(sandbox);
@@ -194,7 +194,7 @@ suite('a look at another commit', () => {
     assert.equal(fetches(), before);
   });
 
-  test('that is cut off while the git server is silent leaves nothing', async (t) => {
+  test('leaves nothing behind if it is interrupted while the git server is silent', async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const before = await objectsOf(sandbox);
     const ending = new AbortController();
@@ -209,7 +209,7 @@ suite('a look at another commit', () => {
     assert.deepEqual(await objectsOf(sandbox), before);
   });
 
-  test('needs no sync before it', async (t) => {
+  test('needs no earlier sync', async (t) => {
     const { target, branch } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const sandbox = await createSandbox(t);
     const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
@@ -224,7 +224,7 @@ suite('a look at another commit', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });
 
-  test('shows no pointer of Git LFS as if it were the content', async (t) => {
+  test('never shows a Git LFS pointer as the content', async (t) => {
     const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
@@ -241,7 +241,7 @@ suite('a look at another commit', () => {
     assert.deepEqual(say(await sandbox.inspect({ kind: 'drift' }, target)), [['config/b', 'lfs']]);
   });
 
-  test('takes nothing away from a sync that failed and comes again', async (t) => {
+  test("doesn't disturb the retry of a failed sync", async (t) => {
     const host = await gitServerFor(t);
     const lfs = createLfsHost(`${host.url}/x.git/info/lfs/objects`);
     host.lfs = lfs.listener;
@@ -264,7 +264,7 @@ suite('a look at another commit', () => {
   });
 });
 
-test('a look shows as much as an answer can hold, to the last byte', async (t) => {
+test("an inspection uses all of an answer's size, to the last byte", async (t) => {
   const text = 'x'.repeat(INSPECTION.fileBytes);
   const numbers = Array.from({ length: INSPECTION.bytes / INSPECTION.fileBytes + 1 }, (_, number) => 10 + number);
   const other = Object.fromEntries(numbers.map((number) => [`config/${number}`, text]));
@@ -277,8 +277,8 @@ test('a look shows as much as an answer can hold, to the last byte', async (t) =
   );
 });
 
-suite('a look at what was delivered', () => {
-  test('follows no link, waits for no pipe, and shows nothing of others', async (t) => {
+suite('an inspection of delivered files', () => {
+  test('follows no link, waits for no pipe, and shows no foreign content', async (t) => {
     const names = ['link', 'folder', 'above/a', 'big', 'changed'];
     const files = Object.fromEntries(names.map((name) => [`config/${name}`, `${name}\n`]));
     const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
@@ -313,7 +313,7 @@ suite('a look at what was delivered', () => {
     assert.doesNotMatch(JSON.stringify(answer), /of the agent|of somebody else/);
   });
 
-  test('fetches again what the clone has lost', async (t) => {
+  test('fetches objects again that the clone has lost', async (t) => {
     const { sandbox, target, commit } = await arrange(t, { files: { 'config/a': '1\n' }, other: {} });
     await rm(sandbox.repo, { recursive: true });
     await sandbox.restart();

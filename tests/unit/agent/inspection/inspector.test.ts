@@ -57,8 +57,8 @@ const read = async (inspection: SyncReportStatus['inspection'], id: string, pod 
     about: sealedAbout({ namespace: 'ns', crName: 'gw', pod, id }),
   });
 
-suite('a question is answered', () => {
-  test('once, for whoever asked, about this pod and this question', async () => {
+suite('a query to the agent is answered', () => {
+  test('once, for every client, for this pod and this query', async () => {
     const { inspector, shown, ask, counts } = inspectorOf(async () => ({ ref: 'main', changes: [], more: 3 }));
     const question = questionOf();
     ask(question);
@@ -73,7 +73,7 @@ suite('a question is answered', () => {
     assert.equal(await read(shown[0], question.id, 'gateway-1'), undefined);
   });
 
-  test('until the question goes: then the answer goes as well', async () => {
+  test('until the query is withdrawn, which removes the answer', async () => {
     const { inspector, shown, ask } = inspectorOf();
     ask(questionOf());
     await inspector.run(never);
@@ -82,7 +82,7 @@ suite('a question is answered', () => {
     assert.equal(inspector.dueMs, Number.POSITIVE_INFINITY);
   });
 
-  test('until the question expires, even if no client withdraws it', async () => {
+  test('until the query expires, even if no client withdraws it', async () => {
     const { inspector, shown, ask } = inspectorOf();
     ask(questionOf({ expires: new Date(Date.now() + 500).toISOString() }));
     await inspector.run(never);
@@ -91,7 +91,7 @@ suite('a question is answered', () => {
     assert.equal(shown[1], undefined);
   });
 
-  test('in words where it cannot be answered', async () => {
+  test("with a message if it can't be answered", async () => {
     const { inspector, shown, ask } = inspectorOf(async () => {
       throw new TerminalError('the repository has no x', { code: 'a', reason: 'B' });
     });
@@ -102,7 +102,7 @@ suite('a question is answered', () => {
     assert.deepEqual(answer, { problem: 'the repository has no x', changes: [], more: 0 });
   });
 
-  test('later, where a sync goes first', async () => {
+  test('after a sync that comes first', async () => {
     const { inspector, ask, counts } = inspectorOf(async (_, __, signal) => {
       await sleep(60_000, undefined, { signal });
       return { changes: [], more: 0 };
@@ -116,7 +116,7 @@ suite('a question is answered', () => {
     assert.ok(inspector.dueMs > 0 && inspector.dueMs <= 5_000, `${inspector.dueMs}`);
   });
 
-  test('not sooner than a few seconds after the one before', async () => {
+  test('a few seconds after the previous one at the earliest', async () => {
     const { inspector, ask, counts } = inspectorOf();
     ask(questionOf());
     await inspector.run(never);
@@ -126,7 +126,7 @@ suite('a question is answered', () => {
     assert.equal(counts().calls, 1);
   });
 
-  test('not to whoever has withdrawn it meanwhile', async () => {
+  test('unless the client has withdrawn it in the meantime', async () => {
     const looked = Promise.withResolvers<void>();
     const { inspector, ask, counts } = inspectorOf(async () => {
       await looked.promise;
@@ -141,7 +141,7 @@ suite('a question is answered', () => {
   });
 });
 
-test('what is no question for this gateway, or none any more, does nothing', async () => {
+test('an invalid, foreign, or outdated query has no effect', async () => {
   const { inspector, ask, counts } = inspectorOf();
   ask(questionOf({ pods: ['gateway-1'] }));
   ask(questionOf({ expires: new Date(Date.now() - 1).toISOString() }));
@@ -153,7 +153,7 @@ test('what is no question for this gateway, or none any more, does nothing', asy
   assert.deepEqual(counts(), { calls: 0, due: 0, shown: 0 });
 });
 
-test('a key that is none costs the answer, and nothing else', async () => {
+test('an invalid key costs only the answer', async () => {
   const { inspector, ask, counts } = inspectorOf();
   ask(questionOf({ key: Buffer.alloc(32).toString('base64url') }));
   await inspector.run(never);

@@ -31,8 +31,8 @@ async function begin(t: TestContext, start: Buffer, onRequest: (file: string) =>
   return { server, lfs, pointer, file, fetch, object: objectPath(folder, pointer.oid) };
 }
 
-suite('the beginning of an object of Git LFS', () => {
-  test('is followed by the rest', async (t) => {
+suite('the first part of a Git LFS object', () => {
+  test('is completed by the rest', async (t) => {
     const start = Buffer.alloc(1024 * 1024, 'start');
     const { fetch, lfs, pointer, object } = await begin(t, start);
     await fetch(pointer);
@@ -43,7 +43,7 @@ suite('the beginning of an object of Git LFS', () => {
     );
   });
 
-  test('is checked with the rest, only as long as the fetch goes on', async (t) => {
+  test('is verified with the rest, but only while the fetch continues', async (t) => {
     const { fetch, file, lfs, pointer, server } = await begin(t, Buffer.from('start'));
     await truncate(file, 16 * GIB);
     server.lfs = (request, response) => {
@@ -55,13 +55,13 @@ suite('the beginning of an object of Git LFS', () => {
     assert.equal((await stat(file)).size, 16 * GIB + 4);
   });
 
-  test('is kept when the time of spec.git.timeout is over, which a silent host cannot outlast', async (t) => {
+  test("is kept when spec.git.timeout expires, which a silent server can't delay", async (t) => {
     const { fetch, file, pointer } = await begin(t, Buffer.from('start'), () => new Promise(() => {}));
     await assert.rejects(fetch(pointer, undefined, 300), { code: 'lfs.timeout', reason: 'GitTimeout' });
     assert.equal(await readFile(file, 'utf8'), 'start');
   });
 
-  test('does not matter where it is longer than the object', async (t) => {
+  test('is discarded if it is longer than the object', async (t) => {
     const { fetch, file, lfs, pointer, object } = await begin(t, Buffer.from('start'));
     await truncate(file, pointer.size + 1);
     await fetch(pointer);

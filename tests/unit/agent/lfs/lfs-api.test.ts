@@ -27,7 +27,7 @@ function arrangeSsh(answer: object | string = {}) {
 }
 
 suite('the Git LFS server of a repository', () => {
-  test('is below its URL, by the rule of git-lfs', () => {
+  test("is found below the repository's URL, as git-lfs does it", () => {
     for (const repo of [
       'https://git.test/a',
       'https://git.test/a/',
@@ -37,7 +37,7 @@ suite('the Git LFS server of a repository', () => {
       assert.equal(lfsEndpoint(repo), 'https://git.test/a.git/info/lfs', repo);
   });
 
-  test('gets the credentials of its own origin alone', async () => {
+  test('gets only the credentials of its own origin', async () => {
     const { serverOf } = arrangeSsh();
     const shown = async (repo: string, access?: GitAccess) => {
       const { url, ...server } = await serverOf(repo, access);
@@ -66,7 +66,7 @@ suite('the Git LFS server of a repository', () => {
     ['ssh://git.test/a%20b', ['--', 'git.test', "git-lfs-authenticate '/a b' download"]],
   ];
   for (const [repo, args] of places)
-    test(`is asked for by ssh: ${repo}`, async () => {
+    test(`is located over ssh: ${repo}`, async () => {
       const { asked, serverOf } = arrangeSsh({ href: 'https://lfs.test/x', header: { 'X-A': '1', Host: 'evil' } });
       const { url, ...server } = await serverOf(repo);
       assert.deepEqual(asked, [args]);
@@ -83,12 +83,12 @@ suite('the Git LFS server of a repository', () => {
     ['is missing', {}, 'lfs.unusable'],
     ['is no JSON', 'hello', 'lfs.unusable'],
   ] as const)
-    test(`is refused where what ssh says ${what}`, async () => {
+    test(`is rejected if the response over ssh ${what}`, async () => {
       await assert.rejects(arrangeSsh(answer).serverOf('git@git.test:a'), { code });
     });
 });
 
-suite('objects of Git LFS', { concurrency: 4 }, () => {
+suite('Git LFS objects', { concurrency: 4 }, () => {
   interface Asked {
     line: string;
     headers: IncomingHttpHeaders;
@@ -118,7 +118,7 @@ suite('objects of Git LFS', { concurrency: 4 }, () => {
     body: { transfer: 'basic', objects: [{ oid, actions: { download }, ...more }] },
   });
 
-  test('are asked for in one request, with the credentials of the repository', async (t) => {
+  test('are requested in one batch, with the credentials of the repository', async (t) => {
     const { asked, offers } = await ask(t, found({ href: 'https://store.test/o' }));
     const offer = (await offers()).get(oid);
     assert.deepEqual([offer?.url.href, offer?.headers], ['https://store.test/o', {}]);
@@ -151,7 +151,7 @@ suite('objects of Git LFS', { concurrency: 4 }, () => {
     ],
   ];
   for (const [what, download, headers] of offered)
-    test(`are fetched ${what} with the headers that belong there`, async (t) => {
+    test(`are fetched ${what} with the headers for that place`, async (t) => {
       const { origin, offers } = await ask(t, found(download));
       const offer = (await offers()).get(oid);
       assert.deepEqual(offer?.headers, headers);
@@ -187,7 +187,7 @@ suite('objects of Git LFS', { concurrency: 4 }, () => {
     ['an object with an error', found({ href: '/o' }, { error: { code: 500 } }), { code: 'lfs.unreachable' }],
   ];
   for (const [what, answer, error] of refusals)
-    test(`are not delivered where the answer is: ${what}`, async (t) => {
+    test(`are not delivered if the response is invalid: ${what}`, async (t) => {
       await assert.rejects((await ask(t, answer)).offers(), error);
     });
 });

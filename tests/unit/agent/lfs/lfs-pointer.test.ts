@@ -12,25 +12,25 @@ suite('the Git LFS server of a repository', () => {
   for (const [repo, endpoint] of cases) test(repo, () => assert.equal(lfsEndpoint(repo), endpoint));
 });
 
-suite('a pointer', () => {
+suite('a Git LFS pointer', () => {
   const oid = 'ab'.repeat(32);
   const pointer = (lines: string) => Buffer.from(`version https://git-lfs.github.com/spec/v1\n${lines}`);
 
-  test('names the content and its size', () => {
+  test('contains the hash and size of the content', () => {
     assert.deepEqual(parseLfsPointer(pointer(`oid sha256:${oid}\nsize 12345\n`)), { oid, size: 12345 });
   });
 
-  test('with an extension names what is not yet the content', () => {
+  test("with an extension isn't a pointer to the final content", () => {
     const extended = `ext-0-foo sha256:${'c'.repeat(64)}\noid sha256:${oid}\nsize 12345\n`;
     assert.equal(parseLfsPointer(pointer(extended)), undefined);
   });
 
   for (const lines of ['', `oid sha256:${oid}\n`, 'oid sha256:../x\nsize 1\n', `oid md5:${oid}\nsize 1\n`]) {
-    test(`is damaged with ${JSON.stringify(lines.slice(0, 30))}`, () => {
+    test(`is damaged if it contains ${JSON.stringify(lines.slice(0, 30))}`, () => {
       assert.equal(parseLfsPointer(pointer(lines)), undefined);
     });
   }
-  test('is damaged with a size that is none', () => {
+  test("is damaged if its size isn't a number", () => {
     assert.equal(parseLfsPointer(pointer(`oid sha256:${oid}\nsize -1\n`)), undefined);
   });
 });

@@ -34,7 +34,7 @@ const mapped = (more: object = {}) => ({
 });
 
 suite('files in Git LFS', () => {
-  test('are delivered as what they are, fetched at once, and repaired without a word to the host', async (t) => {
+  test('are delivered with their content, fetched at once, and repaired without a request to the server', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const large = randomBytes(3 * 1024 * 1024).toString('base64');
@@ -62,7 +62,7 @@ suite('files in Git LFS', () => {
     assert.equal(server.requests.length, requests);
   });
 
-  test('come once where several pointers name them', async (t) => {
+  test('are fetched once if several pointers name them', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -74,7 +74,7 @@ suite('files in Git LFS', () => {
     assert.equal(lfs.requests.filter(({ path: file }) => !file.endsWith('/batch')).length, 1);
   });
 
-  test('take the place of pointers that somebody put there', async (t) => {
+  test('replace pointers that were written to their place', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const pointer = lfs.add('content');
@@ -84,7 +84,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
-  test('take no room any more once nothing needs them', async (t) => {
+  test('take no space once they are no longer needed', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -105,7 +105,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(left.sort(), sums.sort());
   });
 
-  test('stay where templates are made of them', async (t) => {
+  test('stay stored while templates are rendered from them', async (t) => {
     const { server, lfs } = await startWorld(t);
     const repository = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -127,7 +127,7 @@ suite('files in Git LFS', () => {
     assert.equal(lfs.requests.length, downloads);
   });
 
-  test('may be templates, and be patched', async (t) => {
+  test('can be templates, and can be patched', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -137,7 +137,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { 'config/a.json': '{"name": "edge", "n": 2}' });
   });
 
-  test('need credentials, which stay with the origin of the repository', async (t) => {
+  test('need credentials, which are sent only to the origin of the repository', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true, credentials: { password: 'lfs-secret' } });
     const { url: repo, commit } = await createLfsRepository(server);
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
@@ -175,7 +175,7 @@ suite('files in Git LFS', () => {
     await assert.rejects(sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: last }), { code: 'git.authentication' });
   });
 
-  test('that the host does not have, or spoils, are not delivered', async (t) => {
+  test("aren't delivered if the server lacks or corrupts them", async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -196,7 +196,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { a: 'content', b: 'plain' });
   });
 
-  test('are refused, and change nothing, where the host has no Git LFS, as a dry run says as well', async (t) => {
+  test('are an error without side effects if the server has no Git LFS, even in a dry run', async (t) => {
     const { server, lfs } = await startWorld(t);
     server.lfs = undefined;
     const { url: repo, commit } = await createLfsRepository(server);
@@ -212,7 +212,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('never go by http where the repository is at https', async (t) => {
+  test('are never fetched over http if the repository is on https', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
     const plain = await startWorld(t);
     plain.lfs.objects = lfs.objects;
@@ -227,7 +227,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(plain.lfs.requests, []);
   });
 
-  test('are not fetched from denied addresses, whoever sends the agent there', async (t) => {
+  test("aren't fetched from denied addresses, whichever server refers to them", async (t) => {
     const { server, lfs } = await startWorld(t);
     const denied = await startWorld(t, { address: '127.0.0.2' });
     denied.lfs.objects = lfs.objects;
@@ -244,7 +244,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('come from the next address if the first one is dead, as their commit does', async (t) => {
+  test('are fetched from the next address if the first one is dead, as the commit is', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url, commit } = await createLfsRepository(server);
     const addresses = [REFUSING, '::1', '127.0.0.1'];
@@ -262,7 +262,7 @@ suite('files in Git LFS', () => {
     assert.deepEqual(await sandbox.files(), { a: 'content' });
   });
 
-  test('get the headers that the host names at the place that it names, and nowhere else', async (t) => {
+  test('are fetched with the headers that the server names for that place only', async (t) => {
     const { server, lfs } = await startWorld(t);
     const [store, beyond] = [await startWorld(t), await startWorld(t)];
     store.lfs.objects = lfs.objects;
@@ -284,7 +284,7 @@ suite('files in Git LFS', () => {
     assert.equal(elsewhere?.headers['x-part'], undefined);
   });
 
-  test('stay where the clone is made anew', async (t) => {
+  test('stay stored when the clone is recreated', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -298,7 +298,7 @@ suite('files in Git LFS', () => {
     assert.equal(lfs.requests.length, requests);
   });
 
-  test('go on where they were cut off', async (t) => {
+  test('resume an interrupted download', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -315,7 +315,7 @@ suite('files in Git LFS', () => {
     assert.ok(Number(/^bytes=(\d+)-$/.exec(ranges[0] ?? '')?.[1]) > 0, `asked for ${ranges}`);
   });
 
-  test('give up what has not arrived where another commit needs the room', async (t) => {
+  test('drop a partial download if another commit needs the space', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const folder = await temporaryFolder(t, 'full-');
@@ -339,7 +339,7 @@ exec git "$@"
     assert.deepEqual(await sandbox.files(), { a: 'small' });
   });
 
-  test('give up what has not arrived where others are fetched', async (t) => {
+  test('drop a partial download when other objects are fetched', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
     const sandbox = await createSandbox(t);
@@ -359,7 +359,7 @@ exec git "$@"
     }
   });
 
-  test('are looked for in the heap of a small container, as many as fit into it', async () => {
+  test('are listed within the heap of a small container, as many as fit into it', async () => {
     const script = `
       import { LfsStore } from ${importable('agent/lfs/lfs-store.ts')};
       const oid = (number) => String(number).padStart(64, '0');
@@ -369,7 +369,7 @@ exec git "$@"
     assert.equal(await runInSmallHeap(script), '50000');
   });
 
-  test('of a repository behind ssh are asked for by ssh, and fetched with what that gives', async (t) => {
+  test('are located over ssh if the repository is, and fetched with the headers from there', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
     const folder = await temporaryFolder(t, 'ssh-');
     const content = lfs.add('content');

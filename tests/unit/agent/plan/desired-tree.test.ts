@@ -106,7 +106,7 @@ suite('desiredTree', () => {
     test(name, () => assert.deepEqual(build(repository, mappings), { files, retained: [] }));
   }
 
-  test('the whole repository can be mapped', () => {
+  test('maps the whole repository', () => {
     const { files } = build(repository, [{ source: '.', destination: '.' }]);
     assert.deepEqual(
       Object.keys(files ?? {}),
@@ -215,10 +215,10 @@ suite('desiredTree', () => {
     },
   ];
   for (const { name, entries = repository, mapping, problem } of refused) {
-    test(`refuses ${name}`, () => assert.match(build(entries, [mapping]).problems?.join('\n') ?? '', problem));
+    test(`rejects ${name}`, () => assert.match(build(entries, [mapping]).problems?.join('\n') ?? '', problem));
   }
 
-  test('what is wrong is told of every mapping, by its number', () => {
+  test('reports the problem of every mapping, with its number', () => {
     const { problems } = build(repository, [
       { source: 'none', destination: 'x' },
       { source: 'config', destination: 'y' },
@@ -232,7 +232,7 @@ suite('desiredTree', () => {
     assert.deepEqual(first.problems, [`mappings[2]: ${left('none')}`], 'what is in the way of what is told next');
   });
 
-  test('a source with the name of the gateway says how to name it', () => {
+  test("explains how to name the gateway's source", () => {
     const { problems } = build(repository, [{ source: 'gateways/{{ .GatewayName }}', destination: 'x' }]);
     assert.equal(problems?.length, 1);
     assert.match(
@@ -241,7 +241,7 @@ suite('desiredTree', () => {
     );
   });
 
-  test('a file is to be there as the commit and the mapping have it', () => {
+  test('contains each file as the commit and the mapping have it', () => {
     const patch = { file: 'a.json', set: { k: '1' } };
     const mapping = { source: 'd', destination: 'x', required: true, template: true, patches: [patch] };
     const rendered = renderMappings([mapping], new Map());
@@ -261,13 +261,13 @@ suite('desiredTree', () => {
     assert.deepEqual([...result.tree.folders], ['x', 'x/sub']);
   });
 
-  test('a single file that is excluded is neither there nor missing', () => {
+  test('neither contains nor misses a single file that is excluded', () => {
     assert.deepEqual(build(repository, [{ source: 'top', destination: 'x' }], { excludes: ['top'] }), {
       ...{ files: {}, retained: [] },
     });
   });
 
-  test('what an earlier layer retained gives way to a file of a later one', () => {
+  test('lets a later layer replace a file retained by an earlier one', () => {
     const mappings = [
       { source: 'gone', destination: '.', required: false },
       { source: 'base', destination: '.' },
@@ -276,7 +276,7 @@ suite('desiredTree', () => {
     assert.deepEqual(build(repository, mappings, { files }), { files: { x: 'base/x', y: 'base/y' }, retained: ['z'] });
   });
 
-  test('what is retained stands in the way of a folder as well', () => {
+  test('lets a retained file block a directory', () => {
     const mappings = [
       { source: 'gone', destination: 'p', required: false },
       { source: 'base', destination: 'p/x' },
@@ -285,13 +285,13 @@ suite('desiredTree', () => {
     assert.deepEqual(problems, ['p/x would have to be a file and, for p/x/x, a folder']);
   });
 
-  test('what is excluded is no obstacle', () => {
+  test('lets an excluded file block nothing', () => {
     const entries = [file('d/a'), link('d/l'), submodule('d/m')];
     const result = build(entries, [{ source: 'd', destination: 'x' }], { excludes: ['d/l', 'm'] });
     assert.deepEqual(result.files, { 'x/a': 'd/a' });
   });
 
-  test('a file where another mapping needs a folder is refused', () => {
+  test("rejects a file in the place of another mapping's directory", () => {
     const result = build(repository, [
       { source: 'top', destination: 'p' },
       { source: 'base', destination: 'p' },
@@ -299,7 +299,7 @@ suite('desiredTree', () => {
     assert.match(result.problems?.join('\n') ?? '', /p would have to be a file and, for p\/x, a folder/);
   });
 
-  test('many files where folders are needed are refused in no time', () => {
+  test('rejects many files in the place of directories at once', () => {
     const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
     const entries = names.flatMap((name) => [file(`a/${name}`), file(`b/${name}/x`)]);
     const began = processorMs();
@@ -311,13 +311,13 @@ suite('desiredTree', () => {
     assert.ok(processorMs() - began < 3_000, `${processorMs() - began} ms`);
   });
 
-  test('a missing optional source retains what it brought, and only that', () => {
+  test('retains the files of a missing optional source, and only those', () => {
     const files = [owned('p/x', 'gone/x'), owned('p/y', 'other/y'), owned('q/x', 'gone/x')];
     const result = build(repository, [{ source: 'gone', destination: 'p', required: false }], { files });
     assert.deepEqual(result, { files: {}, retained: ['p/x'] });
   });
 
-  test('what a missing optional source brought stays on top of an earlier mapping', () => {
+  test('keeps the files of a missing optional source above an earlier mapping', () => {
     const mappings = [
       { source: 'base', destination: '.' },
       { source: 'gone', destination: '.', required: false },

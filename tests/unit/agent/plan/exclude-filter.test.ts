@@ -70,32 +70,32 @@ suite('excludeFilter', () => {
     });
   }
 
-  test('braces are understood, beyond gitignore', () => {
+  test("expands braces, which gitignore doesn't", () => {
     assert.deepEqual(['a.tmp', 'x/a.bak', 'a.txt'].filter(excludeFilter(['*.{tmp,bak}'])), ['a.tmp', 'x/a.bak']);
   });
 
   for (const pattern of ['*a*a*a*a*a*a*b', '/**/*a*a*a*a*a*b', `${'/'.repeat(BOUNDS.text)}x`]) {
-    test(`takes time in proportion to the path: ${pattern.slice(0, 12)}…`, () => {
+    test(`takes time proportional to the path: ${pattern.slice(0, 12)}…`, () => {
       const isExcluded = excludeFilter([pattern]);
       assertLinear(1_000, (size) => 'a'.repeat(size), isExcluded);
     });
   }
 
   for (const pattern of ['**/*.bak', 'build/']) {
-    test(`takes time in proportion to the path, however deep that is: ${pattern}`, () => {
+    test(`takes time proportional to the path, however deep it is: ${pattern}`, () => {
       let other = 0;
       const isExcluded = (path: string) => excludeFilter([pattern])(`${other++}/${path}`);
       assertLinear(500, (size) => 'a/'.repeat(size), isExcluded);
     });
   }
 
-  test('looks at the outer folders alone of what nobody could open', () => {
+  test('checks a path that is too long to open by its outer directories only', () => {
     const endless = `x/y/${`${'a'.repeat(99)}/`.repeat(50)}b.bak`;
     const excludes = (pattern: string) => excludeFilter([pattern])(endless);
     assert.deepEqual(['x', 'x/y/', '**/y/**', '*.bak', '**/*.bak'].map(excludes), [true, true, true, false, false]);
   });
 
-  test('takes time in proportion to the pattern', () => {
+  test('takes time proportional to the pattern', () => {
     assertLinear(
       10 * BOUNDS.text,
       (size) => `x${'/'.repeat(size)}x`,
@@ -103,7 +103,7 @@ suite('excludeFilter', () => {
     );
   });
 
-  test('an empty pattern excludes nothing', () => {
+  test('excludes nothing for an empty pattern', () => {
     assert.deepEqual(paths.filter(excludeFilter(['', ' ', '/'])), []);
   });
 });

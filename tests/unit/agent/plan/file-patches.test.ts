@@ -21,7 +21,7 @@ function patchJson(text: string, given: JsonEdit[]) {
   return result.kind === 'content' ? ({ kind: 'patched', text: result.content.toString() } as const) : result;
 }
 
-suite('a patch of JSON', () => {
+suite('a JSON patch', () => {
   const cases: [name: string, before: string, set: Record<string, string>, after: string][] = [
     ['a value', '{"a": 1, "b": 2}', { a: '"x"' }, '{"a": "x", "b": 2}'],
     [
@@ -49,7 +49,7 @@ suite('a patch of JSON', () => {
     ['the whole of an array', '[[1,2],[3]]', { '0': '[]' }, '[[],[3]]'],
   ];
   for (const [name, before, set, after] of cases) {
-    test(`changes ${name}, and nothing else`, () => {
+    test(`changes ${name} and nothing else`, () => {
       const expected = { kind: 'patched', text: after };
       assert.deepEqual(patchJson(before, edits(set)), expected);
       assert.deepEqual(patchJson(before, edits(set).reverse()), expected, 'in another order');
@@ -79,14 +79,14 @@ suite('a patch of JSON', () => {
     ['a path below a value of the same patch', '{"a":{}}', { 'a.b': '1', 'a.b.c': '2' }, /a\.b\.c and a\.b are/],
   ];
   for (const [name, before, set, problem] of refused) {
-    test(`refuses ${name}`, () => {
+    test(`rejects ${name}`, () => {
       const result = patchJson(before, edits(set));
       assert.ok(result.kind === 'problem');
       assert.match(result.message, problem);
     });
   }
 
-  test('a file that is nested deep takes no stack', () => {
+  test('needs no stack for a deeply nested file', () => {
     const deep = `{"x":${'['.repeat(5_000)}${']'.repeat(5_000)},"a":1}`;
     const result = patchJson(deep, edits({ a: '2' }));
     assert.ok(result.kind === 'patched' && result.text.endsWith(',"a":2}'));
@@ -99,14 +99,14 @@ suite('the patches of a file', () => {
   });
   const hashOf = (...patches: ReturnType<typeof patch>[]) => patchesFor(patches, 'a')?.hash;
 
-  test('are those that are meant for it, in their order', () => {
+  test('are those that apply to it, in order', () => {
     const [first, other, last] = [patch('a', { x: '1' }), patch('b', { x: '2' }), patch('a', { y: '3' })];
     assert.deepEqual(patchesFor([first, other, last], 'a')?.steps, [first.edits, last.edits]);
     assert.equal(patchesFor([first, other], 'c'), undefined);
     assert.equal(patchesFor([], 'a'), undefined);
   });
 
-  test('are told apart by all that they put in place, and not by the order in which a patch names it', () => {
+  test('are distinguished by all their values, and not by the order in which they list them', () => {
     const hashes = [
       hashOf(patch('a', { x: '1', y: '2' })),
       hashOf(patch('a', { x: '2', y: '2' })),
@@ -125,12 +125,12 @@ suite('the patches of a file', () => {
     return result.kind === 'content' ? result.content.toString() : result.message;
   };
 
-  test('leave others their turn before each of them', () => {
+  test('yield to other tasks before each patch', () => {
     const count = (steps: JsonEdit[][]) => [...applyPatches(Buffer.from('{}'), { steps, hash: '' })].length;
     assert.equal(count([edits({ a: '1' }), edits({ b: '1' }), edits({ c: '1' })]) - count([]), 3);
   });
 
-  test('are carried out one after the other, or not at all', () => {
+  test('are applied one after the other, or not at all', () => {
     assert.equal(apply('{"a":1}', { a: '2', b: '3' }, { b: '4' }), '{"a":2,"b":4}');
     assert.equal(apply('{"a":1}', { a: '{}' }, { 'a.b': '"é"' }), '{"a":{"b": "é"}}');
     assert.equal(apply('{"a":1}'), '{"a":1}');
@@ -175,7 +175,7 @@ function put(value: unknown, [key, ...rest]: string[], inner: unknown): unknown 
   return { ...object, [key]: put(object[key] ?? {}, rest, inner) };
 }
 
-suite('a patch, for any JSON', () => {
+suite('a JSON patch of any document', () => {
   const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
   const inside = json.chain((value) => {
     const paths = pathsOf(value).filter((path) => path.length > 0);
@@ -183,7 +183,7 @@ suite('a patch, for any JSON', () => {
   });
   const seeds = fc.array(fc.constantFrom('', '', ' ', '\n', '\t', '\r\n  '), { minLength: 1, maxLength: 20 });
 
-  test('the value changes, and everything before and after it is the same', () => {
+  test('changes the value, and nothing before or after it', () => {
     fc.assert(
       fc.property(inside, json, seeds, (given, next, spaces) => {
         if (!given) return;
@@ -203,7 +203,7 @@ suite('a patch, for any JSON', () => {
     );
   });
 
-  test('all values of a patch change at once, and nothing else', () => {
+  test('changes all its values at once, and nothing else', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ minLength: 1 }), json, { minKeys: 2 }),
@@ -226,7 +226,7 @@ suite('a patch, for any JSON', () => {
     );
   });
 
-  test('a key that is added leaves every character where it was in order', () => {
+  test('adds a key without moving any other character', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), json), seeds, json, (value, spaces, next) => {
         if ('new key' in value || '__proto__' in value) return;

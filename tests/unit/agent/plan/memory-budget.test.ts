@@ -50,7 +50,7 @@ const MEASURED = [
   [20_000, 108, 41],
 ] as const;
 
-suite('the memory that a sync takes', () => {
+suite('the memory that a sync needs', () => {
   for (const [files, length, succeeds] of MEASURED) {
     test(`is refused before V8 runs out of it: ${files} files with paths of ${length} bytes`, () => {
       assert.ok(problemOf(succeeds, paths(files, length)), 'too early is better than too late');
@@ -58,7 +58,7 @@ suite('the memory that a sync takes', () => {
     });
   }
 
-  test('names the files so far and the limit to raise', () => {
+  test('is reported with the number of files so far and the limit to raise', () => {
     const message = problemOf(64, paths(200_000)) ?? '';
     assert.match(
       message,
@@ -68,7 +68,7 @@ suite('the memory that a sync takes', () => {
     assert.match(replaced, /folders, and 5000 others were delivered before, which needs/);
   });
 
-  test('counts a file each time it is mapped, and by the longer of its two paths', () => {
+  test('includes a file once per mapping, by the longer of its two paths', () => {
     const files = paths(4_000).map((path) => `config/${path}`);
     const often = Array.from({ length: 20 }, (_, n) => mapping('config', `to-${n}`));
     assert.equal(problemOf(64, files, { mappings: often.slice(0, 5) }), undefined);
@@ -77,7 +77,7 @@ suite('the memory that a sync takes', () => {
     assert.ok(problemOf(64, files, { mappings: [mapping('config', 'd'.repeat(3_000))] }));
   });
 
-  test('counts folders, also those without files', () => {
+  test('includes directories, even empty ones', () => {
     const budget = new MemoryBudget(64 * MIB, { manifest: NONE });
     assert.throws(
       () => {
@@ -87,14 +87,14 @@ suite('the memory that a sync takes', () => {
     );
   });
 
-  test('counts files that leave, and refuses a manifest that doesn’t fit by itself', () => {
+  test("includes removed files, and a manifest that doesn't fit by itself is refused", () => {
     const manifest = owning(paths(20_000));
     assert.equal(problemOf(64, paths(10_000, 40), { manifest }), undefined);
     assert.ok(problemOf(64, paths(20_000, 40), { manifest }));
     assert.match(problemOf(64, [], { manifest: owning(paths(60_000)) }) ?? '', /more than 0 files/);
   });
 
-  test('is the same for a commit at its first sync and after it, so that what was delivered stays deliverable', () => {
+  test('is the same for the first sync of a commit as later, so delivered commits stay deliverable', () => {
     const name = fc.string({ minLength: 1, maxLength: 9, unit: fc.constantFrom('a', 'b', 'c') });
     const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
     const folder = fc.array(name, { maxLength: 2 }).map((names) => names.join('/'));
@@ -116,7 +116,7 @@ suite('the memory that a sync takes', () => {
     );
   });
 
-  test('can be half of what the container has, whatever V8 sets aside for new objects', async () => {
+  test("can be half of the container's limit, whatever V8 reserves for new objects", async () => {
     const script = 'console.log(v8.getHeapStatistics().heap_size_limit)';
     const limit = execFileSync(process.execPath, [...(await readNodeFlags('agent')), '--eval', script]);
     assert.equal(Number(limit) - NEW_OBJECTS_BYTES, 64 * MIB);

@@ -236,7 +236,7 @@ suite('narrowChange', () => {
   }
 
   for (const { name, ...step } of whole) {
-    test(`leaves it to the whole where ${name}`, () => assert.equal(compare(step), 'whole'));
+    test(`leaves it to the full comparison if ${name}`, () => assert.equal(compare(step), 'whole'));
   }
 
   const part = fc.constantFrom('a', 'b', 'x.json');
@@ -263,7 +263,7 @@ suite('narrowChange', () => {
     excludes: fc.constantFrom([], ['b'], ['*.json', '!a/x.json']),
   });
 
-  test('for any two commits: comes to the same as the whole, or leaves it to the whole', () => {
+  test('agrees with the full comparison for any two commits, or leaves it to that', () => {
     const seen = { narrow: 0, whole: 0, nothing: 0 };
     fc.assert(
       fc.property(step, fc.boolean(), (given, isSimilar) => {

@@ -34,8 +34,8 @@ function volumeWith({ theirs = {}, ours = {} }: { theirs?: Files; ours?: Files }
   return volume;
 }
 
-suite('what was there before', () => {
-  test('with the same content it is not written, and stays when nothing asks for it any more', () => {
+suite('a file that was there before', () => {
+  test("isn't written if its content is the same, and stays when it is no longer mapped", () => {
     const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
     assert.equal(volume.manifest.files.get('a')?.found, true);
     assert.deepEqual(describe(plan(volume, { a: '1', b: '1' })), []);
@@ -45,7 +45,7 @@ suite('what was there before', () => {
     assert.deepEqual([...volume.manifest.files.keys()], ['b']);
   });
 
-  test('with other content it is kept, and comes back when nothing asks for it any more', () => {
+  test('is kept if its content differs, and is restored when it is no longer mapped', () => {
     const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1', b: '1' } });
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
     volume.apply(plan(volume, { a: '2', b: '1' }));
@@ -56,7 +56,7 @@ suite('what was there before', () => {
     assert.deepEqual([...volume.takenOver], []);
   });
 
-  test('it is taken over as well when a commit changes what was found to be right', () => {
+  test('is also taken over when a commit changes a file that was right before', () => {
     const volume = volumeWith({ theirs: { a: '1' }, ours: { a: '1', b: '1' } });
     const next = plan(volume, { a: '2', b: '1' });
     assert.deepEqual(describe(next), ['modify a TakenOver']);
@@ -65,7 +65,7 @@ suite('what was there before', () => {
     assert.deepEqual(volume.contents(), { a: '1', b: '1' });
   });
 
-  test('a mode that is not right is a difference, too', () => {
+  test('counts as different if only its mode is wrong', () => {
     const volume = volumeWith({ theirs: { a: '#!x' } });
     const file = { path: 'a', source: 'a', blob: '#!x', executable: true, template: false };
     volume.write('a', '#!x', false);
@@ -76,19 +76,19 @@ suite('what was there before', () => {
     assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with other content or another mode \(/);
   });
 
-  test('onConflict: refuse names every file that is in the way, and lets what is right be', () => {
+  test('is listed under onConflict: refuse if it is in the way, and unchanged if it is right', () => {
     const volume = volumeWith({ theirs: { a: 'theirs', b: '1', c: 'theirs' } });
     const refused = refusal(volume, { a: '1', b: '1', c: '1' }, settings({ onConflict: 'refuse' }));
     assert.match(refused, /^PathConflict: a is a file .* \(onConflict: refuse\).*; c is a file/);
     assert.deepEqual(describe(plan(volume, { b: '1' }, settings({ onConflict: 'refuse' }))), []);
   });
 
-  test('it stands where a folder is needed: that is refused', () => {
+  test('blocks a directory in its place, which is an error', () => {
     const volume = volumeWith({ theirs: { a: 'theirs' }, ours: { a: '1' } });
     assert.match(refusal(volume, { 'a/b': '1' }), /^PathConflict: a is a file/);
   });
 
-  test('no more is kept than has room', () => {
+  test('is an error if the files to keep exceed the limit', () => {
     const volume = volumeWith({ theirs: { a: 'x' }, ours: {} });
     const file = volume.manifest.files;
     file.set('large', {
@@ -101,8 +101,8 @@ suite('what was there before', () => {
   });
 });
 
-suite('a plan that would leave nothing', () => {
-  test('is refused, unless it is allowed', () => {
+suite('a plan that removes all files', () => {
+  test('is rejected, unless allowEmpty is set', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
     assert.match(
       refusal(volume, {}, settings({ allowEmpty: false })),
@@ -115,7 +115,7 @@ suite('a plan that would leave nothing', () => {
     assert.deepEqual(describe(last), ['delete b NoLongerMapped'], 'one file is left');
   });
 
-  test('is none where an optional source keeps files, where nothing was owned, or where nothing is pruned', () => {
+  test("isn't one if an optional source keeps files, no file was owned, or none is pruned", () => {
     const strict = settings({ allowEmpty: false });
     const volume = volumeWith({ ours: { a: '1', b: '1' } });
     assert.deepEqual(describe(plan(volume, {}, { ...strict, retained: ['a'] })), ['delete b NoLongerMapped']);
@@ -127,7 +127,7 @@ suite('a plan that would leave nothing', () => {
 suite('prune: false', () => {
   const kept = settings({ prune: false });
 
-  test('deletes nothing, and goes on owning it: with prune it goes', () => {
+  test('deletes nothing, but keeps ownership, so a later prune deletes it', () => {
     const volume = volumeWith({ ours: { a: '1', 'd/b': '1' } });
     volume.apply(plan(volume, { a: '2' }, kept));
     assert.deepEqual(volume.contents(), { a: '2', 'd/b': '1' });
@@ -135,13 +135,13 @@ suite('prune: false', () => {
     assert.deepEqual([volume.contents(), [...volume.folders]], [{ a: '2' }, []]);
   });
 
-  test('refuses what needs the room of a file or a folder', () => {
+  test('rejects a change that needs the place of a kept file or directory', () => {
     assert.match(refusal(volumeWith({ ours: { a: '1' } }), { 'a/b': '1' }, kept), /^PathConflict: a is a file/);
     assert.match(refusal(volumeWith({ ours: { 'a/b': '1' } }), { a: '1' }, kept), /^PathConflict: a is a folder/);
   });
 });
 
-suite('drift', () => {
+suite('drift of a delivered file', () => {
   const drifted = () => {
     const volume = volumeWith({ ours: { a: '1', b: '1', 'd/c': '1', ok: '1' } });
     volume.write('a', 'x');
@@ -157,31 +157,31 @@ suite('drift', () => {
     { path: 'd/c', reason: 'Missing', isRepaired },
   ];
 
-  test('repair puts it right, and lists it', () => {
+  test('is repaired and listed under repair', () => {
     const repair = plan(drifted(), desired);
     assert.deepEqual(describe(repair), ['modify a Drifted', 'add b Missing', 'add d/c Missing']);
     assert.deepEqual(repair.drift, listed(true));
   });
 
-  test('report lists it and changes nothing, ignore does not even list it', () => {
+  test('is listed under report, not even listed under ignore, and unchanged in both', () => {
     const report = plan(drifted(), desired, settings({ drift: 'report' }));
     assert.deepEqual([describe(report), report.folders.create, report.drift], [[], [], listed(false)]);
     const ignore = plan(drifted(), desired, settings({ drift: 'ignore' }));
     assert.deepEqual([describe(ignore), ignore.folders.create, ignore.drift], [[], [], []]);
   });
 
-  test('a commit that changes such a file delivers it', () => {
+  test('is overwritten by a commit that changes the file', () => {
     const next = plan(drifted(), { ...desired, a: '2', b: '2' }, settings({ drift: 'report' }));
     assert.deepEqual(describe(next), ['modify a ContentChanged', 'add b Missing']);
   });
 
-  test('where it is not repaired, a changed file that is no longer mapped stays', () => {
+  test("stays if it isn't repaired, even when the file is no longer mapped", () => {
     const volume = drifted();
     volume.apply(plan(volume, { ok: '1' }, settings({ drift: 'ignore' })));
     assert.deepEqual(volume.contents(), { a: 'x', ok: '1' });
   });
 
-  test('a file that was put right three times in a row is told, and left', () => {
+  test('is reported and kept after three repairs in a row', () => {
     const volume = volumeWith({ ours: { a: '1' } });
     const repairs = new RepairCounts();
     const look = (isDrifted: boolean) => {
@@ -200,7 +200,7 @@ suite('drift', () => {
   });
 });
 
-suite('what differs from what was delivered', () => {
+suite('a file that differs from the delivered one', () => {
   const record: OwnedFile = {
     ...{ path: 'a', source: 'a', blob: '1', sha256: 's', executable: true },
     fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
@@ -217,7 +217,7 @@ suite('what differs from what was delivered', () => {
     ['a folder in its place', { kind: 'folder' }, 'Drifted'],
     ['a link in its place', { kind: 'link' }, 'Drifted'],
   ] as const) {
-    test(`is ${what}, with what is there now`, () => {
+    test(`is ${what}, with the current content listed`, () => {
       const manifest = { ...emptyManifest(), files: new Map([['a', record]]) };
       const live = new Map(entry ? [['a', entry]] : []);
       assert.deepEqual(driftOf(manifest, live), reason ? [{ record, reason, live: entry }] : []);
@@ -225,32 +225,32 @@ suite('what differs from what was delivered', () => {
   }
 });
 
-suite('a plan in short', () => {
+suite('the summary of a plan', () => {
   const { changes, ...rest } = plan(new MemoryVolume(), { a: '1', b: '2' });
   const [add] = changes;
   const kinds = ['add', 'add', 'modify', 'delete', 'restore', 'delete', 'delete'] as const;
   const many = { ...rest, changes: kinds.map((kind, index) => ({ ...add, kind, path: `p${index}` })), unchanged: 5 };
 
-  test('counts files, those that come back as modified', () => {
+  test('counts files, and restored ones as modified', () => {
     assert.deepEqual(countFiles(many as Plan), { added: 2, modified: 2, deleted: 3, unchanged: 5 });
     const drift = [true, false, true].map((isRepaired) => ({ path: 'a', reason: 'Drifted' as const, isRepaired }));
     assert.equal(countDrift({ ...rest, changes, drift }), 2);
   });
 
-  test('counts what stays: what is right, what was not looked at, and what is kept', () => {
+  test('counts files that stay: right, unchecked, and kept ones', () => {
     const volume = volumeWith({ ours: { a: '1', b: '1', c: '1' } });
     const next = plan(volume, { a: '1', b: '1', d: '1' }, { retained: ['c'], untouched: 5 });
     assert.deepEqual([next.unchanged, next.isPartial], [8, false]);
     assert.equal(plan(volume, { a: '1' }, { isPartial: true }).isPartial, true);
   });
 
-  test('names the first changes, the end of a long path', () => {
+  test('lists the first changes, and shortens long paths from the start', () => {
     assert.deepEqual(describeChanges(many as Plan, 3), ['add p0 (New)', 'add p1 (New)', 'modify p2 (New)']);
     const [long = ''] = describeChanges(plan(new MemoryVolume(), { ['x/'.repeat(2_000).concat('end')]: '1' }), 1);
     assert.deepEqual([long.length, long.slice(-9)], [1024, 'end (New)']);
   });
 
-  test('names for a dry run all files that would be written, else those that may be right already', () => {
+  test('lists all files to write in a dry run, else those that may be right already', () => {
     const written = { path: 'p', source: 'p', blob: '1', executable: false, template: false };
     const template = { ...written, template: true };
     const patched = { ...written, patches: { steps: [], hash: 'h' } };
@@ -275,7 +275,7 @@ suite('a plan in short', () => {
     );
   });
 
-  test('has names for what was there that tell paths and numbers apart, and that any volume takes', () => {
+  test('shows names of existing files unambiguously, on any volume', () => {
     const name = displacedName('d/sub dir/a b.json', 1);
     assert.match(name, /^[0-9a-f]{16}-a_b\.json\.kept$/);
     assert.equal(displacedName('d/sub dir/a b.json', 2), name.replace('-', '-2-'));
@@ -285,8 +285,8 @@ suite('a plan in short', () => {
   });
 });
 
-suite('a volume that does not tell case apart', () => {
-  test('refuses names that would be one, and the folder of the agent, before anything is written', () => {
+suite('on a volume that ignores case, the plan', () => {
+  test("rejects names that would collide, and the agent's own directory, before the first write", () => {
     const folding = CASELESS;
     const volume = new MemoryVolume();
     assert.match(
@@ -302,7 +302,7 @@ suite('a volume that does not tell case apart', () => {
     assert.deepEqual(describe(plan(volume, { 'x/Name': '1', 'x/name': '2' })).length, 2);
   });
 
-  test('of ASCII letters: names that differ in others stay two', () => {
+  test('keeps names apart that differ in non-ASCII letters, if the volume folds only ASCII', () => {
     const folding = { case: 'ascii', unicode: false } as const;
     assert.match(
       refusal(new MemoryVolume(), { README: '1', readme: '2' }, { folding }),
@@ -317,7 +317,7 @@ suite('a volume that does not tell case apart', () => {
     ]);
   });
 
-  test('a volume that folds the normal form of Unicode takes two forms of a name for one file', () => {
+  test('treats two Unicode forms of a name as one, if the volume normalizes names', () => {
     const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
     const folding = { case: false, unicode: true };
     assert.match(
@@ -326,14 +326,14 @@ suite('a volume that does not tell case apart', () => {
     );
   });
 
-  test('renames a file by case alone: the old name goes first', () => {
+  test('renames a file that changes only in case by removing the old name first', () => {
     const volume = volumeWith({ ours: { name: '1', other: '1' } });
     const next = plan(volume, { Name: '1', other: '1' }, { folding: CASELESS });
     assert.deepEqual(describe(next), ['delete name NoLongerMapped', 'add Name New']);
   });
 });
 
-suite('what the pod mounts inside of the data volume', () => {
+suite('a mount of the pod inside the data volume', () => {
   const mounts = ['data/cache', 'logs'];
   const problem = (path: string, point: string) =>
     `PathConflict: the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;
@@ -349,7 +349,7 @@ suite('what the pod mounts inside of the data volume', () => {
     });
   }
 
-  test('is named once, and by its own name also where case does not count', () => {
+  test('is named once in the error, under its own name even if case is ignored', () => {
     const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
     const told = refusal(new MemoryVolume(), files, { mounts });
     const [first, second] = [problem('data/cache/x', 'data/cache'), problem('logs/z', 'logs')];
@@ -359,12 +359,12 @@ suite('what the pod mounts inside of the data volume', () => {
     assert.deepEqual(describe(plan(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length, 1);
   });
 
-  test('does not concern names that only begin so', () => {
+  test("doesn't affect names that only begin with its own", () => {
     const next = plan(new MemoryVolume(), { 'data/cached': '1', log: '1', 'x/logs': '1' }, { mounts });
     assert.equal(next.changes.length, 3);
   });
 
-  test('is left alone with the folders that it lies in, and what was there before is owned no longer', () => {
+  test('stays with the directories around it, and is no longer owned', () => {
     const volume = volumeWith({ ours: { 'data/cache/x': '1', 'data/own/x': '1', b: '1' } });
     const next = plan(volume, { b: '1' }, { mounts });
     assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
@@ -373,7 +373,7 @@ suite('what the pod mounts inside of the data volume', () => {
   });
 });
 
-test('files that the group may write are written anew where they were not, and the other way round', () => {
+test('files are rewritten when groupWrite changes, in both directions', () => {
   const volume = volumeWith({ ours: { a: '1' } });
   const wide = plan(volume, { a: '1' }, settings({ groupWrite: true }));
   assert.deepEqual(describe(wide), ['modify a ModeChanged']);

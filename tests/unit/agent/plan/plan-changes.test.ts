@@ -165,14 +165,14 @@ suite('planChanges', () => {
   }
 
   for (const { name, before, meanwhile, desired, message } of conflicts) {
-    test(`refuses ${name}`, () => {
+    test(`rejects ${name}`, () => {
       const result = prepare({ before, meanwhile }).plan(desiredFiles(desired));
       assert.ok(result.kind === 'refused');
       assert.match(result.problems.join('\n'), message);
     });
   }
 
-  test('a mode-only change is a change', () => {
+  test('treats a different mode as a change', () => {
     const volume = prepare({ before: { a: '#!x' } });
     const file = { path: 'a', source: 'a', blob: '#!x', executable: false, template: false };
     const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), retained: new Set() });
@@ -180,7 +180,7 @@ suite('planChanges', () => {
     assert.deepEqual(describe(result.plan), ['modify a ModeChanged']);
   });
 
-  test('folders that it made go with their last file, others stay', () => {
+  test('removes its own directories with their last file, and no others', () => {
     const volume = new MemoryVolume();
     volume.write('theirs/x', 'x');
     sync(volume, { 'theirs/deep/a': '1', 'ours/deep/a': '1' });
@@ -205,8 +205,8 @@ const foreign = fc.dictionary(
   { maxKeys: 3 },
 );
 
-suite('planChanges, for any trees', () => {
-  test('applying a plan gives the desired tree, leaves foreign files alone, and then there is nothing to do', () => {
+suite('planChanges, for any two trees,', () => {
+  test('leads to the desired tree, keeps foreign files, and then finds nothing to do', () => {
     fc.assert(
       fc.property(tree, foreign, tree, fc.option(path), (first, others, second, exchanged) => {
         const volume = new MemoryVolume();

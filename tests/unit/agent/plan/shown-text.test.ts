@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { looksSecret, shownText } from '../../../../agent/plan/shown-text.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 
-suite('what is shown to people who ask', () => {
-  test('is no file with the name of a secret', () => {
+suite('a file that is shown to users', () => {
+  test('never has the name of a secret', () => {
     const secret = [
       ...['tls.key', 'a/b.PEM', 'store.jks', 'x.p12', 'x.pfx', '.env', 'a/.env', 'a/.env.local', 'prod.env', '.npmrc'],
       ...['my-secret.json', 'secrets/a.txt', 'a/Passwords.txt', 'credentials', '.netrc', 'keys/id_ed25519', 'x.kdbx'],
@@ -15,7 +15,7 @@ suite('what is shown to people who ask', () => {
     }
   });
 
-  test('is no private key, whatever its name', () => {
+  test('never contains a private key, whatever its name', () => {
     for (const kind of ['', 'RSA ', 'EC ', 'OPENSSH ', 'ENCRYPTED ']) {
       const text = `a: |\n  -----BEGIN ${kind}PRIVATE KEY-----\n  xyz\n`;
       assert.deepEqual(shownText(Buffer.from(text)), { kind: 'leftOut', why: 'secret' });
@@ -27,7 +27,7 @@ suite('what is shown to people who ask', () => {
     assert.equal(shownText(Buffer.from('-----BEGIN CERTIFICATE-----')).kind, 'text');
   });
 
-  test('is text, byte by byte', () => {
+  test('is text, checked byte by byte', () => {
     for (const content of [Buffer.from([0]), Buffer.from([0xff, 0xfe]), Buffer.from('a\0b'), Buffer.from([0xc3])]) {
       assert.deepEqual(shownText(content), { kind: 'leftOut', why: 'binary' });
     }
@@ -36,7 +36,7 @@ suite('what is shown to people who ask', () => {
     }
   });
 
-  test('is looked through in time that is linear in its length', () => {
+  test('is scanned in linear time', () => {
     assertLinear(4_000, (size) => Buffer.from('-----BEGIN '.repeat(size)), shownText);
     assertLinear(4_000, (size) => `${'.env'.repeat(size)}/`, looksSecret);
   });

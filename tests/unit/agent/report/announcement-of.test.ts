@@ -41,7 +41,7 @@ function announce(...outcomes: SyncOutcome[]): Announcement[] {
 }
 
 suite('announcementOf', () => {
-  test('a check that found nothing to do is no news, and no sync to be counted', () => {
+  test("ignores a check that found nothing to do, and doesn't count it as a sync", () => {
     const [first, second] = announce(synced([added]), synced([]));
     assert.equal(first?.report?.state, 'Synced');
     assert.equal(first?.figures.sync?.result, 'success');
@@ -51,13 +51,13 @@ suite('announcementOf', () => {
     assert.ok(second?.figures.inLine, 'the files are known to be in line');
   });
 
-  test('the same commit that had to be put right again is news', () => {
+  test('reports a commit that had to be repaired', () => {
     const [, , repaired] = announce(synced([added]), synced([]), synced([added]));
     assert.equal(repaired?.report?.files?.added, 1);
     assert.equal(repaired?.log?.level, 'info');
   });
 
-  test('a gateway that was not notified is an obstacle, and what changed is said when it was', () => {
+  test('reports an unnotified gateway as an obstacle, and the changes once it is notified', () => {
     const [first, , last] = announce(synced([added], { reloadError }), synced([], { reloadError }), synced([]));
     assert.equal(first?.report?.state, 'Pending');
     assert.match(first?.report?.message ?? '', /are in place, and the gateway is still to be told: it is down/);
@@ -65,7 +65,7 @@ suite('announcementOf', () => {
     assert.equal(last?.report?.files?.added, 1);
   });
 
-  test('files whose content differs from a checkout are named, as long as they do, and the state stays Synced', () => {
+  test('names files that differ from a checkout while they do, and the state stays Synced', () => {
     const names = ['a.bat', 'b.bat', 'c.bat', 'd.bat', 'e.bat', 'f.bat', 'g.bat'];
     const ignored = new Map(names.map((name) => [name, 'eol=crlf']));
     const outcome = { plan: planOf(), ignored, pointers: ['docs/p'] };
@@ -83,7 +83,7 @@ suite('announcementOf', () => {
     assert.match(planned?.report?.message ?? '', /^dry run: .*; \.gitattributes has no effect/);
   });
 
-  test('a failure is counted each time and reported once', () => {
+  test('counts a failure each time and reports it once', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
     const [first, second] = announce(failed(error), failed(error));
     assert.deepEqual(first?.report, { state: 'Error', message: 'no', generation: 1 });
@@ -92,14 +92,14 @@ suite('announcementOf', () => {
     assert.equal(second?.log?.level, 'warn');
   });
 
-  test('waiting is no failure', () => {
+  test("doesn't count waiting as a failure", () => {
     const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'X', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
     assert.deepEqual(only?.figures, { syncPeriod: 0 });
     assert.equal(only?.log?.level, 'info');
   });
 
-  test('files that are left as somebody else made them are named, until a look finds them right', () => {
+  test('names files that stay as another program wrote them, until a check finds them right', () => {
     const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
     const withDrift = (found: Drift[], isPartial = false) => synced([], { plan: planOf([], found, isPartial) });
     const [first, again, partial, right] = announce(
@@ -119,7 +119,7 @@ suite('announcementOf', () => {
     assert.equal(right?.figures.inLine?.drifted, 0);
   });
 
-  test('how often the files are checked is told, and 0 while they need not be in line', () => {
+  test('reports how often files are checked, and 0 while drift is allowed', () => {
     const error = new TerminalError('no', { code: 'x', reason: 'X' });
     const dry = { ...intent, profile: { ...intent.profile, dryRun: true } };
     const planned = { kind: 'planned' as const, plan: planOf([added]) };
@@ -135,7 +135,7 @@ suite('announcementOf', () => {
     assert.deepEqual(periods, [30, 30, 0, 0, 0, undefined]);
   });
 
-  test('the list of what differs is bounded', () => {
+  test('limits the list of differences', () => {
     const drift = Array.from(
       { length: 500 },
       (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }),
@@ -150,7 +150,7 @@ suite('announcementOf', () => {
     assert.equal(only?.report?.changes?.length, 100);
   });
 
-  test('how well the gateway is changes what the report says of it, and nothing else', () => {
+  test("changes only the part about verification when the gateway's health changes", () => {
     const verified = (verification: Verification): SyncOutcome => ({ kind: 'verified', intent, verification });
     const words = 'it answered 503';
     const [running, same, wrong, check, failed, still] = announce(
@@ -175,7 +175,7 @@ suite('announcementOf', () => {
     assert.equal(failed?.figures.sync, undefined, 'a check that found nothing to do is no sync');
   });
 
-  test('words of the gateway come after those of the files, and go with the verification', () => {
+  test("puts the gateway's message after that of the files, and drops it with the verification", () => {
     const drift: Drift[] = [{ path: 'config/a', reason: 'Drifted', isRepaired: false }];
     const plan = planOf([], drift);
     const failed = { state: 'Failed' as const, words: 'it answered 503' };
@@ -200,20 +200,20 @@ suite('announcementOf', () => {
     ['by a mistake of the agent', 3, new Error('no'), undefined],
   ];
   for (const [name, rollout, error, hasFailed] of failures) {
-    test(`a sync that failed ${name}: ${hasFailed ? 'is' : 'is not'} said to have`, () => {
+    test(`${hasFailed ? 'counts' : "doesn't count"} a sync that failed ${name} as failed`, () => {
       const of = { ...intent, ...(rollout !== undefined && { rollout }) };
       const [only] = announce({ kind: 'failed', intent: of, error, durationMs: 10 });
       assert.deepEqual([only?.report?.hasFailed, only?.report?.rollout], [hasFailed, rollout]);
     });
   }
 
-  test('the number of the rollout is said, and a new number is news', () => {
+  test('contains the number of the rollout, and reports a new number', () => {
     const of = (rollout: number) => synced([], { intent: { ...intent, rollout } });
     const [first, same, next] = announce(of(1), of(1), of(2));
     assert.deepEqual([first?.report?.rollout, same?.report, next?.report?.rollout], [1, undefined, 2]);
   });
 
-  test('a dry run says what it would do', () => {
+  test('lists the changes of a dry run', () => {
     const [only] = announce(synced([], { kind: 'planned', plan: planOf([added]) }));
     assert.equal(only?.report?.state, 'DryRun');
     assert.deepEqual(only?.report?.changes, ['add a (New)']);
@@ -221,7 +221,7 @@ suite('announcementOf', () => {
   });
 });
 
-suite('all that is said of', () => {
+suite('a message combines all of', () => {
   const { commit, ref, profile } = intent;
   const what = { ref, commit, profile: profile.name };
   const counts = { added: 1, modified: 0, deleted: 0, unchanged: 2 };
@@ -319,7 +319,7 @@ suite('all that is said of', () => {
     ],
   ];
   for (const [name, outcome, expected] of cases) {
-    test(`${name}, and nothing of it twice unless it is counted`, () => {
+    test(`${name}, and repeats only what it counts`, () => {
       const [first, second] = announce(outcome, outcome) as [Announcement, Announcement];
       const { memory: _, ...told } = first;
       assert.deepEqual(told, expected);
@@ -328,7 +328,7 @@ suite('all that is said of', () => {
     });
   }
 
-  test('a gateway that has to be notified still, next to what differs', () => {
+  test('a gateway still to be notified, and files that differ', () => {
     const plan = planOf([], drift.slice(1));
     const [only] = announce(synced([], { plan, reloadError: new Error('it is down') }));
     assert.equal(only?.report?.state, 'Error');
@@ -341,7 +341,7 @@ suite('all that is said of', () => {
     assert.deepEqual(others, []);
   });
 
-  test('what differs: five paths by their names, and the end of a path that is too long', () => {
+  test('differences: five paths, and the end of a path that is too long', () => {
     const differing = (count: number) =>
       Array.from({ length: count }, (_, n): Drift => ({ path: `${n}`, reason: 'Missing', isRepaired: false }));
     const said = (found: Drift[]) => announce(synced([], { plan: planOf([], found) }))[0]?.report;

@@ -6,7 +6,7 @@ import { AgentMetrics } from '../../../../agent/metrics.ts';
 import { Announcer } from '../../../../agent/report/announcer.ts';
 import { intentOf } from '../../../support/intents.ts';
 
-test('content that differs from a checkout is logged once for each commit', async () => {
+test('files that differ from a checkout are logged once for each commit', async () => {
   const lines: { commit: string; count: number; files: string[]; msg: string }[] = [];
   const log = pino(
     { level: 'warn' },

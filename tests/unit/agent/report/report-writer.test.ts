@@ -11,7 +11,7 @@ import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts'
 
 const identity = { podName: 'p', podUid: 'u', namespace: 'n', crName: 'c', profile: 'default', gatewayName: undefined };
 
-test('a report that the API server has no time for is written when it asked for', async (t) => {
+test('a report that the API server defers is written when Retry-After expires', async (t) => {
   const calls: number[] = [];
   const server = createServer((request, response) => {
     calls.push(performance.now());

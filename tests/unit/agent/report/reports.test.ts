@@ -10,7 +10,7 @@ const applied = { ref: 'v1', commit: 'abc', time: '2026-01-01T00:00:00Z' };
 const context = { identity, gateway: 'edge', applied, agentVersion: '1' };
 
 suite('reportStatus', () => {
-  test('tells what is on disk, whatever the state', () => {
+  test('contains the commit on disk, whatever the state', () => {
     for (const state of ['Synced', 'Paused', 'DryRun', 'Error'] as const) {
       const status = reportStatus({ state }, context);
       assert.equal(status.commit, 'abc');
@@ -19,16 +19,16 @@ suite('reportStatus', () => {
     }
   });
 
-  test('tells which generation of the resource it is about', () => {
+  test('contains the generation of the resource that it belongs to', () => {
     assert.equal(reportStatus({ state: 'Synced', generation: 4 }, context).generation, 4);
   });
 
-  test('tells of no commit where none is on disk', () => {
+  test('contains no commit if none is on disk', () => {
     const status = reportStatus({ state: 'Paused' }, { ...context, applied: undefined });
     assert.deepEqual(Object.keys(status), ['podUID', 'gateway', 'profile', 'crName', 'state', 'agentVersion']);
   });
 
-  test('tells the rollout that it is about, and the revision that is on disk', () => {
+  test('contains the rollout that it belongs to, and the revision on disk', () => {
     const fields = { rollout: 2, verification: 'Failed', hasFailed: true } as const;
     const status = reportStatus(
       { state: 'Synced', ...fields },
@@ -39,15 +39,15 @@ suite('reportStatus', () => {
     assert.ok(v.safeParse(syncReportStatusSchema, status).success);
   });
 
-  test('keeps within the bounds of the API', () => {
+  test('stays within the limits of the API', () => {
     const status = reportStatus({ state: 'Error', message: 'x'.repeat(5000), durationMs: 1230 }, context);
     assert.ok(v.safeParse(syncReportStatusSchema, status).success);
     assert.equal(status.duration, '1.23s');
   });
 });
 
-suite('delays', () => {
-  test('few gateways fetch at once, many are spread out', () => {
+suite('the delays of fetches', () => {
+  test('are short for few gateways, and spread out for many', () => {
     assert.equal(fetchDelay(1, 1), 0);
     assert.equal(fetchDelay(20, 1), 0);
     assert.equal(fetchDelay(100, 1), 1000);

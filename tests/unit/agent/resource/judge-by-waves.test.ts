@@ -92,7 +92,7 @@ const RELEASE = [NEW, 'v2', LIVE, 7, 'new'];
 const STABLE = [OLD, 'v1', BEFORE, undefined, 'old'];
 const BACK = [OLD, 'v1', BEFORE, 7, 'old'];
 
-suite('where changes go by waves', () => {
+suite('while changes go in waves', () => {
   const cases: [name: string, status: RolloutStatus, expected: unknown[]][] = [
     ['nobody is admitted', statusOf(), STABLE],
     ['all of the wave are admitted', statusOf({ admission: admission('all') }), RELEASE],
@@ -113,7 +113,7 @@ suite('where changes go by waves', () => {
     test(`the right release is chosen if ${name}`, () => assert.deepEqual(summaryOf(intentOf({ status })), expected));
   }
 
-  test('a wait for something that is missing is about the generation that was read, and has no start policy', () => {
+  test('a wait for something missing belongs to the generation that was read, and has no start policy', () => {
     const status = statusOf();
     const common = { kind: 'unsettled', startPolicy: undefined };
     const words = 'waiting for the controller to look at the latest change of the GatewaySync';
@@ -129,7 +129,7 @@ suite('where changes go by waves', () => {
     });
   });
 
-  test('a label beyond those that the controller keeps does not count', () => {
+  test('labels are ignored except those that the controller maintains', () => {
     const many = (count: number) => Array.from({ length: count }, (_, n): [string, string] => [`a${n}`, 'x']);
     const status = statusOf({ admission: admission('all') });
     const given = (count: number) => intentOf({ status, knownLabels: new Map([...many(count), ...labels]) });
@@ -137,7 +137,7 @@ suite('where changes go by waves', () => {
     assert.deepEqual(summaryOf(given(32)), STABLE);
   });
 
-  test('every gateway has the release once the rollout is complete, whatever the plan and the labels', () => {
+  test('every gateway gets the release once the rollout is complete, whatever the plan and the labels', () => {
     const complete = { phase: 'Complete', stableCommit: NEW, stableRef: 'v2', stableRevision: LIVE } as const;
     const plans = [admission('all', 'all'), admission(''), []];
     for (const each of plans) {
@@ -146,12 +146,12 @@ suite('where changes go by waves', () => {
     }
   });
 
-  test('the newest commit counts for nothing, and need not be resolved', () => {
+  test("the newest commit is ignored, and needn't be resolved", () => {
     const refResolved = { status: 'False', message: 'no such ref' };
     assert.deepEqual(summaryOf(intentOf({ status: statusOf(), changes: { refResolved, commit: undefined } })), STABLE);
   });
 
-  test('a gateway is told by its given name, and by that of its pod', () => {
+  test("a gateway is identified by its configured name, and by its pod's name", () => {
     const named = rolloutKey('given', 'gateway-0');
     const [boundary = ''] = [named, key].sort();
     const status = statusOf({ admission: admission(boundary) });
@@ -176,7 +176,7 @@ suite('where changes go by waves', () => {
   });
 });
 
-suite('what cannot be decided leaves everything as it is', () => {
+suite("the agent changes nothing if it can't decide because", () => {
   const admitted = { admission: admission('all', 'all') };
   const cases: [name: string, given: Given, message: RegExp][] = [
     ['no rollout yet', { status: undefined }, /begin a rollout/],
@@ -223,15 +223,15 @@ suite('what cannot be decided leaves everything as it is', () => {
     });
   }
 
-  test('a rollout that is complete with another release than the stable one admits no gateway', () => {
+  test('a rollout that is complete with a release other than the stable one admits no gateway', () => {
     assert.deepEqual(summaryOf(intentOf({ status: statusOf({ phase: 'Complete' }) })), STABLE);
   });
 });
 
-suite('of spec.sync as it is now', () => {
+suite('while changes go in waves, the agent takes from the current spec.sync', () => {
   const before = found(syncOf('old', { syncPeriod: 5, dryRun: false, paused: true }, { startPolicy: 'useLastGood' }));
 
-  test('a pause counts at once, also before anything is settled', () => {
+  test('a pause at once, even before a commit is resolved', () => {
     for (const given of [
       { paused: true },
       { sync: syncOf('new', { paused: true }) },
@@ -241,7 +241,7 @@ suite('of spec.sync as it is now', () => {
     }
   });
 
-  test('whether to report only counts at once; all else is that of the revision', () => {
+  test('dryRun, and everything else from the revision', () => {
     for (const dryRun of [true, false]) {
       const { profile } = intentOf({ status: statusOf(), sync: syncOf('new', { dryRun, syncPeriod: 60 }), before });
       assert.deepEqual([profile.dryRun, profile.paused], [dryRun, false]);
@@ -249,7 +249,7 @@ suite('of spec.sync as it is now', () => {
     }
   });
 
-  test('a profile that is gone is as cautious as it was, or as the defaults are', () => {
+  test('nothing about a deleted profile, which stays as cautious as before, or as the defaults are', () => {
     const gone = (defaults: object = {}): ProfileSource => ({ defaults, profiles: { other: { mappings: [] } } });
     const status = statusOf();
     assert.equal(judge({ status, sync: gone(), before }).kind, 'paused');
@@ -260,7 +260,7 @@ suite('of spec.sync as it is now', () => {
     assert.deepEqual(summaryOf(intentOf({ status, sync: gone() })), STABLE);
   });
 
-  test('a profile that the revision does not have is missing, whatever there is now', () => {
+  test('nothing about a profile that the revision lacks: it counts as missing', () => {
     const verdict = judge({ status: statusOf(), before: found({ profiles: { other: { mappings: [] } } }) });
     assert.ok(verdict.kind === 'refused');
     assert.match(verdict.message, /no profile named default, only other.*revision 222222222222/);

@@ -71,7 +71,7 @@ suite('judgeResource', () => {
     });
   }
 
-  test('an intent has all that the resource asks for, and only that', () => {
+  test('returns an intent with all that the resource requests, and nothing else', () => {
     const profile = resolveProfile({ defaults: {}, profiles: { default: { mappings: [mapping] } } }, 'default');
     const common = { generation: 3, repo: 'https://git.test/x', ref: 'main', commit, profile, ignoresHostKey: false };
     assert.deepEqual(judgeResource(resource(), 'default', unasked), {
@@ -102,7 +102,7 @@ suite('judgeResource', () => {
     });
   });
 
-  test('what holds it up is said with the generation that it is about, and how gateways may start', () => {
+  test('returns an obstacle with its generation and the start policy', () => {
     const unresolved = { status: 'False', message: 'no such ref' };
     const about = { generation: 3, startPolicy: 'requireSync' };
     const rows: [given: WatchedResource, verdict: object][] = [
@@ -134,7 +134,7 @@ suite('judgeResource', () => {
     });
   });
 
-  test('the key of an ssh host is checked unless the spec says otherwise', () => {
+  test('checks the SSH host key unless the spec says otherwise', () => {
     const secretRef = { name: 'ssh', key: 'key' };
     for (const [auth, expected] of [
       [{ sshKey: { secretRef, insecureIgnoreHostKey: true } }, true],
@@ -147,7 +147,7 @@ suite('judgeResource', () => {
     }
   });
 
-  test('submodules are followed where the spec says so', () => {
+  test('fetches submodules if the spec enables them', () => {
     for (const submodules of [true, false, undefined]) {
       const verdict = judgeResource(withGit({ submodules }), 'default', unasked);
       assert.ok(verdict.kind === 'act');
@@ -155,7 +155,7 @@ suite('judgeResource', () => {
     }
   });
 
-  test('the gateway is verified where the spec says so, with what it leaves out', () => {
+  test('verifies the gateway if the spec enables it, with defaults for the rest', () => {
     const defaults = { requests: [], forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
     const own = { requests: [{ path: '/x' }], for: '0s', interval: '1m', failureThreshold: 1 };
     for (const [verify, expected] of [
@@ -174,7 +174,7 @@ suite('judgeResource', () => {
     }
   });
 
-  test('a profile that does not exist is refused with the names of those that do', () => {
+  test('rejects a missing profile, and lists the existing ones', () => {
     for (const name of ['other', 'constructor']) {
       const verdict = judgeResource(resource(), name, unasked);
       assert.ok(verdict.kind === 'refused');
@@ -211,8 +211,8 @@ test('a profile inherits the defaults key by key', () => {
   });
 });
 
-suite('reloadSettings', () => {
-  test('gives each call its time: its own, then that of the reload, then 10 s', () => {
+suite('the settings of reload requests', () => {
+  test('limit each call by its own timeout, then that of the reload, then 10 s', () => {
     const request = { method: 'POST', path: '/x' };
     const timesOf = (reload: object) => {
       const { timeoutMs, requests } = reloadSettings(withGateway(reload).spec);
@@ -225,13 +225,13 @@ suite('reloadSettings', () => {
     );
   });
 
-  test('brings the path of a file to touch into normal form', () => {
+  test('contain the normalized path of the touch file', () => {
     assert.equal(reloadSettings(withGateway({ touchFile: './a//b' }).spec).touchFile, 'a/b');
     assert.equal(reloadSettings(withGateway({}).spec).touchFile, undefined);
   });
 });
 
-test('where the profile is missing, the defaults still say how a gateway may start', () => {
+test('if the profile is missing, the defaults still decide how a gateway starts', () => {
   const sync = { defaults: { startPolicy: 'useLastGood' }, profiles: {} } as unknown as Spec['sync'];
   const verdict = judgeResource(resource({}, { sync }), 'default', unasked);
   assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'useLastGood');

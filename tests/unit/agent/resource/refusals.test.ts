@@ -4,15 +4,15 @@ import { Refusals } from '../../../../agent/resource/refusals.ts';
 
 const delays = (refusals: Refusals, count: number) => Array.from({ length: count }, () => refusals.next());
 
-suite('refusals', () => {
-  test('of an agent that starts: rights are waited for by the second, and after half a minute less and less often', () => {
+suite('an agent whose requests are refused', () => {
+  test('at start retries every second, and after half a minute less and less often', () => {
     const all = delays(new Refusals(), 10_000);
     assert.ok(all.slice(0, 30).every((delay) => delay === 1_000));
     assert.equal(all[31], 4_000);
     assert.equal(all.at(-1), 60_000);
   });
 
-  test('of an agent that had the rights: it asks less and less often from the beginning', () => {
+  test('after it had permission retries less and less often from the beginning', () => {
     const refusals = new Refusals();
     refusals.end();
     assert.deepEqual(
@@ -23,7 +23,7 @@ suite('refusals', () => {
     assert.equal(refusals.next(), 1_000);
   });
 
-  test('are told of less and less often', () => {
+  test('logs it less and less often', () => {
     const refusals = new Refusals();
     const told = Array.from({ length: 100 }, () => refusals.next() > 0 && refusals.isNews);
     assert.equal(told.filter(Boolean).length, 7);

@@ -110,7 +110,7 @@ for (const [form, makeSigner, skip] of [
   ['OpenPGP', gpgSigner, skipGpg],
 ] as const) {
   suite(`signatures by ${form}`, { skip }, () => {
-    test('of a commit: only those of a trusted key are applied', async (t) => {
+    test('of a commit allow only commits signed with a trusted key', async (t) => {
       const { repository, repo, plain, sandbox } = await prepare(t);
       const [ann, eve] = [await makeSigner(t), await makeSigner(t)];
       await trust(sandbox, { ann: ann.publicKey });
@@ -130,7 +130,7 @@ for (const [form, makeSigner, skip] of [
       );
     });
 
-    test('of a tag: only of the tag of that name', async (t) => {
+    test('of a tag allow only the tag of that name', async (t) => {
       const { repository, repo, plain, sandbox } = await prepare(t);
       const ann = await makeSigner(t);
       await trust(sandbox, { ann: ann.publicKey });
@@ -152,8 +152,8 @@ for (const [form, makeSigner, skip] of [
   });
 }
 
-suite('signatures, with no git host,', { skip: skipSsh }, () => {
-  test('let a gateway go back to a signed commit and forth, as long as the key is trusted', async (t) => {
+suite('with no git server, signatures', { skip: skipSsh }, () => {
+  test('let a gateway switch between signed commits, as long as the key is trusted', async (t) => {
     const { sandbox, first, second, sync } = await playOffline(t, 'head');
     await sync(first, 'v1', second);
     assert.deepEqual(await sandbox.files(), { a: 'v1' });
@@ -163,7 +163,7 @@ suite('signatures, with no git host,', { skip: skipSsh }, () => {
     assert.deepEqual(await sandbox.files(), { a: 'v2' });
   });
 
-  test('let a gateway go back to the commit of a signed tag, and to none that the volume alone speaks for', async (t) => {
+  test('let a gateway roll back to the commit of a signed tag, but not to one that only the volume names', async (t) => {
     const { sandbox, first, second, sync, git } = await playOffline(t, 'tag');
     await sync(first, 'v1', second);
     assert.deepEqual(await sandbox.files(), { a: 'v1' });
@@ -181,7 +181,7 @@ suite('signatures, with no git host,', { skip: skipSsh }, () => {
 });
 
 suite('signatures', { skip: skipSsh }, () => {
-  test('of tags need no git host after somebody looked at other tags of the same commits', async (t) => {
+  test('of tags need no git server after other tags of the same commits were checked', async (t) => {
     const { sandbox, first, second, sync } = await playOffline(t, 'tag', async ({ git }, look, commits) => {
       for (const [index, commit] of commits.entries()) {
         await git('tag', '--annotate', '--message', 'unsigned', `other-${index}`, commit);
@@ -193,7 +193,7 @@ suite('signatures', { skip: skipSsh }, () => {
     assert.deepEqual(await sandbox.files(), { a: 'v1' });
   });
 
-  test('need keys, and only keys', async (t) => {
+  test('need keys, and nothing but keys', async (t) => {
     const { repo, plain, sandbox } = await prepare(t);
     const sync = () => sandbox.sync({ repo, commit: plain, verify: 'head' });
     await assert.rejects(sync(), { name: 'TerminalError', message: /not mounted/ });
@@ -203,7 +203,7 @@ suite('signatures', { skip: skipSsh }, () => {
     await assert.rejects(sync(), { message: /note in the Secret .* no public key/ });
   });
 
-  test('by one of several keys are enough, also in the form of an allowed signers file', async (t) => {
+  test('of one of several keys suffice, even in the form of an allowed signers file', async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const [ann, bob] = [await sshSigner(t), await sshSigner(t)];
     await trust(sandbox, { all: `# people\n${ann.publicKey}bob@example.test namespaces="git" ${bob.publicKey}` });
@@ -212,8 +212,8 @@ suite('signatures', { skip: skipSsh }, () => {
   });
 });
 
-suite('a key that has expired', () => {
-  test('by SSH is judged by the date of the commit, which its author chooses', { skip: skipSsh }, async (t) => {
+suite('an expired key', () => {
+  test('for SSH is judged by the date of the commit, which its author chooses', { skip: skipSsh }, async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const ann = await sshSigner(t);
     const trustUntil = (day: string) =>
@@ -227,7 +227,7 @@ suite('a key that has expired', () => {
     await sandbox.sync({ repo, commit: now, verify: 'head' });
   });
 
-  test('by OpenPGP verifies nothing any more, whenever it was signed', { skip: skipGpg }, async (t) => {
+  test('for OpenPGP no longer verifies anything, whenever it was signed', { skip: skipGpg }, async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
     const ann = await gpgSigner(t, '20200101T000000!');
     await trust(sandbox, { ann: ann.publicKey });
@@ -240,7 +240,7 @@ suite('a key that has expired', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('by OpenPGP is told apart also where git itself accepts it', { skip: skipGpg }, async (t) => {
+  test('for OpenPGP is recognized even if git itself accepts it', { skip: skipGpg }, async (t) => {
     const { repository, repo } = await prepare(t);
     const lenient = await temporaryFolder(t, 'git-');
     // Git 2.54 and later end with 0 there.
@@ -264,7 +264,7 @@ async function startAgain(sandbox: Sandbox): Promise<void> {
 
 suite('a new pod without the git server', { skip: skipSsh }, () => {
   for (const verify of ['head', 'tag'] as const) {
-    test(`trusts a ${verify} that was verified by the same keys, and asks for it by others`, async (t) => {
+    test(`trusts a ${verify} that the same keys verified, and requests it for other keys`, async (t) => {
       const { sandbox, ann, second, sync } = await playOffline(t, verify);
       await startAgain(sandbox);
       assert.ok((await sync(second, 'v2')).isWithoutGit);
@@ -277,7 +277,7 @@ suite('a new pod without the git server', { skip: skipSsh }, () => {
       assert.deepEqual(await sandbox.files(), { a: 'v2' });
     });
 
-    test(`takes no ${verify} for verified because the gateway wrote so to the manifest`, async (t) => {
+    test(`doesn't trust a ${verify} just because the gateway wrote so to the manifest`, async (t) => {
       const { sandbox, first, second, sync } = await playOffline(t, verify);
       const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
       const text = await readFile(manifest, 'utf8');
@@ -288,7 +288,7 @@ suite('a new pod without the git server', { skip: skipSsh }, () => {
     });
   }
 
-  test('does not take a commit for the one of another tag', async (t) => {
+  test("doesn't mistake a commit for that of another tag", async (t) => {
     const { sandbox, second, sync } = await playOffline(t, 'tag');
     await startAgain(sandbox);
     await assert.rejects(sync(second, 'v1'), { code: /^git\./ });
@@ -318,7 +318,7 @@ class TiredGit extends Git {
   }
 }
 
-test('a signature that nobody could check is not a bad one', { skip: skipSsh }, async (t) => {
+test("a signature that couldn't be checked isn't reported as a bad one", { skip: skipSsh }, async (t) => {
   const { repository, repo } = await prepare(t);
   const sandbox = await createSandbox(t, { git: new TiredGit(process.env) });
   const ann = await sshSigner(t);

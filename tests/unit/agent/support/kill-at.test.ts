@@ -75,9 +75,9 @@ function read(volume: string): Record<string, string> {
   );
 }
 
-suite('each change of a volume is a step,', () => {
+suite('each change of a volume is a step', () => {
   for (const [form, change] of Object.entries(forms)) {
-    test(`with ${form}: a kill lets neither it nor a later one happen`, async (t) => {
+    test(`with ${form}, and a kill prevents it and later ones`, async (t) => {
       const trees: string[] = [];
       const run = async (kill: Parameters<typeof killAt>[1]) => {
         const volume = await makeVolume(t);
@@ -101,7 +101,7 @@ suite('each change of a volume is a step,', () => {
       ]);
     });
 
-    test(`with ${form}: half of a write comes, and the rest doesn't`, async (t) => {
+    test(`with ${form}, and a write can be cut in half`, async (t) => {
       for (const { step, file, torn } of [
         { step: 3, file: 'd/a', torn: 'o' },
         { step: 6, file: 'c', torn: form === 'synchronous calls' ? 't' : '' },
@@ -114,7 +114,7 @@ suite('each change of a volume is a step,', () => {
       }
     });
 
-    test(`with ${form}: an error is that of one call`, async (t) => {
+    test(`with ${form}, and an error affects one call`, async (t) => {
       for (let step = 1; step <= STEPS; step += 1) {
         const volume = await makeVolume(t);
         const played = failAt(volume, step, 'ENOSPC');
@@ -126,7 +126,7 @@ suite('each change of a volume is a step,', () => {
     });
   }
 
-  test('also of those that are known by a descriptor alone, where there is no /proc', async (t) => {
+  test('even through a descriptor alone, without /proc', async (t) => {
     const volume = fs.realpathSync(await makeVolume(t));
     const file = path.join(volume, 'f');
     const descriptors = [fs.openSync(file, 'w'), await later.open(file, 'w')];
@@ -136,7 +136,7 @@ suite('each change of a volume is a step,', () => {
     await handle.close();
   });
 
-  test('calls that read, and calls outside the volume, are no steps', async (t) => {
+  test('unless it only reads, or is outside the volume', async (t) => {
     const volume = await makeVolume(t);
     const elsewhere = await makeVolume(t);
     await forms.promises?.(volume);
@@ -150,7 +150,7 @@ suite('each change of a volume is a step,', () => {
   });
 });
 
-test('something is done right before a step, and is no step', async (t) => {
+test('an action right before a step is no step itself', async (t) => {
   const volume = await makeVolume(t);
   const file = path.join(volume, 'f');
   fs.writeFileSync(file, 'one');
@@ -163,14 +163,14 @@ test('something is done right before a step, and is no step', async (t) => {
 
 suite('a kill test fails', () => {
   const none = { calls: [], met: undefined, end: () => {} } satisfies Play;
-  test('where no step was reached', async (t) => {
+  test('if no step was reached', async (t) => {
     await assert.rejects(
       everyKill(t, { atLeast: 1, atMost: 9 }, async () => none),
       /only 0 steps/,
     );
   });
 
-  test('where no write was among the steps', async (t) => {
+  test('if no write was among the steps', async (t) => {
     const run = async ({ step }: { step: number }) => {
       const volume = await makeVolume(t);
       const played = killAt(volume, { step });
@@ -181,7 +181,7 @@ suite('a kill test fails', () => {
     await assert.rejects(everyKill(t, { atLeast: 1, atMost: 9 }, run), /no step was a write/);
   });
 
-  test('where it never ends', async (t) => {
+  test('if it never ends', async (t) => {
     const run = async () => ({ ...none, met: { name: 'x', paths: [], isWrite: true, tear: () => {} } });
     await assert.rejects(everyKill(t, { atLeast: 1, atMost: 9 }, run), /still not at the end after 9/);
   });

@@ -63,7 +63,7 @@ suite('attributes that change content', () => {
     'ver.txt': 'ident',
   };
 
-  test('are named, those of directories and macros as well, and no others; the bytes are those in git', async (t) => {
+  test('are named, even those of directories and macros, and the bytes are those in git', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const target = { repo, commit: await commit({ files }) };
     assert.deepEqual(await ignoredIn(sandbox, { ...target, profile: { dryRun: true } }), all);
@@ -72,7 +72,7 @@ suite('attributes that change content', () => {
     assert.deepEqual(await sandbox.files(), files);
   });
 
-  test('are exactly those by which a checkout differs', async (t) => {
+  test('are exactly those that make a checkout differ', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const ignored = Object.keys(await ignoredIn(sandbox, { repo, commit: await commit({ files }) }));
     const checkout = path.join(sandbox.folder, 'checkout');
@@ -88,7 +88,7 @@ suite('attributes that change content', () => {
     assert.deepEqual([...differing, 'secret.age'].sort(), ignored.sort());
   });
 
-  test('count above a mapped directory, and only for files that are mapped', async (t) => {
+  test('apply from above a mapped directory, but only to mapped files', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')], excludePatterns: ['.gitattributes'] };
     assert.deepEqual(await ignoredIn(sandbox, { repo, commit: await commit({ files }), profile }), {
@@ -97,7 +97,7 @@ suite('attributes that change content', () => {
     });
   });
 
-  test('follow each commit, soon after the last one as well', async (t) => {
+  test('are those of each commit, even soon after the previous one', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const profile = { mappings: [mapping('sub')] };
     const attributes = '*.bat eol=crlf\n';
@@ -119,7 +119,7 @@ suite('attributes that change content', () => {
     }
   });
 
-  test('are those of a submodule in it, and not those of the repository', async (t) => {
+  test('of a submodule apply in it, and not those of the repository', async (t) => {
     const [repository, lib] = [await createRepository(), await createRepository()];
     const submodule = await lib.commit({ files: { '.gitattributes': 'x ident\n', x: '1', y: '1' } });
     const gitmodules = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.url}\n`;
@@ -132,7 +132,7 @@ suite('attributes that change content', () => {
     assert.deepEqual(ignored, { 'lib/x': 'ident', z: 'eol=crlf' });
   });
 
-  test('are fetched if the git server left them out', async (t) => {
+  test('are fetched if the git server omitted them', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const large = `# ${'x'.repeat(1_000)}\n`.repeat(80);
     const target = {
@@ -145,10 +145,10 @@ suite('attributes that change content', () => {
   });
 });
 
-suite('what looks like a pointer of Git LFS', () => {
+suite('a file that looks like a Git LFS pointer', () => {
   const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`;
 
-  test('is a file like any other where no attribute says that it is one', async (t) => {
+  test('is an ordinary file unless an attribute says otherwise', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const requests = lfs.requests.length;
     const content = {
@@ -206,7 +206,7 @@ suite('judgeAttributes', () => {
     });
   }
 
-  test('nothing is queried for attributes that change nothing', () => {
+  test('queries nothing for attributes that change nothing', () => {
     assert.deepEqual(attributesIn(['* text=auto\n*.sh text eol=lf\n*.png binary\ndocs export-ignore\n']), []);
     assert.deepEqual(attributesIn(['*.bin filter=lfs -text\n']), ['filter']);
   });

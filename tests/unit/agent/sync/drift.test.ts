@@ -28,7 +28,7 @@ const reload = {
 };
 
 suite('a gateway that rewrites a file after each reload', () => {
-  test('is fought three times, then told, and again for another commit', async (t) => {
+  test('is repaired three times, then reported, and repaired again for another commit', async (t) => {
     const gateway = await startStubbornGateway(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'stubborn', { port: gateway.port });
     gateway.file = path.join(sandbox.data, 'a');
@@ -49,7 +49,7 @@ suite('a gateway that rewrites a file after each reload', () => {
     assert.equal(await readFile(gateway.file, 'utf8'), '1');
   });
 
-  test('is left alone from the start with drift: report', async (t) => {
+  test('is unchanged from the start with drift: report', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'reporting');
     const target = { repo, commit: await commit({ files: { a: '1' } }), profile: { drift: 'report' as const } };
     await sandbox.sync(target);

@@ -4,7 +4,7 @@ import { hasJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-test('an agent without the volume knows what another one brought there meanwhile', async (t) => {
+test('an agent without the volume knows what another agent delivered there in the meantime', async (t) => {
   const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('shared');
   const [first, second] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
@@ -24,7 +24,7 @@ test('an agent without the volume knows what another one brought there meanwhile
   assert.equal((await watcher.applied())?.commit, second);
 });
 
-test('a dry run that undoes what a kill cut off leaves the volume to others again', async (t) => {
+test('a dry run that undoes an interrupted sync releases the volume again', async (t) => {
   const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('cut-off-before-a-dry-run');
   const first = await commit({ files: { a: '1' } });

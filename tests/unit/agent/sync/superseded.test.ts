@@ -46,7 +46,7 @@ async function startLoop(t: TestContext, onFinding: (finding: Finding, stop: () 
   return { sandbox, loop, findings, run };
 }
 
-suite('a fetch that does not end', () => {
+suite('an endless fetch', () => {
   async function reportsAfter(t: TestContext, edit: (good: { repo: string; commit: string }) => Promise<Edit>) {
     const bad = await server.createRepository(`bad-${t.name.replaceAll(/\W/g, '-')}`);
     const first = { repo: bad.url, commit: await bad.commit({ files: { a: 'bad' } }) };
@@ -62,26 +62,26 @@ suite('a fetch that does not end', () => {
     return { states: findings.map(({ state }) => state), files: await sandbox.files() };
   }
 
-  test('gives way to a newer commit, and nothing of it gets to the disk', async (t) => {
+  test('is stopped for a newer commit, and nothing of it gets to the disk', async (t) => {
     const { states, files } = await reportsAfter(t, async ({ commit }) => ({ commit }));
     assert.deepEqual([states, files], [['Synced'], { a: 'good' }]);
   });
 
-  test('gives way to another repository', async (t) => {
+  test('is stopped for another repository', async (t) => {
     const other = await server.createRepository('other');
     const commit = await other.commit({ files: { b: 'other' } });
     const { states, files } = await reportsAfter(t, async () => ({ repo: other.url, commit }));
     assert.deepEqual([states, files], [['Synced'], { b: 'other' }]);
   });
 
-  test('gives way to a dry run', async (t) => {
+  test('is stopped for a dry run', async (t) => {
     const { states, files } = await reportsAfter(t, async () => ({ dryRun: true }));
     assert.deepEqual([states, files], [['DryRun'], {}]);
   });
 });
 
-suite('a sync', () => {
-  test('goes on when an edit changes nothing about the fetch', async (t) => {
+suite('a running sync', () => {
+  test("continues when an edit doesn't affect the fetch", async (t) => {
     const stop = new AbortController();
     let aborted: boolean | undefined;
     const loop = await loopOf(
@@ -98,7 +98,7 @@ suite('a sync', () => {
     assert.equal(aborted, false);
   });
 
-  test('whose files moved before a newer commit came is reported and reloaded, and counts as complete', async (t) => {
+  test('is reported and reloaded as complete if its files moved before a newer commit came', async (t) => {
     const stop = new AbortController();
     const story: string[] = [];
     const commits = ['2', '3', '4'].map((digit) => digit.repeat(40));
@@ -127,7 +127,7 @@ suite('a sync', () => {
   });
 });
 
-test('a sync that a pause aborted does not keep the next one from being superseded', async (t) => {
+test("a sync aborted by a pause doesn't keep the next one from being superseded", async (t) => {
   const stop = new AbortController();
   const story: string[] = [];
   const [first, second, third] = ['2', '3', '4'].map((digit) => digit.repeat(40));
@@ -148,7 +148,7 @@ test('a sync that a pause aborted does not keep the next one from being supersed
   assert.deepEqual(story, ['2 aborted', '3 aborted', '4 done']);
 });
 
-test('a push during every fetch keeps no gateway from new commits', async (t) => {
+test("a push during every fetch doesn't keep a gateway from new commits", async (t) => {
   const repository = await server.createRepository('busy');
   const commits: string[] = [];
   for (let number = 1; number <= 9; number += 1) commits.push(await repository.commit({ files: { a: `${number}` } }));
@@ -175,7 +175,7 @@ test('a push during every fetch keeps no gateway from new commits', async (t) =>
   assert.deepEqual(delivered, ['2', '4', '6', '8', '9']);
 });
 
-suite('housekeeping', () => {
+suite('housekeeping of the clone', () => {
   /** What happens when a commit comes during each of the first `busy` runs of housekeeping. */
   async function storyOf(t: TestContext, busy: number): Promise<string[]> {
     const stop = new AbortController();
@@ -201,15 +201,15 @@ suite('housekeeping', () => {
     return story;
   }
 
-  test('gives way to a newer commit, and is done after that', async (t) => {
+  test('is interrupted for a newer commit, and done after that', async (t) => {
     assert.deepEqual(await storyOf(t, 1), ['sync 1', 'gives way', 'sync 2', 'tidied']);
   });
 
-  test('is done in the end, however quickly commits come', async (t) => {
+  test('is done in the end, however fast commits come', async (t) => {
     assert.equal((await storyOf(t, 8)).includes('goes on'), true);
   });
 
-  test('that gave way to an edit is done although no new commit came', async (t) => {
+  test('is done after an edit interrupted it, even without a new commit', async (t) => {
     const stop = new AbortController();
     let runs = 0;
     const tidy = async (signal: AbortSignal) => {

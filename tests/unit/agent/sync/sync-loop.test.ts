@@ -32,8 +32,8 @@ async function reportEdited(t: TestContext, gateway: object, isEnd: (finding: Fi
   return findings;
 }
 
-suite('a spec that is edited while a sync runs', () => {
-  test('does not let the gateway pass for one that nobody verifies', async (t) => {
+suite('an edit of the spec during a sync', () => {
+  test('keeps the verification of the gateway', async (t) => {
     const verify = { requests: [{ path: '/health' }], for: '1s', interval: '1s', failureThreshold: 1 };
     const findings = await reportEdited(t, { port: 1, verify }, ({ verification }) => verification === 'Failed');
     const said = findings.map(({ state, verification }) => [state, verification]);
@@ -41,7 +41,7 @@ suite('a spec that is edited while a sync runs', () => {
     assert.ok(said.every(([, verification]) => verification !== undefined));
   });
 
-  test('says nothing of a verification where none is asked for', async (t) => {
+  test('reports no verification if none is configured', async (t) => {
     const [finding] = await reportEdited(t, { port: 1 }, () => true);
     assert.equal(finding?.state, 'Synced');
     assert.equal(finding?.verification, undefined);
@@ -64,8 +64,8 @@ function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = fals
   return { ...resource, spec: { ...resource.spec, paused }, gateways, rollout };
 }
 
-suite('a release that is taken back', () => {
-  test('is given up while it is fetched, and is neither reported nor a reason to start', async (t) => {
+suite('a release that is rolled back', () => {
+  test('is abandoned during its fetch, without a report and without starting the gateway', async (t) => {
     for (const next of [rollingOut('RollingBack'), rollingOut('Progressing', { paused: true })]) {
       const stop = new AbortController();
       const commits: string[] = [];
@@ -92,7 +92,7 @@ suite('a release that is taken back', () => {
     }
   });
 
-  test('is not fetched by those whose turn has not come', async (t) => {
+  test("isn't fetched by gateways that aren't admitted yet", async (t) => {
     t.mock.method(Math, 'random', () => 0.99);
     const stop = new AbortController();
     const commits: string[] = [];
@@ -113,7 +113,7 @@ suite('a release that is taken back', () => {
   });
 });
 
-suite('a sync that the git host refused', () => {
+suite('a sync that the git server refused', () => {
   /** When the tries begin, in milliseconds, where the second one would have to wait for a minute. */
   async function triesOf(t: TestContext, isMissedBy: (error: unknown) => boolean): Promise<number[]> {
     const stop = new AbortController();
@@ -132,18 +132,18 @@ suite('a sync that the git host refused', () => {
     return tries;
   }
 
-  test('is tried again within seconds of a change of the credentials', async (t) => {
+  test('is retried within seconds after the credentials change', async (t) => {
     const [first = 0, second = Number.POSITIVE_INFINITY] = await triesOf(t, () => true);
     assert.ok(second - first < 3_000, `after ${second - first} ms`);
   });
 
-  test('waits for its turn where it failed for another reason', async (t) => {
+  test('waits for its regular retry if it failed for another reason', async (t) => {
     assert.equal((await triesOf(t, () => false)).length, 1);
   });
 });
 
-suite('a question about the files', () => {
-  test('is looked into between syncs only, and a sync cuts the look off', async (t) => {
+suite('an inspection of the files', () => {
+  test('runs only between syncs, and a sync interrupts it', async (t) => {
     const stop = new AbortController();
     const story: string[] = [];
     let isDue = false;
@@ -180,7 +180,7 @@ suite('a question about the files', () => {
   });
 });
 
-suite('a gateway', () => {
+suite('a gateway pod', () => {
   /** A resource whose profile allows so many failed syncs, by its generation. */
   const allowing = (maxFailures: number, generation = 1, dryRun = false): WatchedResource => {
     const resource = resourceOf({ port: 1 }, generation, generation);
@@ -188,7 +188,7 @@ suite('a gateway', () => {
     return { ...resource, spec: { ...resource.spec, sync: { profiles } } as unknown as GatewaySyncSpec };
   };
 
-  test('may serve no more after as many failed syncs in a row as its profile allows, and again after a good one', async (t) => {
+  test('turns unready after as many failed syncs in a row as its profile allows, and ready after a good one', async (t) => {
     const stop = new AbortController();
     const began = performance.now();
     const story: [mayServe: boolean, mayStart: boolean, state: string][] = [];
@@ -217,7 +217,7 @@ suite('a gateway', () => {
     ]);
   });
 
-  test('serves on while dry runs fail, and a good one makes up for no failed sync', async (t) => {
+  test("stays ready while dry runs fail, and a good dry run doesn't reset failed syncs", async (t) => {
     const stop = new AbortController();
     const story: [mayServe: boolean, state: string][] = [];
     const fails = [true, true, false, true, true, false, true];
@@ -244,7 +244,7 @@ suite('a gateway', () => {
     ]);
   });
 
-  test('that cannot be notified because of an error of the file system has its files, and serves', async (t) => {
+  test('is ready with its files if a file system error prevents its notification', async (t) => {
     const stop = new AbortController();
     const findings: Finding[] = [];
     let fails = 2;
@@ -269,7 +269,7 @@ suite('a gateway', () => {
     assert.deepEqual([findings.at(-1)?.state, loop.mayServe, loop.mayStart], ['Synced', true, true]);
   });
 
-  test('may always serve where its profile sets no limit', async (t) => {
+  test('always stays ready if its profile sets no limit', async (t) => {
     const stop = new AbortController();
     let syncs = 0;
     const sync = async () => {

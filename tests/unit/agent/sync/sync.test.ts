@@ -18,8 +18,8 @@ const createRepository = () => server.createRepository(`sync-${++repositories}`)
 const mapping = (source: string, destination: string, more: object = {}) =>
   ({ source, destination, required: true, template: false, ...more }) as ResolvedProfile['mappings'][number];
 
-suite('sync', () => {
-  test('brings the tree in place, then there is nothing to do and nothing to ask', async (t) => {
+suite('a sync', () => {
+  test('delivers the tree, then has nothing to do or fetch', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1', 'b/c': '2', 'b/leer': '' } }) };
     await sandbox.sync(target);
@@ -32,7 +32,7 @@ suite('sync', () => {
     assert.equal(server.requests.length, requests);
   });
 
-  test('the revision that is on disk is noted, also where it changes no file', async (t) => {
+  test('records the revision on disk, even if it changes no file', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };
     const manifest = path.join(sandbox.data, '.sync-agent/manifest.jsonl');
@@ -47,7 +47,7 @@ suite('sync', () => {
     assert.equal(await readFile(manifest, 'utf8'), text, 'and then there is nothing to note');
   });
 
-  test('types and modes change between commits', async (t) => {
+  test('changes types and modes between commits', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const first = await commit({ files: { x: 'file', 'y/a/b': 'deep', run: { content: '#!', executable: true } } });
     await sandbox.sync({ repo, commit: first });
@@ -60,7 +60,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { run: '#!', x: 'file', 'y/a/b': 'deep' });
   });
 
-  test('drift is noticed by content and mode, and repaired without a fetch', async (t) => {
+  test('detects drift in content and mode, and repairs it without a fetch', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = { repo, commit: await commit({ files: { a: '1', b: '2', c: '3', d: '4', e: '5' } }) };
     await sandbox.sync(target);
@@ -78,7 +78,7 @@ suite('sync', () => {
     assert.equal(sandbox.fetches, 1);
   });
 
-  test('a commit soon after a check looks at what it changes; the next check finds the drift', async (t) => {
+  test('of a commit soon after a check compares only changed files; the next check finds drift', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
     await writeFile(path.join(sandbox.data, 'a'), 'x');
@@ -90,7 +90,7 @@ suite('sync', () => {
   });
 
   for (const kept of ['prune: false', 'an optional source'] as const) {
-    test(`a template that ${kept} keeps stays as it was rendered, though the commit is another`, async (t) => {
+    test(`keeps a template as it was rendered if ${kept} retains it, even for another commit`, async (t) => {
       const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const mapping = { required: true, template: true };
       const profile = {
@@ -113,7 +113,7 @@ suite('sync', () => {
     });
   }
 
-  test('files that come, go and move soon after a check take their folders along', async (t) => {
+  test('removes directories with their files, even soon after a check', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', 'b/c/d': '1', 'b/e': '1', x: '1' } }) });
     await mkdir(path.join(sandbox.data, 'b/own'));
@@ -132,7 +132,7 @@ suite('sync', () => {
     assert.deepEqual((await sandbox.sync({ repo, commit: moved })).plan.changes, []);
   });
 
-  test('a file turns into a folder and back soon after a check', async (t) => {
+  test('turns a file into a directory and back, soon after a check', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const files = [
       { a: '1', b: '1' },
@@ -143,7 +143,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '3', b: '1' });
   });
 
-  test('a template that names the commit is rendered for each, also where nothing else changes', async (t) => {
+  test('renders a template that names the commit each time, even if nothing else changes', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const profile = { mappings: [mapping('a', 'a', { template: true })] };
     const first = await commit({ files: { 'a/x': '{{ .Commit }}', 'a/y': 'same', other: '1' } });
@@ -154,7 +154,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { 'a/x': second, 'a/y': 'same' });
   });
 
-  test('a commit that brings what cannot be delivered is refused soon after a check, too', async (t) => {
+  test("rejects a commit that can't be delivered, even soon after a check", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
     const second = await commit({ files: { b: '2', l: { symlink: 'a' } } });
@@ -164,7 +164,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '1', b: '3' });
   });
 
-  test('a changed profile is applied to the same commit', async (t) => {
+  test('applies a changed profile to the same commit', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const target = {
       repo,
@@ -191,7 +191,7 @@ suite('sync', () => {
       /^a\.properties cannot be patched: it isn't UTF-8 at byte 6$/,
     ],
   ] as const) {
-    test(`${what} in text that is not UTF-8 is refused, with its file and byte, in a dry run as well`, async (t) => {
+    test(`rejects ${what} in text that isn't UTF-8, with its file and byte, even in a dry run`, async (t) => {
       const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const content = Buffer.from('city=K\xf6ln\nname={{ .GatewayName }}\n', 'latin1');
       const target = { repo, commit: await commit({ files: { 'a.properties': content, b: '1' } }) };
@@ -204,7 +204,7 @@ suite('sync', () => {
     });
   }
 
-  test('JSON is patched byte by byte, again when a value changes, and drift of it is repaired', async (t) => {
+  test('patches JSON byte by byte, again when a value changes, and repairs drift of it', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const json = '{\n  "id": 12345678901234567890,\n  "name": "x", "port":1\n}\n';
     const target = { repo, commit: await commit({ files: { 'c/a.json': json, 'c/d/b.json': json, 'c/e': json } }) };
@@ -234,7 +234,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { 'a.json': json, 'd/b.json': json, e: json });
   });
 
-  test('a dry run changes nothing', async (t) => {
+  test('changes nothing in a dry run', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await writeFile(path.join(sandbox.data, 'a'), 'theirs');
     const outcome = await sandbox.sync({
@@ -250,7 +250,7 @@ suite('sync', () => {
     assert.deepEqual(await sandbox.files(), { a: 'theirs' });
   });
 
-  test('a dry run lists what a sync changes, and no file whose content stays the same', async (t) => {
+  test('lists in a dry run what it would change, and no file whose content stays the same', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const patches = [{ file: '*.json', set: { name: '{{ .GatewayName }}' } }];
     const profile = (vars: Record<string, string>) => ({
@@ -282,7 +282,7 @@ suite('sync', () => {
     assert.deepEqual((await sandbox.sync(target)).plan.changes[0]?.reason, 'Drifted');
   });
 
-  test('a large file is streamed', async (t) => {
+  test('streams a large file', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const large = Buffer.alloc(96 * 1024 * 1024, 'large\n');
     const target = {
@@ -299,7 +299,7 @@ suite('sync', () => {
   });
 });
 
-suite('sync refuses, and changes nothing,', () => {
+suite('a sync is rejected without any change because of', () => {
   const refused: {
     name: string;
     files: Parameters<Awaited<ReturnType<typeof createRepository>>['commit']>[0]['files'];
@@ -344,7 +344,7 @@ suite('sync refuses, and changes nothing,', () => {
     { name: "the agent's own folder", files: { '.sync-agent/manifest.json': '{}' }, message: /agent's own files/ },
   ];
   for (const { name, files, profile, message } of refused) {
-    test(`${name}, as a dry run says as well`, async (t) => {
+    test(`${name}, even in a dry run`, async (t) => {
       const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
       const target = { repo, commit: await commit({ files }), profile: { ...profile } };
       const refusal = { name: 'TerminalError', message };
@@ -354,7 +354,7 @@ suite('sync refuses, and changes nothing,', () => {
     });
   }
 
-  test('links in the data volume, with what lies behind them', async (t) => {
+  test('links in the data volume, and the files behind them', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const outside = path.join(sandbox.folder, 'outside');
     await mkdir(outside);
@@ -365,7 +365,7 @@ suite('sync refuses, and changes nothing,', () => {
     assert.equal(await readFile(path.join(outside, 'x'), 'utf8'), 'theirs');
   });
 
-  test('a folder that was exchanged for a link after it was filled', async (t) => {
+  test('a directory that was replaced with a link after it was filled', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { 'd/x': '1', a: '1' } }) });
     const moved = path.join(sandbox.folder, 'moved');
@@ -376,7 +376,7 @@ suite('sync refuses, and changes nothing,', () => {
     assert.equal((await sandbox.files()).d, `-> ${moved}`);
   });
 
-  test('a link in the place of the folder of its own files', async (t) => {
+  test("a link in the place of the agent's own directory", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     const elsewhere = path.join(sandbox.folder, 'elsewhere');
     await mkdir(elsewhere);
@@ -386,8 +386,8 @@ suite('sync refuses, and changes nothing,', () => {
   });
 });
 
-suite('the manifest', () => {
-  test('that is lost or damaged owns nothing: right files are known again, others stay', async (t) => {
+suite('the manifest of delivered files', () => {
+  test('owns nothing if it is lost or damaged: right files are recognized, others stay', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '2' } }) });
     const second = await commit({ files: { b: null } });
@@ -398,7 +398,7 @@ suite('the manifest', () => {
     assert.deepEqual(await sandbox.files(), { a: '1', b: '2' });
   });
 
-  test('of a newer agent is left alone', async (t) => {
+  test('of a newer agent stays unchanged', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":4}\n');

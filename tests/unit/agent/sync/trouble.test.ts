@@ -24,7 +24,7 @@ class TroubledGit extends Git {
 }
 
 suite('a sync', () => {
-  test('succeeds where git cannot say who wrote the commit', async (t) => {
+  test("succeeds if git can't tell who wrote the commit", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'author', {
       git: new TroubledGit('log', ['no-such-command']),
     });
@@ -33,7 +33,7 @@ suite('a sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '1' });
   });
 
-  test('makes a clone anew that lost its objects, once', async (t) => {
+  test('recreates a clone that lost its objects, once', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'damage');
     const target = { repo, commit: await commit({ files: { a: '1', b: '2' } }) };
     await sandbox.sync(target);
@@ -44,7 +44,7 @@ suite('a sync', () => {
     assert.equal(sandbox.fetches, 2);
   });
 
-  test('fetches what was left out of a fetch in one request', async (t) => {
+  test('fetches files that a fetch omitted in one request', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'left-out');
     const large = 'x'.repeat(100_000);
     const profile = { mappings: [{ source: 'a', destination: 'a', required: true, template: false }] };
@@ -56,7 +56,7 @@ suite('a sync', () => {
   });
 });
 
-test('a stop ends housekeeping at once', { timeout: 60_000 }, async (t) => {
+test('a stop interrupts housekeeping at once', { timeout: 60_000 }, async (t) => {
   const { url: repo, commit } = await createRepository('stopped');
   const git = new TroubledGit('repack', ['-c', 'alias.wait=!sleep 300', 'wait']);
   const sandbox = await createSandbox(t, { git });

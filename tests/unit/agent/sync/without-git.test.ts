@@ -39,8 +39,8 @@ async function recreate(sandbox: Sandbox): Promise<void> {
   await sandbox.restart();
 }
 
-suite('a new pod whose files are right', () => {
-  test('needs no git server, also at later checks; the commit is fetched when it is back', async (t) => {
+suite('a new pod with the right files', () => {
+  test('needs no git server, even at later checks, and fetches the commit when it is back', async (t) => {
     const { sandbox, target, up, commit } = await prepare(t);
     await recreate(sandbox);
     assert.ok(await sandbox.isAtHand(target), 'it does not have to wait for its turn to fetch');
@@ -62,7 +62,7 @@ suite('a new pod whose files are right', () => {
     );
   });
 
-  test('does not ask a git server that is there, before it may start', async (t) => {
+  test('sends no request to an available git server before it starts', async (t) => {
     const { sandbox, target, up } = await prepare(t);
     await recreate(sandbox);
     up();
@@ -71,7 +71,7 @@ suite('a new pod whose files are right', () => {
     assert.equal(sandbox.fetches, fetches);
   });
 
-  test('is told by content where inodes and times are others', async (t) => {
+  test('is recognized by content if inodes and times differ', async (t) => {
     const { sandbox, target, at } = await prepare(t);
     await recreate(sandbox);
     for (const name of ['a', 'd']) {
@@ -86,7 +86,7 @@ suite('a new pod whose files are right', () => {
     assert.deepEqual((await sandbox.sync(target)).plan.corrected, [], 'the new ones are noted');
   });
 
-  test('goes by the attributes of the next commit, although it did not read those of this one', async (t) => {
+  test("uses the attributes of the next commit, although it didn't read those of this one", async (t) => {
     const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 1\n`;
     const { sandbox, target, commit, up } = await prepare(t);
     const { profile: _, ...same } = target;
@@ -103,7 +103,7 @@ suite('a new pod whose files are right', () => {
     assert.deepEqual(next.pointers, ['big.bin']);
   });
 
-  test('takes note of another revision and start policy', async (t) => {
+  test('records another revision and start policy', async (t) => {
     const { sandbox, target } = await prepare(t, { revision: 'r1' });
     await recreate(sandbox);
     const startPolicy = 'useLastGood' as const;
@@ -119,7 +119,7 @@ suite('a new pod whose files are right', () => {
     assert.deepEqual([kind, plan.changes], ['planned', []]);
   });
 
-  test('may have files of somebody else, and those that are not mapped any more', async (t) => {
+  test('can have foreign files, and those that are no longer mapped', async (t) => {
     const { sandbox, target, commit, at } = await prepare(t);
     await writeFile(at('found'), '1');
     await writeFile(at('taken'), 'theirs');
@@ -196,7 +196,7 @@ suite('a new pod needs the git server', () => {
     }
   }
 
-  test('where the manifest is of an agent that noted no recipe', async (t) => {
+  test('if the manifest was written by an agent that recorded no recipe', async (t) => {
     const { sandbox, target, at } = await prepare(t);
     await recreate(sandbox);
     const manifest = at('.sync-agent/manifest.jsonl');
@@ -204,7 +204,7 @@ suite('a new pod needs the git server', () => {
     await assert.rejects(sandbox.sync(target), { code: /^git\./ });
   });
 
-  test('where the pod mounts another volume since', async (t) => {
+  test('if the pod now mounts another volume', async (t) => {
     const mounts: string[] = [];
     const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server, mounts });
     const target = { repo, commit: await commit({ files }) };

@@ -100,7 +100,7 @@ const ends = [true, false].flatMap((isKilled) => stories.map((story) => ({ story
 /** No write is torn in an outage. */
 const everyOutage: typeof everyKill = (t, steps, run) => everyStep(t, steps, (step) => run({ step }));
 
-suite('after', () => {
+suite('all files keep their owners and content after', () => {
   for (const [index, { story, isKilled: isRestarted }] of ends.entries()) {
     for (const hasLinks of story.hasLinks) {
       const [end, links] = [isRestarted ? 'a kill' : 'an outage that begins', hasLinks ? 'with' : 'without'];

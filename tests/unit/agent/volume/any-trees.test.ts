@@ -5,7 +5,7 @@ import { bringNextCommit, loseNothing } from '../support/any-trees.ts';
 const RUNS = 100;
 
 suite('for any trees, and kills at any calls of several syncs,', () => {
-  test('everything of others is there in the end as it was', (t) => loseNothing(t, RUNS));
+  test('all foreign files are as they were in the end', (t) => loseNothing(t, RUNS));
 
-  test('the next commit is there then, and nothing else', (t) => bringNextCommit(t, RUNS));
+  test('the next commit is delivered in the end, and nothing else', (t) => bringNextCommit(t, RUNS));
 });

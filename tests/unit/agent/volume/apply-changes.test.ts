@@ -60,8 +60,8 @@ async function prepare(name: string) {
 /** Of the sync between them. */
 const STEPS = { atLeast: 25, atMost: 200 };
 
-suite('a sync that fails leaves everything as it was:', () => {
-  test('at any of its steps, and leads to the wanted tree at the next try', async (t) => {
+suite('a failed sync leaves everything as it was', () => {
+  test('at any of its steps, and delivers the desired tree on the next attempt', async (t) => {
     const { repo, first, second } = await prepare('steps');
     const reference = await createSandbox(t);
     await reference.sync({ repo, commit: second });
@@ -91,7 +91,7 @@ suite('a sync that fails leaves everything as it was:', () => {
     assert.ok(undone >= STEPS.atLeast / 2, `only ${undone} were taken back`);
   });
 
-  test('on a disk that is full, of which the report speaks', {
+  test('on a full disk, which the report names', {
     skip: !isRoot && 'a small file system needs root',
   }, async (t) => {
     const sandbox = await createSandbox(t);
@@ -108,7 +108,7 @@ suite('a sync that fails leaves everything as it was:', () => {
     }
   });
 
-  test('in a folder that is not its own', { skip: !isRoot && 'another user needs root' }, async (t) => {
+  test("in a directory that isn't its own", { skip: !isRoot && 'another user needs root' }, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'denied');
     await chmod(sandbox.folder, 0o755);
     await chown(sandbox.data, NOBODY, NOBODY);
@@ -146,8 +146,8 @@ async function fillUp(sandbox: Sandbox): Promise<void> {
   assert.deepEqual(Object.keys(await sandbox.files()), ['a', 'c', 'own']);
 }
 
-suite('a sync', () => {
-  test('replaces files that nobody may write', async (t) => {
+suite('a sync of changes', () => {
+  test('replaces read-only files', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'read-only');
     await writeFile(path.join(sandbox.data, 'a'), 'theirs', { mode: 0o444 });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
@@ -156,7 +156,7 @@ suite('a sync', () => {
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });
 
-  test('puts no file in the place of a folder with content of somebody else', async (t) => {
+  test('puts no file in the place of a directory with foreign content', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'folder');
     await mkdir(path.join(sandbox.data, 'a'));
     await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
@@ -165,7 +165,7 @@ suite('a sync', () => {
     assert.deepEqual(await sandbox.files(), { 'a/own': 'theirs' });
   });
 
-  test('leaves nothing of what it replaced', async (t) => {
+  test('removes everything that it replaced', async (t) => {
     const { repo, first, second } = await prepare('staging');
     const sandbox = await createSandbox(t);
     await sandbox.sync({ repo, commit: first });
@@ -200,8 +200,8 @@ async function makeTarget(t: TestContext, log: Logger) {
   return { root, lock, manifestFile, openContents, values: new Map(), groupWrite: false, log };
 }
 
-suite('a change', () => {
-  test('that is held back before the first file moves is logged nowhere as undone', async (t) => {
+suite('a change of the volume', () => {
+  test("that is deferred before the first file moves isn't logged as undone", async (t) => {
     const lines: string[] = [];
     const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
     const beforeMoves = async () => {
@@ -212,7 +212,7 @@ suite('a change', () => {
     assert.deepEqual(lines, []);
   });
 
-  test('that finds the journal of another sync undoes that first, and is not made', async (t) => {
+  test("that finds the journal of another sync undoes that sync, and isn't made", async (t) => {
     const target = await makeTarget(t, pino({ level: 'silent' }));
     const { root, manifestFile } = target;
     const leaves = { size: 3, mtimeMs: 1, ino: 1, sha256: createHash('sha256').update('old').digest('hex') };

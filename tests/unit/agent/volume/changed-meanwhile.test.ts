@@ -51,7 +51,7 @@ const ways = {
     };
   },
 };
-suite('while the agent reads once more', () => {
+suite('while the agent rereads a file', () => {
   for (const { title, ...kind } of cases) {
     for (const [way, begin] of Object.entries(ways)) {
       for (const hasLinks of [true, false]) {
@@ -86,7 +86,7 @@ suite('while the agent reads once more', () => {
   }
 });
 
-test('a folder that is removed while it is empty is made again, by this sync or the next one', async (t) => {
+test('a directory that is removed while it is empty is recreated, by this sync or the next one', async (t) => {
   const { url: repo, commit } = await createRepository('meanwhile');
   const target = { repo, commit: await commit({ files: { 'new/f': '1' } }) };
   const memory = new GitMemory();
@@ -108,7 +108,7 @@ test('a folder that is removed while it is empty is made again, by this sync or 
 
 suite('a sync that fails at any step', () => {
   for (const { title, ...kind } of cases.filter(({ wanted }) => wanted)) {
-    test(`leaves what the gateway wrote before into the new file in the place of ${title}`, async (t) => {
+    test(`keeps data that the gateway already wrote to the new file in the place of ${title}`, async (t) => {
       const make = await prepareAll(t, kind);
       let writes = 0;
       await everyStep(t, STEPS, async (step) => {

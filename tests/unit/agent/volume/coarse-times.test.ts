@@ -48,7 +48,7 @@ for (const [stepMs, restarts] of [
   [1_000, false],
   [2_000, true],
 ] as const) {
-  suite(`where the times of files are multiples of ${stepMs} ms${restarts ? ', and the agent starts again' : ''}`, () => {
+  suite(`on a volume that rounds file times to ${stepMs} ms${restarts ? ', after a restart of the agent,' : ''}`, () => {
     test('a file that is changed right after its delivery is repaired', async (t) => {
       const { sandbox, target, change } = await deliver(t, stepMs);
       change();
@@ -57,7 +57,7 @@ for (const [stepMs, restarts] of [
       assert.deepEqual(await sandbox.files(), { f: 'OURS' });
     });
 
-    test('a file is read once more after its delivery, and then no more', async (t) => {
+    test('a file is read once again after its delivery, and then no longer', async (t) => {
       const { sandbox, target, opened } = await deliver(t, stepMs);
       const now = Date.now() + 10_000;
       t.mock.method(Date, 'now', () => now);
@@ -71,7 +71,7 @@ for (const [stepMs, restarts] of [
   });
 }
 
-test('a file is not read after its delivery where times are fine', async (t) => {
+test("a file isn't read again after its delivery on a volume with precise file times", async (t) => {
   const { sandbox, target, opened } = await deliver(t, 0.1);
   opened.length = 0;
   await sandbox.sync(target);

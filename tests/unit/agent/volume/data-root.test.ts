@@ -27,9 +27,9 @@ function withoutOpening(t: TestContext, end: string, code: string, run: () => vo
   }
 }
 
-suite("the folder with the agent's own files", () => {
+suite("the directory of the agent's own files", () => {
   for (const code of ['EMFILE', 'EIO', 'EACCES']) {
-    test(`that cannot be opened (${code}) is not to be removed`, async (t) => {
+    test(`isn't reported as a conflict if it can't be opened (${code})`, async (t) => {
       const { root } = await makeRoot(t);
       root.openAgentFolder('taken-over').close();
       for (const name of ['.sync-agent', 'taken-over']) {
@@ -44,7 +44,7 @@ suite("the folder with the agent's own files", () => {
     ['a file', (place: string) => fs.writeFileSync(place, 'THEIRS')],
     ['a link', (place: string) => fs.symlinkSync('elsewhere', place)],
   ] as const) {
-    test(`is to be removed where it is ${what}`, async (t) => {
+    test(`is to be removed, says the error, if it is ${what}`, async (t) => {
       const { root, own } = await makeRoot(t);
       make(own);
       assert.throws(() => root.openAgentFolder('lock'), {

@@ -10,9 +10,9 @@ import { createSandbox } from '../support/sandbox.ts';
 
 const STEPS = { atLeast: 10, atMost: 80 };
 
-suite('an empty file with the permissions of one that holds a place', () => {
+suite('an empty file with the permissions of a placeholder', () => {
   for (const hasLinks of [true, false]) {
-    test(`of the gateway comes back after a kill at any step of taking it over; ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
+    test(`that the gateway owns is restored after a kill at any step of its takeover, ${hasLinks ? 'with' : 'without'} hard links`, async (t) => {
       const { url: repo, commit } = await createRepository(`empty-${hasLinks}`);
       const first = { repo, commit: await commit({ files: { a: '1' } }) };
       const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
@@ -34,7 +34,7 @@ suite('an empty file with the permissions of one that holds a place', () => {
     });
   }
 
-  test('of the gateway stays where a new one was about to come; with hard links', async (t) => {
+  test('that the gateway owns stays if a new file was about to replace it, with hard links', async (t) => {
     const { url: repo, commit } = await createRepository('empty-new');
     const first = { repo, commit: await commit({ files: { a: '1' } }) };
     const killed = { repo, commit: await commit({ files: { f: 'OURS' } }) };
@@ -60,7 +60,7 @@ suite('an empty file with the permissions of one that holds a place', () => {
   });
 });
 
-test('an empty file of the agent is there again after a kill at any step, where all files have the same permissions', async (t) => {
+test('an empty file of the agent is restored after a kill at any step, even if all files have the same permissions', async (t) => {
   const volume = await KilledVolume.create(t);
   for (let killAt = 1; ; killAt += 1) {
     await volume.empty({ hasLinks: false, keepsInodes: false });

@@ -8,13 +8,13 @@ const scenario = useKillScenario();
 /** Takes one after the other: what each step goes with is covered by the tests of all pairs. */
 const inTurn = <T>(all: readonly T[], { step }: Kill): T => all[step % all.length] as T;
 
-suite('the agent after one that was killed at any step', () => {
+suite('an agent that starts after a kill at any step', () => {
   for (const [name, volume] of Object.entries(VOLUMES)) {
-    test(`comes to exactly the tree of any commit, on a volume ${name}`, async (t) => {
+    test(`delivers exactly the tree of any commit, on a volume ${name}`, async (t) => {
       await everyKill(t, STEPS, (kill) => scenario().kill(t, { kill, volume, next: inTurn(COMMITS, kill) }));
     });
 
-    test(`loses nothing that the gateway wrote before it started, on a volume ${name}`, async (t) => {
+    test(`keeps data that the gateway wrote before it started, on a volume ${name}`, async (t) => {
       await everyKill(t, STEPS, (kill) =>
         scenario().kill(t, { kill, volume, next: inTurn(COMMITS, kill), writeAt: inTurn(PATHS, kill) }),
       );
@@ -22,7 +22,7 @@ suite('the agent after one that was killed at any step', () => {
   }
 
   for (const [name, volume] of Object.entries(VOLUMES)) {
-    test(`goes on where it is killed itself, on a volume ${name}`, async (t) => {
+    test(`recovers even if it is killed itself, on a volume ${name}`, async (t) => {
       const again: Play[] = [];
       await everyStep(t, STEPS, async (step) => {
         const onAgain = (played: Play) => again.push(played);
@@ -43,9 +43,9 @@ suite('the agent after one that was killed at any step', () => {
   }
 });
 
-suite('an agent that finds the volume full at any step', () => {
+suite('an agent whose volume is full at any step', () => {
   for (const name of ['with hard links', 'without hard links'] as const) {
-    test(`leaves one of both trees, and the next sync comes to the wanted one, on a volume ${name}`, async (t) => {
+    test(`leaves one of the two trees, and the next sync delivers the desired one, on a volume ${name}`, async (t) => {
       await everyStep(t, STEPS, (step) => scenario().fail(t, { step, volume: VOLUMES[name] }));
     });
   }

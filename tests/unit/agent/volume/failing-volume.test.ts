@@ -28,7 +28,7 @@ const failures: { title: string; code: string; play: (sandbox: Sandbox) => Play 
   },
 ];
 
-suite('after an outage from any step of a sync on, files have the same owners, also if the next sync', () => {
+suite('all files keep their owners after an outage from any step of a sync on, even if the next sync', () => {
   for (const [index, { title, code: expected, play }] of failures.entries()) {
     for (const code of ['EIO', 'EMFILE']) {
       test(`${title} (${code})`, async (t) => {
@@ -69,8 +69,8 @@ suite('after an outage from any step of a sync on, files have the same owners, a
   }
 });
 
-suite('without hard links', () => {
-  test('a file that was moved away comes back to its place, also where no inode is left', async (t) => {
+suite('on a volume without hard links,', () => {
+  test('a file that was moved away is restored, even if no inode is left', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'no-inodes');
     await sandbox.sync({ repo, commit: await commit({ files: { a: 'one' } }) });
     const next = await commit({ files: { a: 'two' } });
@@ -84,7 +84,7 @@ suite('without hard links', () => {
     assert.deepEqual(await sandbox.files(), { a: 'one' });
   });
 
-  test('an empty file that holds the place of one that is given back goes where that fails', async (t) => {
+  test('an empty placeholder is removed if the restoration fails', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'placeholder');
     writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     const [taken, given] = [await commit({ files: { a: '1', f: 'OURS' } }), await commit({ files: { f: null } })];

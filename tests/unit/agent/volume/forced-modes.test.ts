@@ -33,8 +33,8 @@ const files = { a: '1', 'd/b': '1', 'd/run.sh': { content: '#!/bin/sh\n', execut
 const reload = { ...reloadSettings({ gateway: undefined }), touchFile: 'touched' };
 
 for (const [name, makeVolume] of Object.entries(VOLUMES)) {
-  suite(`on a volume ${name}`, () => {
-    test('a commit writes what it changes, and nothing counts as drift, also after a restart', async (t) => {
+  suite(`on a volume ${name},`, () => {
+    test('a commit writes only its changes, and nothing counts as drift, even after a restart', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       const { repo, commit, sandbox } = await gitSandbox(t, 'forced', { shared: { data, podUid: 'uid' } });
@@ -57,7 +57,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       assert.deepEqual((await sandbox.inspect({ kind: 'drift' }, second)).changes, []);
     });
 
-    test('the executable bit of a commit changes nothing but the record', async (t) => {
+    test('the executable bit of a commit changes only the record', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       const { repo, commit, sandbox } = await gitSandbox(t, 'bit', { shared: { data, podUid: 'uid' } });
@@ -70,7 +70,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       }
     });
 
-    test('a file that is there with the right content is not taken over', async (t) => {
+    test("a file that already has the right content isn't taken over", async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       await mkdir(path.join(data, 'd'));
@@ -84,7 +84,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       );
     });
 
-    test('a dry run that follows a sync lists nothing, and writes nothing', async (t) => {
+    test('a dry run after a sync lists nothing, and writes nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       const { repo, commit, sandbox } = await gitSandbox(t, 'dry', { shared: { data, podUid: 'uid' } });
@@ -98,7 +98,7 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
       assert.deepEqual(await entriesOf(data), before);
     });
 
-    test('groupWrite stops nothing', async (t) => {
+    test('groupWrite blocks nothing', async (t) => {
       const data = await makeVolume(t);
       if (data === undefined) return;
       const { repo, commit, sandbox } = await gitSandbox(t, 'group', { shared: { data, podUid: 'uid' } });
@@ -117,7 +117,7 @@ async function entriesOf(folder: string): Promise<[string, number][]> {
   );
 }
 
-test('on a volume that keeps modes, a lost executable bit is drift as before', async (t) => {
+test('on a volume that keeps modes, a lost executable bit still counts as drift', async (t) => {
   const { repo, commit, sandbox } = await gitSandbox(t, 'kept-modes');
   const target = { repo, commit: await commit({ files }) };
   await sandbox.sync(target);

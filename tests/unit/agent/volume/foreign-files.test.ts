@@ -56,8 +56,8 @@ const changed = (name: string) => ({
 
 const volumes = { 'with hard links': () => {}, 'without hard links': (t: TestContext) => withoutLinks(t) };
 for (const [kind, make] of Object.entries(volumes)) {
-  suite(`between the look and the move, ${kind}:`, () => {
-    test('a file that appears where one is added stays, and is then taken over and given back', async (t) => {
+  suite(`when a foreign program acts between check and move, ${kind},`, () => {
+    test('a file that appears in the place of a new one stays, and is then taken over and restored', async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
       await assert.rejects(
@@ -79,7 +79,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await readdir(at('.sync-agent/taken-over')), []);
     });
 
-    test('a file that somebody changes, or replaces, is neither replaced nor removed', async (t) => {
+    test('a file that was changed or replaced is neither replaced nor removed', async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1', b: '1', c: '1', keep: '1' });
       await assert.rejects(
@@ -106,7 +106,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { a: '2', b: 'theirs', c: '1', keep: '1' });
     });
 
-    test('a file that became too large to be read in time is told by its size', async (t) => {
+    test('a file that became too large to read in time is recognized by its size', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1', z: '1' });
       await assert.rejects(
@@ -120,7 +120,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.equal((await stat(at('a'))).size, 8e12);
     });
 
-    test('a file that somebody wrote again with the same content is the same', async (t) => {
+    test('a file that was rewritten with the same content counts as the same', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1' });
       await meanwhile(
@@ -134,7 +134,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { a: '2' });
     });
 
-    test('a folder of somebody else in the place of a file of the agent stays with all that is in it', async (t) => {
+    test('a foreign directory in the place of a delivered file stays with all its content', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1', b: '1', c: '1' });
       const exchange = (name: string) => {
@@ -161,7 +161,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { 'a/theirs': 'theirs', 'b/theirs': 'theirs', c: '1' });
     });
 
-    test('what somebody puts in the place of a new file is not taken back with it', async (t) => {
+    test("a foreign file in the place of a new one isn't removed with it", async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { 'a/x': '1', 'b/x': '1' });
       const act = () => {
@@ -175,8 +175,8 @@ for (const [kind, make] of Object.entries(volumes)) {
     });
   });
 
-  suite(`what was there before, ${kind},`, () => {
-    test('is back in its place when a sync fails, be it a takeover or the giving back', async (t) => {
+  suite(`a file that was there before the sync, ${kind},`, () => {
+    test('is restored when a sync fails, in a takeover as well as in a restoration', async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
       await mkdir(at('d'));
@@ -195,7 +195,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual([mtimeMs, ino], [theirs.mtimeMs, theirs.ino], 'the very same file');
     });
 
-    test('comes back although somebody removed the folder that it was in', async (t) => {
+    test('is restored even if the directory around it was removed', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { z: '1' });
       await mkdir(at('d'));
@@ -209,7 +209,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await readdir(at('.sync-agent/taken-over')), []);
     });
 
-    test('comes back later where a sync fails and cannot take everything back', async (t) => {
+    test("is restored later if a failed sync can't restore everything", async (t) => {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
       await mkdir(at('d'));
@@ -223,7 +223,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.deepEqual(await sandbox.files(), { 'd/a': 'theirs', z: '1' });
     });
 
-    test('outlives a restart and a kept name that is taken', async (t) => {
+    test('survives a restart, even if the name under which it is kept is in use', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { z: '1' });
       await writeFile(at('a'), 'theirs');
@@ -245,8 +245,8 @@ for (const [kind, make] of Object.entries(volumes)) {
   });
 }
 
-suite('links lead nowhere:', () => {
-  test('in the place of a folder, after the plan was made', async (t) => {
+suite('links are never followed', () => {
+  test('in the place of a directory, if they appear after the plan was made', async (t) => {
     const { sandbox, at, sync } = await prepare(t, { 'd/a': '1', 'e/a': '1', 'f/g/a': '1', z: '1' });
     const outside = path.join(sandbox.folder, 'outside');
     const exchange = (name: string) => {
@@ -280,7 +280,7 @@ suite('links lead nowhere:', () => {
     assert.deepEqual(await readdir(outside), ['g'], 'not even an empty folder goes');
   });
 
-  test('in the place of the folders and files of the agent', async (t) => {
+  test("in the place of the agent's own directories and files", async (t) => {
     const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
     const outside = path.join(sandbox.folder, 'outside');
     await mkdir(outside);
@@ -299,7 +299,7 @@ suite('links lead nowhere:', () => {
   });
 });
 
-test('names that would be one on the volume are refused before anything is written', async (t) => {
+test('names that would collide on the volume are rejected before the first write', async (t) => {
   const { sandbox, at, sync, again } = await prepare(t, { a: '1', 'd/x': '1' });
   assert.deepEqual(sandbox.root.traits, USUAL_TRAITS, 'probed when the lock was taken');
   sandbox.root.traits = { case: true, unicode: true, keepsModes: true };
@@ -311,8 +311,8 @@ test('names that would be one on the volume are refused before anything is writt
   assert.deepEqual(await readdir(at('.sync-agent/staging')), []);
 });
 
-suite('settings of a profile', () => {
-  test('onConflict: refuse changes nothing, as a dry run says; a template that comes to the same is no conflict', async (t) => {
+suite("a profile's setting", () => {
+  test('onConflict: refuse changes nothing, as a dry run reports, and ignores templates with the same result', async (t) => {
     const { sandbox, at, sync, again } = await prepare(t, { z: '1' });
     await writeFile(at('a'), 'theirs');
     await writeFile(at('b'), 'edge');
@@ -332,7 +332,7 @@ suite('settings of a profile', () => {
     assert.deepEqual(await sandbox.files(), { a: 'theirs', b: 'edge', z: '1' });
   });
 
-  test('an empty commit, and excludes that match everything, are errors; allowEmpty lets them happen', async (t) => {
+  test('allowEmpty allows an empty commit and excludes that match everything, which are errors otherwise', async (t) => {
     const { sandbox, sync, again } = await prepare(t, { a: '1', 'b/c': '1' });
     const refusal = { name: 'TerminalError', code: 'sync.NothingLeft' };
     await assert.rejects(again({ excludePatterns: ['*'] }), refusal);
@@ -345,7 +345,7 @@ suite('settings of a profile', () => {
     assert.deepEqual(await sandbox.files(), {});
   });
 
-  test('drift: report lists what differs at each look, also after a restart', async (t) => {
+  test('drift: report lists differences at each check, even after a restart', async (t) => {
     const { sandbox, at, again } = await prepare(t, { a: '1', b: '1', c: '1' });
     await writeFile(at('a'), 'theirs');
     await rm(at('b'));
@@ -364,7 +364,7 @@ suite('settings of a profile', () => {
     assert.deepEqual(await sandbox.files(), { a: '1', b: '1', c: '1' });
   });
 
-  test('drift: repair gives in after three times in a row', async (t) => {
+  test('drift: repair stops after three repairs in a row', async (t) => {
     const { at, again } = await prepare(t, { a: '1' });
     const repaired: boolean[] = [];
     for (let look = 0; look < 5; look += 1) {
@@ -375,7 +375,7 @@ suite('settings of a profile', () => {
     assert.equal(await readFile(at('a'), 'utf8'), 'of the gateway 4');
   });
 
-  test('groupWrite makes files and folders that the group may write, and keeps the group of the volume', async (t) => {
+  test('groupWrite makes files and directories group-writable, and keeps the group of the volume', async (t) => {
     const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
     await sync({ 'd/e/f': '1' }, { groupWrite: true });
     const mode = async (name: string) => ((await stat(at(name))).mode & 0o7777).toString(8);

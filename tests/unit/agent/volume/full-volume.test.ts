@@ -21,8 +21,8 @@ function fill(volume: string): { isMade: boolean; end: () => void } {
   return room;
 }
 
-suite('after a kill on a volume that is full since then', () => {
-  test('the next agent makes room by removing what the killed one left, or needs none', async (t) => {
+suite('after a kill on a volume that is now full', () => {
+  test('the next agent frees space by removing remains of the killed one, or needs none', async (t) => {
     const { url: repo, commit } = await createRepository('full-volume');
     const first = { repo, commit: await commit({ files: { a: '1', gone: '1', f: '1' } }) };
     const second = { repo, commit: await commit({ files: { a: '2', gone: null, n: '2' } }) };

@@ -41,8 +41,8 @@ function afterLook(t: TestContext, file: string, act: () => void): void {
   syncBuiltinESMExports();
 }
 
-suite('what a gateway leaves in the volume cannot hold the agent up', { timeout: 60_000 }, () => {
-  test('a file that says that it is larger than all disks is repaired', async (t) => {
+suite("a gateway can't block the agent", { timeout: 60_000 }, () => {
+  test('with a file that claims to be larger than all disks, which is repaired', async (t) => {
     const { sandbox, target, file, commit } = await prepare(t);
     fs.truncateSync(file, 4 * TIB);
     await sandbox.sync(target);
@@ -52,7 +52,7 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     assert.equal(fs.readFileSync(file, 'utf8'), '2');
   });
 
-  test('one of somebody else is refused, and stays', async (t) => {
+  test('with a foreign file that claims to be that large, which stays', async (t) => {
     const { sandbox, target, at, commit } = await prepare(t);
     fs.closeSync(fs.openSync(at('new'), 'w'));
     fs.truncateSync(at('new'), 4 * TIB);
@@ -61,7 +61,7 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     assert.equal(fs.statSync(at('new')).size, 4 * TIB);
   });
 
-  test('reading ends where the sync is to end', async (t) => {
+  test('with a large file, because reading stops with the sync', async (t) => {
     const { sandbox, target, at, commit } = await prepare(t);
     fs.closeSync(fs.openSync(at('new'), 'w'));
     fs.truncateSync(at('new'), 1024 ** 3);
@@ -72,7 +72,7 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     assert.equal(fs.statSync(at('new')).size, 1024 ** 3);
   });
 
-  test('a folder that becomes a link while it is looked at leads nowhere', async (t) => {
+  test("with a directory that becomes a link during a check, which isn't followed", async (t) => {
     const { sandbox, target, at, commit } = await prepare(t);
     const next = { ...target, commit: await commit({ files: { 'd/zero': '1' } }) };
     fs.writeFileSync(at('d/zero'), 'theirs');
@@ -84,7 +84,7 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     assert.equal(fs.readFileSync(at('e/zero'), 'utf8'), 'theirs');
   });
 
-  test('a pipe that takes the place of a file is replaced', async (t) => {
+  test('with a pipe in the place of a file, which is replaced', async (t) => {
     const { sandbox, target, file } = await prepare(t);
     fs.writeFileSync(file, '2');
     await sandbox.restart();
@@ -99,7 +99,7 @@ suite('what a gateway leaves in the volume cannot hold the agent up', { timeout:
     assert.equal(fs.readFileSync(file, 'utf8'), '1');
   });
 
-  test("a folder in the place of a file is listed up to what is not the agent's", async (t) => {
+  test('with a directory in the place of a file, which is listed up to the first foreign entry', async (t) => {
     const { sandbox, target, at, commit } = await prepare(t);
     const next = { ...target, commit: await commit({ files: { d: '1', 'd/a': null } }) };
     for (let n = 0; n < 500; n += 1) fs.mkdirSync(at(`d/${n}/x`), { recursive: true });

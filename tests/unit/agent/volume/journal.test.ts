@@ -56,8 +56,8 @@ function textWith(lines: object[]): string {
   return `${text}${JSON.stringify({ check: sha256(text).slice(0, 16) })}\n`;
 }
 
-suite('a journal', () => {
-  test('says what was to move, the last move first', async (t) => {
+suite('a journal of moves', () => {
+  test('lists the moves in reverse order', async (t) => {
     const { root } = await prepare(t);
     const id = await writeJournal(MOVES, root);
     assert.deepEqual(await read(root), MOVES.toReversed());
@@ -66,13 +66,13 @@ suite('a journal', () => {
     await journal.close();
   });
 
-  test('may list no move', async (t) => {
+  test('can list no moves', async (t) => {
     const { root } = await prepare(t);
     await writeJournal([], root);
     assert.deepEqual(await read(root), []);
   });
 
-  test('notices that the volume gives files other inodes than before', async (t) => {
+  test('detects that the volume assigned other inodes to files', async (t) => {
     const { root, file } = await prepare(t);
     await writeJournal(MOVES, root);
     await copyFile(file, `${file}.copy`);
@@ -82,7 +82,7 @@ suite('a journal', () => {
     await journal.close();
   });
 
-  test('is there until it is removed, and is never written over another one', async (t) => {
+  test('exists until it is removed, and never overwrites another one', async (t) => {
     const { root } = await prepare(t);
     assert.equal(hasJournal(root), false);
     await writeJournal(MOVES, root);
@@ -94,7 +94,7 @@ suite('a journal', () => {
     assert.equal(await read(root), undefined);
   });
 
-  test('for which there is no room is not whole', async (t) => {
+  test('is incomplete if there was no space for it', async (t) => {
     const { root } = await prepare(t);
     const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
       real(descriptor, (bytes as Buffer).subarray(0, 100));
@@ -105,7 +105,7 @@ suite('a journal', () => {
     assert.equal(await read(root), undefined);
   });
 
-  test('that is cut off at any byte is not whole', async (t) => {
+  test('is incomplete if it is cut off at any byte', async (t) => {
     const { root, file } = await prepare(t);
     await writeJournal(MOVES, root);
     const whole = await readFile(file);
@@ -137,7 +137,7 @@ suite('a journal', () => {
     ],
   ];
   for (const [what, change] of damage) {
-    test(`${what} undoes nothing, and goes; what was saved stays`, async (t) => {
+    test(`${what} undoes nothing and is removed; saved files stay`, async (t) => {
       const { root, data, at, file } = await prepare(t);
       await writeJournal([{ kind: 'file', path: 'gone', number: 0, leaves: seen('old') }, ...MOVES], root);
       const lines = (await readFile(file, 'utf8')).split(/(?<=\n)/);
@@ -160,7 +160,7 @@ suite('a journal', () => {
     ['a pipe', async (file) => execFileSync('mkfifo', [file])],
   ];
   for (const [what, make] of things) {
-    test(`is not ${what} in its place, which makes room for the next one`, async (t) => {
+    test(`is replaced if ${what} is in its place`, async (t) => {
       const { root, file, at } = await prepare(t);
       await make(file);
       assert.equal(hasJournal(root), true);
@@ -183,7 +183,7 @@ suite('a journal', () => {
     '.sync-agent/manifest.jsonl',
     '.sync-agent',
   ]) {
-    test(`that names ${JSON.stringify(name)} as a path leads nowhere else`, async (t) => {
+    test(`leads nowhere else by the path ${JSON.stringify(name)}`, async (t) => {
       const { root, file } = await prepare(t);
       const own = { kind: 'file', path: 'own', number: 1 };
       await writeFile(
@@ -200,7 +200,7 @@ suite('a journal', () => {
   }
 
   for (const name of ['../x', 'a/b', '', '.', '..', '.hidden', 'x'.repeat(201)]) {
-    test(`that names ${JSON.stringify(name.slice(0, 9))} in taken-over leads nowhere else`, async (t) => {
+    test(`leads nowhere else by the kept name ${JSON.stringify(name.slice(0, 9))}`, async (t) => {
       const { root, file } = await prepare(t);
       const own = { kind: 'file', path: 'own', number: 1 };
       await writeFile(file, textWith([{ ...own, displacedTo: name }, { ...own, comesFrom: name }, own]));
@@ -209,14 +209,14 @@ suite('a journal', () => {
   }
 
   for (const number of [-1, 0.5, '../x', 1e300, null]) {
-    test(`that numbers a file ${number} leads nowhere else`, async (t) => {
+    test(`leads nowhere else by the file number ${number}`, async (t) => {
       const { root, file } = await prepare(t);
       await writeFile(file, textWith([{ kind: 'file', path: 'own', number }]));
       assert.deepEqual(await read(root), []);
     });
   }
 
-  test('is read line by line: one of 200,000 moves needs little memory', async (t) => {
+  test('is read line by line, so 200,000 moves need little memory', async (t) => {
     const { root, data } = await prepare(t);
     const count = 200_000;
     const moves = Array.from({ length: count }, (_, n): Move => {

@@ -54,12 +54,12 @@ function exchange(volume: KilledVolume, file: string, text: string): void {
   fs.renameSync(path.join(volume.data, 'new'), path.join(volume.data, file));
 }
 
-suite('after a kill while a file of the agent is changed,', () => {
+suite('after a kill during the change of a delivered file,', () => {
   for (const [how, put] of [
     ['in place', write],
     ['by another file', exchange],
   ] as const) {
-    test(`what the gateway makes of it ${how} is drift, as it is without a kill, and no file of others`, async (t) => {
+    test(`a change of the gateway made ${how} is drift, as it is without a kill, and not a foreign file`, async (t) => {
       await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
         put(volume, 'a', 'x');
         await volume.sync({ a: '2', b: '1' }, { onConflict: 'refuse' });
@@ -71,7 +71,7 @@ suite('after a kill while a file of the agent is changed,', () => {
       });
     });
 
-    test(`what the gateway makes of it ${how} stays where drift is reported and nothing asks for it`, async (t) => {
+    test(`a change of the gateway made ${how} stays if drift is reported and the file is no longer mapped`, async (t) => {
       await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
         put(volume, 'a', 'x');
         await volume.sync({ b: '1' }, { onConflict: 'refuse', drift: 'report' });
@@ -80,7 +80,7 @@ suite('after a kill while a file of the agent is changed,', () => {
     });
   }
 
-  test('with prune: false it is there as it was before or after, and stays owned', async (t) => {
+  test('the file under prune: false is as before or as after, and stays owned', async (t) => {
     await atEachKill(t, { before: OURS, wanted: { a: '2', b: '1' } }, async (volume) => {
       await volume.sync({ b: '1' }, { prune: false });
       const { a = '' } = volume.contents();
@@ -91,7 +91,7 @@ suite('after a kill while a file of the agent is changed,', () => {
     });
   });
 
-  test('what comes where it was about to go is a file of others', async (t) => {
+  test('a file that appears where the old one was about to go is a foreign file', async (t) => {
     await atEachKill(t, { before: OURS, wanted: { b: '1' } }, async (volume) => {
       const isGone = volume.contents().a === undefined;
       if (isGone) write(volume, 'a', 'theirs');
@@ -100,7 +100,7 @@ suite('after a kill while a file of the agent is changed,', () => {
     });
   });
 
-  test('what comes where a new one was about to come is a file of others', async (t) => {
+  test('a file that appears where the new one was about to go is a foreign file', async (t) => {
     await atEachKill(t, { before: { b: '1' }, wanted: { a: '2', b: '1' } }, async (volume) => {
       const isMissing = volume.contents().a === undefined;
       if (isMissing) write(volume, 'a', 'theirs');
@@ -110,17 +110,17 @@ suite('after a kill while a file of the agent is changed,', () => {
   });
 });
 
-test('a takeover that was cut off leaves the file to its owner, and no copy of it', async (t) => {
+test('an interrupted takeover leaves the file to its owner, and no copy of it', async (t) => {
   await atEachKill(t, { theirs: { a: 'theirs' }, before: { b: '1' }, wanted: { a: '1', b: '1' } }, async (volume) => {
     await volume.sync({ b: '1' });
     assert.deepEqual([volume.contents(), volume.own('taken-over')], [{ a: 'theirs', b: '1' }, []]);
   });
 });
 
-suite("what the gateway puts into the agent's own directories", () => {
+suite("anything that the gateway puts into the agent's own directories", () => {
   for (const fileSystem of FILE_SYSTEMS) {
     for (const name of ['staging', 'saved', 'taken-over']) {
-      test(`is in the way of no sync: ${name}, ${JSON.stringify(fileSystem)}`, async (t) => {
+      test(`blocks no sync: ${name}, ${JSON.stringify(fileSystem)}`, async (t) => {
         const volume = await KilledVolume.create(t);
         await volume.empty(fileSystem);
         write(volume, 'c', 'theirs');

@@ -39,7 +39,7 @@ suite('paths that are too long', () => {
     ['a path', long],
     ['a name', `d/${'é'.repeat(128)}`],
   ] as const) {
-    test(`${name}: the commit is refused, and the next one comes`, async (t) => {
+    test(`are rejected with the commit, and the next commit is delivered: ${name}`, async (t) => {
       const { sandbox, repo, commit } = await prepare(t);
       await sandbox.sync({ repo, commit: await commit({ files: { ok: '0' } }) });
       const tooLong = await commit({ files: { ok: '1', [file]: 'x' } });
@@ -58,7 +58,7 @@ suite('paths that are too long', () => {
     });
   }
 
-  test('what an earlier version delivered goes with the next commit', async (t) => {
+  test('are removed with the next commit if an earlier version delivered them', async (t) => {
     const { sandbox, repo, commit } = await prepare(t);
     const first = await commit({ files: { ok: '0' } });
     const root = await makeDeep(sandbox.data, path.dirname(long));
@@ -82,7 +82,7 @@ suite('paths that are too long', () => {
     assert.deepEqual((await readdir(sandbox.data)).sort(), ['.sync-agent', 'ok']);
   });
 
-  test('folders of the gateway in the place of a file are a conflict, however deep', async (t) => {
+  test("are a conflict if the gateway's directories are in the place of a file, however deep", async (t) => {
     const { sandbox, repo, commit } = await prepare(t);
     const deep = `ok/${Array(25).fill(folder).join('/')}`;
     await makeDeep(sandbox.data, deep);

@@ -112,22 +112,22 @@ const HOSTILE_LINES = {
 
 suite('the manifest on disk', () => {
   for (const [what, line] of Object.entries(HOSTILE_LINES)) {
-    test(`is refused before the agent runs out of memory, if a gateway writes ${what}`, async () => {
+    test(`is rejected before the agent runs out of memory, if a gateway writes ${what}`, async () => {
       assert.equal(await readHostile(line), 'manifest.tooLarge');
     });
   }
 
-  test('is read where a sync of as many files has memory, and refused before it takes all of it', async () => {
+  test('is read if a sync of the same files has enough memory, and rejected before it needs all', async () => {
     assert.equal(await readMany(55_000), '55000');
     assert.equal(await readMany(200_000), 'manifest.tooLarge');
   });
 
   // A kill before it is compacted, after a sync that changed every file, leaves two records of each.
-  test('is read after a kill where a sync of as many files has memory', async () => {
+  test('is read after a kill if a sync of the same files has enough memory', async () => {
     assert.equal(await readMany(50_000, { areChanged: true }), '50000');
   });
 
-  test('holds hardly more lines than files after a sync that changed all of them', async (t) => {
+  test('has hardly more lines than files after a sync that changed all of them', async (t) => {
     const { file, open } = await createManifest(t);
     const manifest = open();
     const files = Array.from({ length: 5_000 }, (_, n) => owned(`f${n}`));
@@ -139,7 +139,7 @@ suite('the manifest on disk', () => {
     assert.ok(lines < 1.5 * files.length, `${lines} lines`);
   });
 
-  test('holds what was added, also for the next agent', async (t) => {
+  test('contains all updates, even for the next agent', async (t) => {
     const { open, reread } = await createManifest(t);
     const manifest = open();
     assert.deepEqual(summary(await manifest.read()), [undefined, []]);
@@ -150,7 +150,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
-  test('what could not be written did not happen, to the byte', async (t) => {
+  test("never contains updates that couldn't be written, to the byte", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
     await manifest.append(update({ files: [owned('a')], applied }));
@@ -167,7 +167,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a', 'z']]);
   });
 
-  test('says nothing of what is in place while a sync moves files', async (t) => {
+  test('names no applied commit while a sync moves files', async (t) => {
     const { root, open } = await createManifest(t);
     const manifest = open();
     await manifest.append(update({ files: [owned('a')], applied }));
@@ -177,7 +177,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await manifest.readApplied(), applied);
   });
 
-  test('what a kill cut off is overwritten', async (t) => {
+  test('overwrites the remains of an interrupted update', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await appendFile(file, '{"path":"b","blo');
@@ -186,7 +186,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a', 'd']]);
   });
 
-  test('a folder in its place, and a file in that of its folder, are named with what to do', async (t) => {
+  test('is reported with a remedy if a directory, or a file in place of its directory, blocks it', async (t) => {
     const { file, root, reread } = await createManifest(t);
     await mkdir(file);
     const conflict = { name: 'TerminalError', reason: 'PathConflict' };
@@ -207,7 +207,7 @@ suite('the manifest on disk', () => {
     ['made a link', (file) => rm(file).then(() => symlink('/dev/null', file))],
   ];
   for (const [name, act] of vandalism) {
-    test(`is written anew where somebody has ${name} it meanwhile`, async (t) => {
+    test(`is rewritten if it was ${name} in the meantime`, async (t) => {
       const { file, open, reread } = await createManifest(t);
       const manifest = open();
       await manifest.append(update({ files: [owned('a')], applied }));
@@ -217,7 +217,7 @@ suite('the manifest on disk', () => {
     });
   }
 
-  test('does not grow with the number of syncs', async (t) => {
+  test("doesn't grow with the number of syncs", async (t) => {
     const { file, open, reread } = await createManifest(t);
     const manifest = open();
     for (let n = 0; n < 1_500; n += 1) await manifest.append(update({ files: [owned('a')], applied }));
@@ -226,7 +226,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
-  test('does not grow with the number of syncs that were cut off: it is compacted when it is loaded', async (t) => {
+  test("doesn't grow with the number of interrupted syncs, because it is compacted when it is loaded", async (t) => {
     const { file, open, reread } = await createManifest(t);
     for (let n = 0; n < 100; n += 1) await open().append(update({ files: [owned('a'), owned('b')] }));
     const lines = (await readFile(file, 'utf8')).split('\n').length;
@@ -234,14 +234,14 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), [undefined, ['a', 'b']]);
   });
 
-  test('one that is damaged owns nothing, and is replaced', async (t) => {
+  test('owns nothing if it is damaged, and is replaced', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await writeFile(file, 'anything');
     await open().append(update({ files: [owned('a')], applied }));
     assert.deepEqual(await reread(), ['c', ['a']]);
   });
 
-  test('one that says that it is larger than all memory is read as far as it has lines', async (t) => {
+  test('is read up to its last line if it claims to be larger than all memory', async (t) => {
     const { file, open, reread } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await truncate(file, 100 * 1024 ** 3);
@@ -251,7 +251,7 @@ suite('the manifest on disk', () => {
     assert.deepEqual(await reread(), ['c', ['a', 'b']]);
   });
 
-  test('one of a newer agent is left alone', async (t) => {
+  test('stays unchanged if a newer agent wrote it', async (t) => {
     const { file, open } = await createManifest(t);
     await open().append(update({ files: [owned('a')], applied }));
     await writeFile(file, '{"version":4}\nanything');
@@ -261,7 +261,7 @@ suite('the manifest on disk', () => {
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });
 
-  test("one of an earlier agent is left alone, as are that agent's other files, and the remedy named", async (t) => {
+  test("of an earlier agent stays unchanged, as do that agent's other files, and the remedy is named", async (t) => {
     const { file, root, open } = await createManifest(t);
     await writeFile(file, '{"version":1}\nanything');
     const saved = path.join(root.agentFolder, 'staging/saved-1');
@@ -277,7 +277,7 @@ suite('the manifest on disk', () => {
     assert.equal(await readFile(saved, 'utf8'), 'of the gateway');
   });
 
-  test('a pipe in its place is none', async (t) => {
+  test('counts as missing if it is a pipe', async (t) => {
     const { file, open, reread } = await createManifest(t);
     execFileSync('mkfifo', [file]);
     const writer = openSync(file, constants.O_RDWR);

@@ -30,7 +30,7 @@ const read = async (text: string) => {
 };
 
 suite('parseManifest', () => {
-  test('reads what was written, update after update', async () => {
+  test('reads every update that was written', async () => {
     const second = {
       ...file,
       path: 'ä"\\b',
@@ -49,7 +49,7 @@ suite('parseManifest', () => {
     assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
   });
 
-  test('reads all that may be known of a file, and of a sync', async () => {
+  test('reads every property of a file, and of a sync', async () => {
     const displaced = { name: 'a-1.b_2', size: 7 };
     const full: OwnedFile = { ...file, groupWrite: true, found: true, displaced };
     const { inputs: _, patches: __, ...rest } = file;
@@ -66,25 +66,25 @@ suite('parseManifest', () => {
   });
 
   for (const name of ['../x', 'a/b', '', '.hidden', 'x'.repeat(201)]) {
-    test(`a displaced file called ${JSON.stringify(name.slice(0, 9))} leads elsewhere: nothing of the update counts`, async () => {
+    test(`ignores an update in which the kept file ${JSON.stringify(name.slice(0, 9))} leads elsewhere`, async () => {
       const { manifest } = await read(textOf(update({ files: [{ ...file, displaced: { name, size: 1 } }] })));
       assert.equal(manifest.files.size, 0);
     });
   }
 
-  test('a large update comes in pieces', async () => {
+  test('reads a large update in chunks', async () => {
     const files = Array.from({ length: 1_000 }, (_, n) => ({ ...file, path: `f${n}` }));
     const pieces = [...updateText(update({ files }))];
     assert.ok(pieces.length > 1 && pieces.every(({ length }) => length < 66 * 1024), `${pieces.length}`);
     assert.equal((await read(MANIFEST_HEADER + pieces.join(''))).manifest.files.size, 1_000);
   });
 
-  test('the id of a journal stays until another sync moves files', async () => {
+  test('keeps the ID of a journal until another sync moves files', async () => {
     const { manifest } = await read(textOf(update({ files: [file], journal: 'id' }), update({ applied })));
     assert.deepEqual([manifest.journal, manifest.applied], ['id', applied]);
   });
 
-  test('a manifest as a whole says the same as the updates that made it', async () => {
+  test('reads the same from a full manifest as from the updates that led to it', async () => {
     const path = fc.constantFrom('a', 'b', 'c/d');
     const requiredKeys = ['path', 'source', 'blob', 'sha256', 'executable', 'fingerprint'] as const;
     const plain = { noNullPrototype: true, requiredKeys: [...requiredKeys] };
@@ -108,7 +108,7 @@ suite('parseManifest', () => {
     );
   });
 
-  test('an update that was cut off at any byte does not count', async () => {
+  test('ignores an update that is cut off at any byte', async () => {
     const first = textOf(update({ files: [file], applied }));
     const both = Buffer.from(textOf(update({ files: [file], applied }), update({ forgottenFiles: [file.path] })));
     for (let end = first.length; end < both.length; end += 1) {
@@ -122,7 +122,7 @@ suite('parseManifest', () => {
     assert.equal((await read(both.toString())).manifest.files.size, 0);
   });
 
-  test('an update with another byte in it, as after a loss of power, does not count, nor does what follows it', async () => {
+  test('ignores an update with a changed byte, as after a power loss, and those that follow it', async () => {
     const texts = [
       update({ files: [file], applied }),
       update({ files: [{ ...file, path: 'z' }] }),
@@ -137,17 +137,17 @@ suite('parseManifest', () => {
     ['another value', 'null\n'],
   ];
   for (const [name, text] of damaged) {
-    test(`${name}: owns nothing`, async () => assert.deepEqual(await parse(text), { kind: 'damaged' }));
+    test(`finds no owned files: ${name}`, async () => assert.deepEqual(await parse(text), { kind: 'damaged' }));
   }
 
   for (const path of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl']) {
-    test(`the path ${JSON.stringify(path)} owns nothing`, async () => {
+    test(`finds no owned files at the path ${JSON.stringify(path)}`, async () => {
       assert.equal((await read(textOf(update({ files: [{ ...file, path }] })))).manifest.files.size, 0);
       assert.equal((await read(textOf(update({ folders: [path] })))).manifest.folders.size, 0);
     });
   }
 
-  test('a newer and an earlier version are told from a damaged one', async () => {
+  test('distinguishes newer and earlier versions from a damaged manifest', async () => {
     assert.deepEqual(await parse('{"version":4}\n'), { kind: 'newer', version: 4 });
     assert.deepEqual(await parse('{"version":1}\n'), { kind: 'earlier', version: 1 });
   });

@@ -10,8 +10,8 @@ async function startRepository(t: TestContext) {
   return await server.createRepository('x');
 }
 
-suite('what the gateway mounts inside the data volume', () => {
-  test('stays, with the folders above it and what the agent delivered there before', async (t) => {
+suite('a mount of the gateway inside the data volume', () => {
+  test('stays, with the directories above it and files that the agent delivered there before', async (t) => {
     const { url: repo, commit } = await startRepository(t);
     const mounts: string[] = [];
     const sandbox = await createSandbox(t, { mounts });
@@ -37,7 +37,7 @@ suite('what the gateway mounts inside the data volume', () => {
     ['a folder above it', 'var', /mounts another volume at var\/logs .*, so var cannot be delivered/],
   ];
   for (const [name, file, message] of cases) {
-    test(`takes no file: ${name}`, async (t) => {
+    test(`gets no file: ${name}`, async (t) => {
       const { url: repo, commit } = await startRepository(t);
       const sandbox = await createSandbox(t, { mounts: ['var/logs'] });
       const target = { repo, commit: await commit({ files: { a: '1', [file]: '1' } }) };

@@ -35,9 +35,9 @@ const MODES = {
 const modesOf = (mode: (name: string) => string) =>
   Object.fromEntries(Object.keys(MODES).map((name) => [name, mode(name)]));
 
-suite('the files of the agent in the data volume', () => {
+suite("the agent's own files in the data volume", () => {
   for (const mask of [0o000, 0o022, 0o077]) {
-    test(`are for its user alone, but for the mark of a reload, with umask ${mask.toString(8)}`, async (t) => {
+    test(`are accessible to its user only, except the mark of a reload, with umask ${mask.toString(8)}`, async (t) => {
       const umask = process.umask(mask);
       t.after(() => process.umask(umask));
       const { mode, sandbox } = await prepare(t);
@@ -48,7 +48,7 @@ suite('the files of the agent in the data volume', () => {
     });
   }
 
-  test('are so again when a pod starts: Kubernetes gives them to the group when it mounts a volume', async (t) => {
+  test('are private again after a pod starts, although Kubernetes gives them to the group on mount', async (t) => {
     const { sandbox, target, own, mode } = await prepare(t);
     await sandbox.release();
     for (const name of readdirSync(own, { recursive: true }) as string[]) chmodSync(path.join(own, name), 0o2775);
@@ -59,7 +59,7 @@ suite('the files of the agent in the data volume', () => {
     assert.ok(statSync(own).mode & 0o2000, 'the group of new files stays that of the volume');
   });
 
-  test('do not lead to others: a link in the place of one changes no mode elsewhere', async (t) => {
+  test('are never replaced by a link that makes the agent change modes elsewhere', async (t) => {
     const { sandbox, target, own } = await prepare(t);
     await sandbox.release();
     const theirs = path.join(sandbox.folder, 'theirs');
@@ -75,7 +75,7 @@ suite('the files of the agent in the data volume', () => {
     assert.equal(statSync(path.join(sandbox.folder, 'folder')).mode & 0o777, 0o755);
   });
 
-  test('do not have the endings of files that are about to come, also in new folders', async (t) => {
+  test('never have the names of files about to be delivered, even in new directories', async (t) => {
     const { sandbox } = await prepare(t);
     const own = path.join(sandbox.data, '.sync-agent');
     const { url: repo, commit } = await createRepository('private');
@@ -94,7 +94,7 @@ suite('the files of the agent in the data volume', () => {
     assert.deepEqual(await sandbox.files(), files);
   });
 
-  test('do not keep the endings of files that are kept or put aside', async (t) => {
+  test('never have the names of kept files or files put aside', async (t) => {
     const { own } = await prepare(t, async (data) => {
       await mkdir(path.join(data, '.sync-agent/saved/c.py'), { recursive: true });
       for (const name of ['saved/0.py', 'saved/b.py']) await writeFile(path.join(data, '.sync-agent', name), 'theirs');

@@ -39,14 +39,14 @@ suite('the probe of a volume', () => {
     ['the normal form', (name: string) => name.normalize('NFD'), { case: false, unicode: true }],
     ['both', (name: string) => name.normalize('NFD').toUpperCase(), { case: true, unicode: true }],
   ] as const) {
-    test(`finds that a volume folds ${what}`, async (t) => {
+    test(`detects that a volume folds ${what}`, async (t) => {
       const folder = await emptyFolder(t);
       playFolding(t, folder, fold);
       assert.deepEqual(probeVolume(folder), { ...found, keepsModes: true });
     });
   }
 
-  test('finds ASCII folding where no name may have other letters', async (t) => {
+  test("detects ASCII folding if names can't contain other letters", async (t) => {
     const folder = await emptyFolder(t);
     playFolding(t, folder, foldAscii);
     const end = mockCalls(t, ['openSync', 'unlinkSync'], (_, args, real) => {
@@ -58,14 +58,14 @@ suite('the probe of a volume', () => {
   });
 
   for (const code of [undefined, 'EPERM', 'ENOSYS', 'EOPNOTSUPP', 'EACCES']) {
-    test(`finds that modes are forced: ${code ?? 'a change of them is ignored'}`, async (t) => {
+    test(`detects forced modes: ${code ?? 'a change of them is ignored'}`, async (t) => {
       const folder = await emptyFolder(t);
       t.after(playForcedModes(t, code));
       assert.deepEqual(probeVolume(folder), { ...USUAL_TRAITS, keepsModes: false });
     });
   }
 
-  test('finds all this on FAT', async (t) => {
+  test('detects all this on FAT', async (t) => {
     const volume = await mountFuse(t, (source, target) => [
       ['truncate', '-s', '32M', `${source}/image`],
       ['/usr/sbin/mkfs.vfat', `${source}/image`],
@@ -78,7 +78,7 @@ suite('the probe of a volume', () => {
     assert.deepEqual(readdirSync(volume), []);
   });
 
-  test('takes over from one that was killed', async (t) => {
+  test('continues after a killed probe', async (t) => {
     const folder = await emptyFolder(t);
     const made: string[] = [];
     const end = mockCalls(t, ['existsSync'], () => {

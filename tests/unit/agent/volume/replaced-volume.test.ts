@@ -6,8 +6,8 @@ import { gitSandbox } from '../support/git-sandbox.ts';
 
 const replaced = { name: 'TransientError', code: 'data.replaced' };
 
-suite('while another folder is where the data volume was, a running agent', () => {
-  test('forgets nothing of what it owns and keeps in the first one', async (t) => {
+suite('while another directory is in the place of the data volume, a running agent', () => {
+  test('remembers everything that it owns and keeps in the first one', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-volume');
     const away = `${sandbox.data}.away`;
     fs.writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
@@ -36,7 +36,7 @@ suite('while another folder is where the data volume was, a running agent', () =
     await assert.rejects(sandbox.applied(), replaced);
   });
 
-  test('does not say that it synced what it did not', async (t) => {
+  test("reports no sync if it didn't sync", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'replaced-by-copy');
     await sandbox.sync({ repo, commit: await commit({ files: { f: 'one' } }) });
     const two = await commit({ files: { f: 'two' } });

@@ -40,7 +40,7 @@ async function holdVolume(data: string) {
 }
 
 suite('touchFile', () => {
-  test('makes a file that holds the text, and writes the next one over it', async (t) => {
+  test('creates a file with the text, and overwrites it with the next one', async (t) => {
     const { volume, at } = await makeVolume(t);
     await mkdir(at('config'));
     touchFile('config/synced', marker('1'), volume);
@@ -52,7 +52,7 @@ suite('touchFile', () => {
   });
 
   for (const content of ['<config/>', '']) {
-    test(`keeps what a file of somebody else holds ('${content}'), and touches it`, async (t) => {
+    test(`keeps the content of a foreign file ('${content}'), and touches it`, async (t) => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('gateway.xml'), content);
       await utimes(at('gateway.xml'), 0, 0);
@@ -62,7 +62,7 @@ suite('touchFile', () => {
     });
   }
 
-  test('touches a file of another user that it may write', {
+  test("touches another user's file if it has write permission", {
     skip: !isRoot && 'another user needs root',
   }, async (t) => {
     const { volume, at } = await makeVolume(t);
@@ -84,7 +84,7 @@ suite('touchFile', () => {
     ['file', 'watched'],
     ['directory', 'closed/new'],
   ]) {
-    test(`names a ${what} of another user that it may not write`, {
+    test(`names a ${what} of another user if it lacks write permission`, {
       skip: !isRoot && 'another user needs root',
     }, async (t) => {
       const { volume, at } = await makeVolume(t);
@@ -104,7 +104,7 @@ suite('touchFile', () => {
     });
   }
 
-  test('leaves no file behind for which there is no room, and makes it at the next call', async (t) => {
+  test('leaves no file behind if there is no space, and creates it in the next call', async (t) => {
     const { data } = await makeVolume(t);
     await withSmallVolume(t, { path: data }, async () => {
       const [volume, file, filler] = [await holdVolume(data), path.join(data, 'synced'), path.join(data, 'filler')];
@@ -132,7 +132,7 @@ suite('touchFile', () => {
     await assert.rejects(lstat(at('new')), { code: 'ENOENT' });
   });
 
-  test('follows no link, be it the file or a folder', async (t) => {
+  test('follows no link, neither for the file nor for the directory', async (t) => {
     const { folder, volume, at } = await makeVolume(t);
     await mkdir(path.join(folder, 'outside'));
     await symlink(path.join(folder, 'outside'), at('folder'));
@@ -143,7 +143,7 @@ suite('touchFile', () => {
     await assert.rejects(lstat(path.join(folder, 'outside/x')), { code: 'ENOENT' });
   });
 
-  test('does not wait at a pipe', { timeout: 60_000 }, async (t) => {
+  test("doesn't wait for a pipe", { timeout: 60_000 }, async (t) => {
     const { volume, at } = await makeVolume(t);
     await promisify(execFile)('mkfifo', [at('pipe')]);
     assert.throws(() => touchFile('pipe', marker('1'), volume), { code: 'gateway.touchFile' });
@@ -156,7 +156,7 @@ suite('touchFile', () => {
     ['.', /isn't the path of a file/],
     ['n'.repeat(256), /isn't the path of a file/],
   ] as const) {
-    test(`refuses ${JSON.stringify(name)}`, async (t) => {
+    test(`rejects ${JSON.stringify(name)}`, async (t) => {
       const { volume } = await makeVolume(t);
       assert.throws(() => touchFile(name, marker('1'), volume), { name: 'TerminalError', message: words });
     });

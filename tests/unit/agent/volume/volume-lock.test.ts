@@ -69,8 +69,8 @@ async function replaceFlock(t: TestContext, data: string, script?: string): Prom
   });
 }
 
-suite('two agents on one volume', () => {
-  test('the second one waits, and says for whom, until the first one releases it', async (t) => {
+suite('when two or more agents share one volume,', () => {
+  test('the second one waits, and names the first, until it releases the volume', async (t) => {
     const { agentOf, owner } = await createVolume(t);
     const [a, b] = [await agentOf('a'), await agentOf('b')];
     assert.deepEqual([await a.hold(), await a.hold()], [true, false]);
@@ -83,7 +83,7 @@ suite('two agents on one volume', () => {
     await assert.rejects(a.hold(), inUseBy('b'));
   });
 
-  test('of many that begin at once, one has it', async (t) => {
+  test('exactly one of many that start at once has it', async (t) => {
     for (let round = 0; round < 10; round += 1) {
       const { agentOf } = await createVolume(t);
       const agents = await Promise.all(Array.from({ length: 5 }, (_, index) => agentOf(`${index}`)));
@@ -93,7 +93,7 @@ suite('two agents on one volume', () => {
     }
   });
 
-  test('one that is killed is followed at once, whether by its own pod or by another one', async (t) => {
+  test('a killed one is replaced at once, by its own pod or by another one', async (t) => {
     for (const next of ['a', 'b']) {
       const { agentOf, data, owner } = await createVolume(t);
       const child = await startHolder(t, data, 'a');
@@ -106,7 +106,7 @@ suite('two agents on one volume', () => {
     }
   });
 
-  test('one that is stopped keeps it, however long it gives no sign of life', async (t) => {
+  test('a stopped one keeps it, however long it shows no sign of life', async (t) => {
     const { agentOf, data, at } = await createVolume(t);
     const child = await startHolder(t, data, 'a');
     child.kill('SIGSTOP');
@@ -116,7 +116,7 @@ suite('two agents on one volume', () => {
     assert.ok(Date.now() - mtimeMs > TIMES.aliveMs, 'it gave signs of life');
   });
 
-  test('signs of life have the time of the volume, whatever the clock of its machine says', {
+  test("signs of life use the clock of the volume, whatever its machine's clock says", {
     timeout: 10_000,
   }, async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
@@ -131,7 +131,7 @@ suite('two agents on one volume', () => {
   });
 
   // The system gives a number that was closed to the next file that is opened.
-  test('a sign of life that comes late is written to no other file', async (t) => {
+  test('a late sign of life is written to no other file', async (t) => {
     const { agentOf, data } = await createVolume(t);
     const lock = await agentOf('a');
     await lock.hold();
@@ -146,14 +146,14 @@ suite('two agents on one volume', () => {
     for (const file of files) assert.equal(await readFile(file, 'utf8'), '');
   });
 
-  test('one without owner.json keeps it', async (t) => {
+  test('an owner without owner.json keeps it', async (t) => {
     const { agentOf, at } = await createVolume(t);
     await (await agentOf('a')).hold();
     await rm(at('owner.json'));
     await assert.rejects((await agentOf('b')).hold(), { code: 'data.inUse', message: /in use by another agent:/ });
   });
 
-  test('a late release leaves the lock of the next owner', async (t) => {
+  test('a late release keeps the lock of the next owner', async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
     const [a, b] = [await agentOf('a', { ...TIMES, touchMs: 60_000 }), await agentOf('b')];
     await a.hold();
@@ -164,7 +164,7 @@ suite('two agents on one volume', () => {
   });
 });
 
-suite('a lock that is lost', () => {
+suite('a lost lock', () => {
   const acts: [what: string, act: (file: string, data: string) => Promise<void>][] = [
     ['the gateway removes the file', (file) => rm(file)],
     ['the gateway replaces the file', (file) => rm(file).then(() => writeFile(file, ''))],
@@ -178,7 +178,7 @@ suite('a lock that is lost', () => {
     ['the gateway removes the directory', (file) => rm(path.dirname(file), { recursive: true })],
   ];
   for (const [what, act] of acts) {
-    test(`is noticed and taken again: ${what}`, async (t) => {
+    test(`is detected and taken again: ${what}`, async (t) => {
       const { agentOf, at, data } = await createVolume(t);
       const lock = await agentOf('a');
       await lock.hold();
@@ -190,7 +190,7 @@ suite('a lock that is lost', () => {
     });
   }
 
-  test('is noticed where the server refuses to read, as NFSv4 does once it has dropped the lock', async (t) => {
+  test('is detected if the server refuses reads, as NFSv4 does once it has dropped the lock', async (t) => {
     const { agentOf } = await createVolume(t);
     const lock = await agentOf('a');
     await lock.hold();
@@ -202,7 +202,7 @@ suite('a lock that is lost', () => {
     assert.equal(isHeld, false);
   });
 
-  test('goes to no other agent while its owner gives signs of life', async (t) => {
+  test('goes to no other agent while its owner shows signs of life', async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
     const [a, b] = [await agentOf('a'), await agentOf('b')];
     await a.hold();
@@ -212,7 +212,7 @@ suite('a lock that is lost', () => {
     assert.equal(owner(), 'ns/a');
   });
 
-  test('is no reason to fail: a link in the place of the directory is named by the next attempt', async (t) => {
+  test("isn't a reason to fail if a link replaced the directory: the next attempt names the link", async (t) => {
     const { agentOf, at, data } = await createVolume(t);
     const lock = await agentOf('a');
     await lock.hold();
@@ -224,7 +224,7 @@ suite('a lock that is lost', () => {
   });
 });
 
-suite('an owner on another node, which the lock may not reach', () => {
+suite("an owner on another node, out of the lock's reach", () => {
   const other = { podUid: 'uid-of-b', pod: 'ns/b', node: 'node-of-b', lock: 'another-kernel 1 2' };
   async function prepare(t: TestContext, owner: object = other) {
     const volume = await createVolume(t);
@@ -233,7 +233,7 @@ suite('an owner on another node, which the lock may not reach', () => {
     return { ...volume, file, lock: await volume.agentOf('a') };
   }
 
-  test('has the volume as long as it gives signs of life, and for some time after', async (t) => {
+  test('keeps the volume while it shows signs of life, and for some time after', async (t) => {
     const { lock, file, owner } = await prepare(t);
     const touching = setInterval(() => void utimes(file, new Date(), new Date()), TIMES.touchMs);
     await waitsFor(lock, 3 * TIMES.aliveMs, inUseBy('b')).finally(() => clearInterval(touching));
@@ -242,26 +242,26 @@ suite('an owner on another node, which the lock may not reach', () => {
     assert.equal(owner(), 'ns/a');
   });
 
-  test('that gave the last one long ago is followed at once', async (t) => {
+  test('is replaced at once if it showed the last one long ago', async (t) => {
     const { lock, file } = await prepare(t);
     await utimes(file, new Date(), new Date(Date.now() - 10 * TIMES.aliveMs));
     assert.equal(await lock.hold(), true);
   });
 
-  test('whose clock is ahead is waited for no longer', async (t) => {
+  test("isn't waited for longer if its clock is ahead", async (t) => {
     const { lock, file } = await prepare(t);
     await utimes(file, new Date(), new Date(Date.now() + 3_600_000));
     const waitedMs = await holdInTime(lock);
     assert.ok(waitedMs >= TIMES.aliveMs, `${waitedMs} ms`);
   });
 
-  test('is not waited for by its own pod', async (t) => {
+  test("isn't waited for by its own pod", async (t) => {
     const { agentOf } = await prepare(t);
     assert.equal(await (await agentOf('b')).hold(), true);
   });
 
   for (const content of ['', '{', '{"pod":1}', 'x'.repeat(100_000), '{"podUid":"u"}']) {
-    test(`is not one that a damaged file names: ${content.slice(0, 20)}`, async (t) => {
+    test(`is never taken from a damaged file: ${content.slice(0, 20)}`, async (t) => {
       const { lock, file } = await prepare(t);
       await writeFile(file, content);
       assert.equal(await lock.hold(), true);
@@ -269,7 +269,7 @@ suite('an owner on another node, which the lock may not reach', () => {
   }
 });
 
-suite('without locks', () => {
+suite('on a volume without working locks,', () => {
   for (const [what, script, reason] of [
     ['on a machine without flock', undefined, /^there is no flock\(1\)$/],
     [
@@ -278,7 +278,7 @@ suite('without locks', () => {
       /^flock: 3: No locks available$/,
     ],
   ] as const) {
-    test(`the volume is held, and the weakness is named: ${what}`, async (t) => {
+    test(`the volume is held, and the weakness is reported: ${what}`, async (t) => {
       const { agentOf, data } = await createVolume(t);
       await replaceFlock(t, data, script);
       const [a, b] = [await agentOf('a'), await agentOf('b')];
@@ -296,7 +296,7 @@ suite('without locks', () => {
     ['kill -9 $$', /: flock ended with SIGKILL$/],
     ['echo "flock: 3: Input/output error" >&2; exit 71', /: flock: 3: Input\/output error$/],
   ] as const) {
-    test(`a flock that fails is tried again, and nothing is held: ${script}`, async (t) => {
+    test(`a failing flock is retried, and nothing is held: ${script}`, async (t) => {
       const { agentOf, data } = await createVolume(t);
       await replaceFlock(t, data, script);
       const lock = await agentOf('a');
@@ -305,13 +305,13 @@ suite('without locks', () => {
     });
   }
 
-  test('a lock that SMB refuses is one that another client has', async (t) => {
+  test("a lock that SMB denies counts as another client's", async (t) => {
     const { agentOf, data } = await createVolume(t);
     await replaceFlock(t, data, 'echo "flock: 3: Permission denied" >&2; exit 65');
     await assert.rejects((await agentOf('a')).hold(), { name: 'WaitingError', code: 'data.inUse' });
   });
 
-  test('a flock that hangs, as where a file server does not respond, ends after some time', async (t) => {
+  test('a hanging flock, as with a silent file server, ends after some time', async (t) => {
     const { data } = await createVolume(t);
     await replaceFlock(t, data, 'exec /bin/sleep 60');
     const descriptor = openSync(path.join(data, 'file'), 'w');
@@ -325,7 +325,7 @@ suite('without locks', () => {
   });
 });
 
-suite('the place of the lock', () => {
+suite("the path of the agent's lock", () => {
   const message = /\.sync-agent\/agent\.lock must be a file, which the agent locks: remove what is there$/;
   const refusal = { name: 'TerminalError', code: 'data.lockFile', reason: 'PathConflict', message };
   for (const [what, make] of [
@@ -334,7 +334,7 @@ suite('the place of the lock', () => {
     ['a link to nothing', (file: string) => symlink('../nothing', file)],
     ['a pipe', async (file: string) => void execFileSync('mkfifo', [file])],
   ] as const) {
-    test(`is refused to ${what}, with what to do`, async (t) => {
+    test(`is reported with a remedy if it is ${what}`, async (t) => {
       const { agentOf, at, data } = await createVolume(t);
       await writeFile(path.join(data, 'theirs'), 'theirs');
       await make(at('agent.lock'));
@@ -345,7 +345,7 @@ suite('the place of the lock', () => {
   }
 
   for (const name of ['owner.json', 'probe-a', 'journal.jsonl']) {
-    test(`is free, whatever is in that of ${name}: what is there stays`, async (t) => {
+    test(`can be locked whatever is at the path of ${name}, which stays unchanged`, async (t) => {
       const { agentOf, at, owner } = await createVolume(t);
       await mkdir(at(name));
       await writeFile(at(`${name}/theirs`), 'theirs');
@@ -356,7 +356,7 @@ suite('the place of the lock', () => {
     });
   }
 
-  test('holds no more than a link: what it leads to stays as it is', async (t) => {
+  test('can be a link, whose target stays unchanged', async (t) => {
     const { agentOf, at, data, owner } = await createVolume(t);
     await writeFile(path.join(data, 'theirs'), 'theirs');
     await symlink('../theirs', at('owner.json'));
@@ -366,7 +366,7 @@ suite('the place of the lock', () => {
     assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
   });
 
-  test('may be a second name of a file, which keeps its content', async (t) => {
+  test('can be a second name of a file, which keeps its content', async (t) => {
     const { agentOf, at, data } = await createVolume(t);
     await writeFile(path.join(data, 'theirs'), 'theirs');
     await link(path.join(data, 'theirs'), at('agent.lock'));
@@ -374,7 +374,7 @@ suite('the place of the lock', () => {
     assert.equal(await readFile(path.join(data, 'theirs'), 'utf8'), 'theirs');
   });
 
-  test('may be on a file system that cuts off no file', async (t) => {
+  test("can be on a file system that can't truncate files", async (t) => {
     const { agentOf } = await createVolume(t);
     t.after(
       mockCalls(t, ['ftruncateSync'], () => {

@@ -36,8 +36,8 @@ const contentsOf = (folder: string): string[] =>
     .readdirSync(folder, { recursive: true, withFileTypes: true })
     .flatMap((entry) => (entry.isFile() ? [fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8')] : []));
 
-suite('where inodes are wider than a number', () => {
-  test('a sync that is taken back loses no file, whatever came to its place', async (t) => {
+suite('on a volume with inodes wider than a number,', () => {
+  test('a sync that is undone loses no file, whatever took its place', async (t) => {
     const server = await gitServerFor(t);
     const { repo, commit, sandbox } = await gitSandbox(t, 'wide', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) });
