@@ -14,8 +14,8 @@ after(() => server.stop());
 
 const reload = (fields: object) => ({ gateway: { reload: { preset: 'none', ...fields } } });
 
-suite('a gateway that has to be told', () => {
-  test('may start before, and shows as Synced only after that', async (t) => {
+suite('a gateway that has to be notified of changes', () => {
+  test('is allowed to start before that, but shows as Synced only afterwards', async (t) => {
     const repository = await server.createRepository('first-boot');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -42,7 +42,7 @@ suite('a gateway that has to be told', () => {
     });
   });
 
-  test('is told after a restart of the agent too, if it was not before', async (t) => {
+  test("is notified after a restart of the agent if it wasn't before", async (t) => {
     const repository = await server.createRepository('restart');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const gateway = await startFakeIgnition();

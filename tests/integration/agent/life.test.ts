@@ -16,8 +16,8 @@ before(async () => {
 });
 after(() => server.stop());
 
-suite('the report', () => {
-  test('of an earlier pod of the same name is taken over, with nothing left of it', async (t) => {
+suite('the report of an agent', () => {
+  test('replaces that of an earlier pod of the same name, with nothing left of it', async (t) => {
     const repository = await server.createRepository('takeover');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -41,7 +41,7 @@ suite('the report', () => {
     assert.equal(report.status?.changes, undefined);
   });
 
-  test('of an earlier pod may be collected under its hands, and is there in the end', async (t) => {
+  test("is written even if the earlier pod's report is garbage-collected at the same time", async (t) => {
     const repository = await server.createRepository('collected');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -63,7 +63,7 @@ suite('the report', () => {
     );
   });
 
-  test('that somebody deletes comes back by itself', async (t) => {
+  test('is recreated after it is deleted', async (t) => {
     const repository = await server.createRepository('deleted');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { pod } = await startSyncedPod(t, { repo: repository.url, commit: commit });
@@ -72,7 +72,7 @@ suite('the report', () => {
     assert.equal((await pod.untilSynced(commit)).status?.podUID, pod.uid);
   });
 
-  test('that a restored backup of the cluster took back is written again', async (t) => {
+  test('is written again after a restored backup reverted it', async (t) => {
     const repository = await server.createRepository('restored');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { pod } = await startSyncedPod(t, { repo: repository.url, commit });
@@ -82,7 +82,7 @@ suite('the report', () => {
     assert.equal(after?.message, undefined);
   });
 
-  test('is written when something changes, and not otherwise', async (t) => {
+  test('is written only when something changes', async (t) => {
     const repository = await server.createRepository('quiet');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -97,8 +97,8 @@ suite('the report', () => {
   });
 });
 
-suite('an agent', () => {
-  test('waits for its rights, and goes on within about a second after they come', async (t) => {
+suite('a running agent', () => {
+  test('waits for its permissions, and continues within about a second after it gets them', async (t) => {
     const repository = await server.createRepository('rights');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t, { bound: false });
@@ -114,7 +114,7 @@ suite('an agent', () => {
     assert.ok(performance.now() - bound < 20_000);
   });
 
-  test('ends with status 0 on SIGTERM, after the sync under way and its report', async (t) => {
+  test('exits with status 0 on SIGTERM, after the current sync and its report', async (t) => {
     const repository = await server.createRepository('sigterm');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -133,7 +133,7 @@ suite('an agent', () => {
     assert.equal((await pod.report()).status?.commit, second);
   });
 
-  test('ends on SIGTERM also where a fetch goes on, which counts as no failure', async (t) => {
+  test("exits on SIGTERM even during a fetch, which doesn't count as a failure", async (t) => {
     const repository = await server.createRepository('cut-off');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -149,7 +149,7 @@ suite('an agent', () => {
     assert.match(message ?? '', /the pod ends before the git host or the gateway answered/);
   });
 
-  test('killed at any moment, leads to exactly the wanted tree at its next start', async (t) => {
+  test('delivers exactly the desired tree on its next start, whenever it is killed', async (t) => {
     const repository = await server.createRepository('killed');
     const pod = await createGatewayPod(t);
     await writeFile(path.join(pod.data, 'own.db'), 'of the gateway');
@@ -180,7 +180,7 @@ suite('an agent', () => {
     }
   });
 
-  test('heals locks in its clone', async (t) => {
+  test('removes stale locks in its clone', async (t) => {
     const repository = await server.createRepository('locks');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -198,7 +198,7 @@ suite('an agent', () => {
     await pod.untilSynced(second);
   });
 
-  test('of the latest of many commits, one at a time', async (t) => {
+  test('follows the latest of many commits, one at a time', async (t) => {
     const repository = await server.createRepository('many');
     const pod = await createGatewayPod(t);
     await pod.setSpec(repository.url);
@@ -228,7 +228,7 @@ suite('an agent', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('names everything that is wrong with its environment, and exits with 1', async (t) => {
+  test('lists everything that is wrong with its environment, and exits with 1', async (t) => {
     const program = startProgram(t, 'dist/agent.mjs', { env: { HEALTH_PORT: 'x', DATA_PATH: 'data', POD_NAME: 'p' } });
     assert.equal((await program.exited).code, 1);
     for (const name of ['POD_NAMESPACE', 'POD_UID', 'CR_NAME', 'DATA_PATH', 'HEALTH_PORT']) {

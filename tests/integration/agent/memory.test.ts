@@ -34,7 +34,7 @@ async function inContainer(t: TestContext, mib: number) {
   return { nodeArgs, cgroup: cgroup?.procs };
 }
 
-test('too many files for the memory are an error that names the limit to raise, which then suffices', async (t) => {
+test("too many files for the agent's memory are an error that names the limit to raise, which then suffices", async (t) => {
   const small = await inContainer(t, 80);
   if (!small.cgroup) return t.skip('this machine lets nobody make cgroups');
   const repository = await server.createRepository('many');

@@ -41,7 +41,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
   const useLastGood = { startPolicy: 'useLastGood' };
   const nowhere = async () => `https://127.0.0.1:${await freePort()}`;
 
-  test('may do so while the API server is unavailable, after ten seconds', async (t) => {
+  test('starts while the API server is unavailable, after ten seconds', async (t) => {
     const pod = await createUsedPod(t, 'no-api', useLastGood);
     const started = performance.now();
     const agent = await pod.start({}, { apiUrl: await nowhere() });
@@ -50,7 +50,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('may do so where its profile is missing, or the GatewaySync was deleted', async (t) => {
+  test('starts if its profile is missing, or the GatewaySync was deleted', async (t) => {
     const pod = await createUsedPod(t, 'no-profile', useLastGood);
     const agent = await pod.start({ PROFILE: 'other' });
     await untilReady(agent);
@@ -61,7 +61,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     await pod.untilReport('Pending', ({ status }) => /there is no GatewaySync/.test(status?.message ?? ''));
   });
 
-  test('may not under requireSync, whatever is missing', async (t) => {
+  test("doesn't start under requireSync, whatever is missing", async (t) => {
     const pod = await createUsedPod(t, 'strict', {});
     const blind = await pod.start({}, { apiUrl: await nowhere() });
     await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
@@ -74,8 +74,8 @@ suite('a gateway that starts on the files of an earlier sync', () => {
   });
 });
 
-suite('a new pod whose files are right, while the git server is down', () => {
-  test('starts under requireSync, and repairs what drifted when the server is back', async (t) => {
+suite('a new pod with the right files, while the git server is down,', () => {
+  test('starts under requireSync, and repairs drift when the server is back', async (t) => {
     const pod = await createUsedPod(t, 'right', {});
     server.fault = { status: 503 };
     t.after(() => {
@@ -96,7 +96,7 @@ suite('a new pod whose files are right, while the git server is down', () => {
     await pod.untilSynced(commit ?? '');
   });
 
-  test('does not start if a file is another', async (t) => {
+  test("doesn't start if a file differs", async (t) => {
     const pod = await createUsedPod(t, 'wrong', {});
     await writeFile(path.join(pod.data, 'config/a'), '2');
     server.fault = { status: 503 };
@@ -110,8 +110,8 @@ suite('a new pod whose files are right, while the git server is down', () => {
   });
 });
 
-suite('the report never holds a sync up', () => {
-  test('where it may not be written', async (t) => {
+suite('a report never delays a sync', () => {
+  test('if the agent has no permission to write it', async (t) => {
     const repository = await server.createRepository('unreported');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -146,7 +146,7 @@ suite('the report never holds a sync up', () => {
   });
 });
 
-test('an agent whose rights are taken away asks less and less often', async (t) => {
+test('an agent that lost its permissions queries less and less often', async (t) => {
   const repository = await server.createRepository('unbound');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const pod = await createGatewayPod(t);
@@ -168,7 +168,7 @@ test('an agent whose rights are taken away asks less and less often', async (t) 
   assert.ok(refusals(/"level":"warn"/) <= 6, 'warnings');
 });
 
-test('a pod may not serve after as many failed syncs as the profile allows, until one succeeds', async (t) => {
+test('a pod turns unready after as many failed syncs as the profile allows, until one succeeds', async (t) => {
   const repository = await server.createRepository('failures');
   const first = await repository.commit({ files: { 'config/a': '1' } });
   const pod = await createGatewayPod(t);

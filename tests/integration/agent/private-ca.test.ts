@@ -21,7 +21,7 @@ async function arrange(t: TestContext) {
 const isUntrusted = ({ status }: SyncReport) =>
   status?.state === 'Error' && /certificate of the git host is not trusted/.test(status.message ?? '');
 
-test('the agent fetches from a host with a CA of the installation, as soon as its file is there', async (t) => {
+test('the agent fetches from a server with a CA of the installation, as soon as its file exists', async (t) => {
   const { repository, commit, pod, folder, ca } = await arrange(t);
   const GIT_EXTRA_CA_FILE = path.join(folder, 'ca.crt');
   await pod.start({ GIT_EXTRA_CA_FILE, MEMORY_PATH: folder });
@@ -34,7 +34,7 @@ test('the agent fetches from a host with a CA of the installation, as soon as it
   assert.deepEqual(await pod.files(), { 'config/a': '2' });
 });
 
-test('the CA that a resource names is the only one that counts', async (t) => {
+test('the CA that a resource names is the only one that is trusted', async (t) => {
   const { pod, folder, ca } = await arrange(t);
   const other = await gitServerFor(t, { tls: true });
   await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: folder });

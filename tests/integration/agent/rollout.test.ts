@@ -59,8 +59,8 @@ async function startRollout(t: TestContext, name: string, host = server) {
   return { repository, first, second, pod, play, env, agent, next };
 }
 
-suite('while changes go by waves', () => {
-  test('a gateway that nobody admitted never holds the new commit', async (t) => {
+suite('while changes go in waves', () => {
+  test("a gateway that isn't admitted never gets the new commit", async (t) => {
     const { repository, first, second, pod, play, env, agent, next } = await startRollout(t, 'outside');
     const old = { 'config/a': '1' };
     assert.deepEqual(await pod.files(), old);
@@ -101,7 +101,7 @@ suite('while changes go by waves', () => {
     assert.notEqual(first, second);
   });
 
-  test('one that is admitted has it, and goes back with all others', async (t) => {
+  test('an admitted gateway gets it, and rolls back with all others', async (t) => {
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'inside');
     await play.label({ tier: 'canary' });
     await pod.untilSynced(second);
@@ -119,7 +119,7 @@ suite('while changes go by waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('what is taken back while it is fetched never gets to the disk, and going back does not wait for it', async (t) => {
+  test("a commit that is rolled back during its fetch never gets to the disk, and the rollback doesn't wait for it", async (t) => {
     const host = await startGitServer();
     t.after(() => host.stop());
     const { first, pod, play, next } = await startRollout(t, 'slow', host);
@@ -136,7 +136,7 @@ suite('while changes go by waves', () => {
     assert.equal((await pod.report()).status?.commit, first);
   });
 
-  test('going back needs no git host, also for an agent that was restarted', async (t) => {
+  test('a rollback needs no git server, even for a restarted agent', async (t) => {
     const host = await startGitServer();
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
     const everybody = { canary: ALL, rest: ALL };
@@ -159,7 +159,7 @@ suite('while changes go by waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
-  test('an agent that cannot read its labels stays as it is, and one with no files waits', async (t) => {
+  test("an agent that can't read its labels changes nothing, and one without files waits", async (t) => {
     const { pod, play, env, agent, next } = await startRollout(t, 'unlabelled');
     await agent.stop();
     await rm(env.POD_LABELS_FILE);
@@ -172,7 +172,7 @@ suite('while changes go by waves', () => {
     await pod.untilSynced(next.commit);
   });
 
-  test('an edit of spec.sync reaches those that are admitted; the others keep the revision that they have', async (t) => {
+  test('an edit of spec.sync reaches admitted gateways; the others keep their revision', async (t) => {
     const repository = await server.createRepository('mappings');
     const commit = await repository.commit({ files: { 'config/a': '1', 'extra/x': '1' } });
     const pod = await createGatewayPod(t);
@@ -214,7 +214,7 @@ suite('while changes go by waves', () => {
     assert.deepEqual(await pod.files(), files);
   });
 
-  test('a revision that is missing, is of somebody else or says something else is waited for', async (t) => {
+  test('an agent waits for a revision that is missing, is foreign, or has other content', async (t) => {
     const { repository, first, pod, play, env, agent, next } = await startRollout(t, 'revisions');
     await agent.stop();
     await empty(pod);

@@ -24,7 +24,7 @@ const untilFiles = (pod: GatewayPod, files: Record<string, string>) =>
   until(() => pod.files(), { describe: 'the files', accept: (found) => isDeepStrictEqual(found, files) });
 
 suite('a gateway follows its GatewaySync', () => {
-  test('files follow the commits, and nothing else is touched', async (t) => {
+  test('to each commit, and touches no other file', async (t) => {
     const repository = await server.createRepository('follow');
     const first = await repository.commit({ files: { 'config/a.json': '1', 'config/b/c.txt': '2', 'readme.md': 'x' } });
     const pod = await createGatewayPod(t);
@@ -61,7 +61,7 @@ suite('a gateway follows its GatewaySync', () => {
     assert.match(agent.output, /"files":\{"added":1,"modified":1,"deleted":1,"unchanged":0\}.*"msg":"sync finished"/);
   });
 
-  test('a file is there soon after its commit was resolved, long before the next check', async (t) => {
+  test('soon after a commit is resolved, long before the next check', async (t) => {
     const repository = await server.createRepository('fast');
     const first = await repository.commit({ files: { 'config/n': '0' } });
     const { pod } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -80,7 +80,7 @@ suite('a gateway follows its GatewaySync', () => {
     );
   });
 
-  test('a revert does not wait for the fetch of the commit that it reverts', async (t) => {
+  test('back to a reverted commit without waiting for the fetch of the other one', async (t) => {
     const repository = await server.createRepository('reverted');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -97,7 +97,7 @@ suite('a gateway follows its GatewaySync', () => {
     assert.doesNotMatch(agent.output, new RegExp(`"commit":"${bad}".*sync finished`));
   });
 
-  test('a spec that is not settled is not acted upon', async (t) => {
+  test('only once its spec is observed by the controller', async (t) => {
     const repository = await server.createRepository('unsettled');
     const commit = await repository.commit({ files: { 'config/a': '1', 'other/b': '2' } });
     const pod = await createGatewayPod(t);
@@ -113,7 +113,7 @@ suite('a gateway follows its GatewaySync', () => {
     await untilFiles(pod, { 'other/b': '2' });
   });
 
-  test('drift is repaired without a word to the host or the API server', async (t) => {
+  test('after drift, without a request to the git server or the API server', async (t) => {
     const repository = await server.createRepository('drift');
     const commit = await repository.commit({ files: { 'config/a': '1', 'config/b': '2' } });
     const { pod, agent } = await startSyncedPod(t, {
@@ -144,8 +144,8 @@ suite('a gateway follows its GatewaySync', () => {
   });
 });
 
-suite('a report', () => {
-  test('tells which generation of the spec is applied, also where that changes no file', async (t) => {
+suite('the report of a sync', () => {
+  test('contains the generation of the applied spec, even if that changes no file', async (t) => {
     const repository = await server.createRepository('generation');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { pod } = await startSyncedPod(t, { repo: repository.url, commit });
@@ -157,8 +157,8 @@ suite('a report', () => {
   });
 });
 
-suite('a gateway is left as it is', () => {
-  test('while paused, and says so, with the commit that is on disk', async (t) => {
+suite("a gateway's files stay unchanged", () => {
+  test('while paused, which the report says, with the commit on disk', async (t) => {
     const repository = await server.createRepository('paused');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -175,7 +175,7 @@ suite('a gateway is left as it is', () => {
     await pod.untilSynced(second);
   });
 
-  test('by a pause from the start, which keeps no gateway from starting', async (t) => {
+  test("under a pause from the start, which doesn't keep the gateway from starting", async (t) => {
     const pod = await createGatewayPod(t);
     await pod.setSpec('https://git.invalid/x', profile({ paused: true }));
     const agent = await pod.start();
@@ -184,7 +184,7 @@ suite('a gateway is left as it is', () => {
     await until(async () => (await fetch(`${agent.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
   });
 
-  test('in a dry run, which tells what it would do', async (t) => {
+  test('in a dry run, which reports what it would do', async (t) => {
     const repository = await server.createRepository('dry');
     const files = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`config/${n}`, '1']));
     const commit = await repository.commit({ files });
@@ -200,7 +200,7 @@ suite('a gateway is left as it is', () => {
     assert.deepEqual(await pod.files(), {});
   });
 
-  test('in a dry run on files of an earlier commit, which is never Synced, and which says what is wrong', async (t) => {
+  test('in a dry run on files of an earlier commit, which is never Synced, and reports problems', async (t) => {
     const repository = await server.createRepository('dry-after');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
@@ -230,7 +230,7 @@ suite('a gateway is left as it is', () => {
     ['a missing source', profile({ mappings: [{ source: 'none', destination: 'x' }] }), /the repository has no none/],
   ];
   for (const [name, spec, message] of refused) {
-    test(`where the profile asks for ${name}`, async (t) => {
+    test(`if the profile asks for ${name}`, async (t) => {
       const repository = await server.createRepository(name.replaceAll(' ', '-'));
       const commit = await repository.commit({ files: { 'config/a': '1' } });
       const pod = await createGatewayPod(t);
@@ -246,7 +246,7 @@ suite('a gateway is left as it is', () => {
 });
 
 suite('a gateway is protected from', () => {
-  test('links in its own volume: nothing is written through them', async (t) => {
+  test('links in its own volume, through which nothing is written', async (t) => {
     const repository = await server.createRepository('links');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -263,7 +263,7 @@ suite('a gateway is protected from', () => {
     await pod.untilSynced(commit);
   });
 
-  test('links in the repository: nothing outside of it is read', async (t) => {
+  test('links in the repository, through which nothing outside is read', async (t) => {
     const repository = await server.createRepository('repository-links');
     const commit = await repository.commit({
       files: { 'config/a': '1', 'config/l': { symlink: '../../../etc/passwd' } },
@@ -282,8 +282,8 @@ suite('a gateway is protected from', () => {
   });
 });
 
-suite('a gateway whose host is away', () => {
-  test('recovers by itself, and says what is wrong meanwhile', async (t) => {
+suite('a gateway whose git server is unavailable', () => {
+  test('recovers by itself, and reports the problem in the meantime', async (t) => {
     const repository = await server.createRepository('away');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     server.fault = { status: 503 };
@@ -303,7 +303,7 @@ suite('a gateway whose host is away', () => {
     assert.equal(later?.message, undefined);
   });
 
-  test('starts on what is on disk where the start policy is useLastGood', async (t) => {
+  test('starts on the files on disk if the start policy is useLastGood', async (t) => {
     const repository = await server.createRepository('last-good');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const pod = await createGatewayPod(t);
@@ -331,7 +331,7 @@ suite('a gateway whose host is away', () => {
     await until(async () => (await fetch(`${third.healthUrl}/readyz`)).status === 200, { describe: 'readiness' });
   });
 
-  test('does not start on nothing, whatever the start policy is', async (t) => {
+  test("doesn't start without files, whatever the start policy is", async (t) => {
     const repository = await server.createRepository('no-last-good');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     server.fault = { status: 503 };
@@ -350,7 +350,7 @@ suite('a gateway whose host is away', () => {
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 200);
   });
 
-  test('says what is wrong with the volume', {
+  test('reports problems with the volume', {
     skip: process.getuid?.() === 0 && 'root may write anywhere',
   }, async (t) => {
     const repository = await server.createRepository('read-only');

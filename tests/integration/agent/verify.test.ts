@@ -69,8 +69,8 @@ async function arrange(t: TestContext) {
   };
 }
 
-suite('a gateway that is verified', () => {
-  test('passes when it was well for as long as the spec says, after it was notified', async (t) => {
+suite('the verification of a gateway', () => {
+  test('passes when the gateway was healthy for the configured time after its notification', async (t) => {
     const { gateway, pod, start, untilIs, untilStatus, setSpec } = await arrange(t);
     await setSpec(specOf({ for: '2s' }));
     await start();
@@ -91,7 +91,7 @@ suite('a gateway that is verified', () => {
     assert.equal('verification' in without, false);
   });
 
-  test('fails after so many bad looks in a row, with words; drift is repaired, and only an edit looks again', async (t) => {
+  test('fails after the configured number of failed checks in a row, with a message; only an edit starts another', async (t) => {
     const { commit, gateway, pod, looks, start, untilIs, untilStatus, setSpec } = await arrange(t);
     gateway.faults['/health'] = { status: 503 };
     await setSpec(specOf({ for: '1s' }));
@@ -117,7 +117,7 @@ suite('a gateway that is verified', () => {
     await untilIs('Passed');
   });
 
-  test('that ends after it was well is told by the error', async (t) => {
+  test('fails with the connection error if the gateway stops after it was healthy', async (t) => {
     const { gateway, start, untilIs, setSpec } = await arrange(t);
     await setSpec(specOf({ for: '1h' }));
     await start();
@@ -130,7 +130,7 @@ suite('a gateway that is verified', () => {
     );
   });
 
-  test('is looked at again for a newer commit, and the look under way ends at once', async (t) => {
+  test('starts again for a newer commit, and the running check stops at once', async (t) => {
     const { repository, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -145,7 +145,7 @@ suite('a gateway that is verified', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '2' });
   });
 
-  test('is left alone in a pause, and looked at from the beginning after it', async (t) => {
+  test('stops during a pause, and starts from the beginning after it', async (t) => {
     const { gateway, start, untilIs, untilStatus, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -161,7 +161,7 @@ suite('a gateway that is verified', () => {
     await untilIs('Passed');
   });
 
-  test('does not hold up the checks of the files', async (t) => {
+  test("doesn't delay the checks of the files", async (t) => {
     const { gateway, pod, start, untilIs, setSpec } = await arrange(t);
     gateway.faults['/health'] = 'hang';
     await setSpec(specOf({ for: '1s' }));
@@ -175,8 +175,8 @@ suite('a gateway that is verified', () => {
   });
 });
 
-suite('a restart of the agent', () => {
-  test('in the middle begins again', async (t) => {
+suite('the verification after a restart of the agent', () => {
+  test('begins again if it was in progress', async (t) => {
     const { gateway, looks, start, untilIs, setSpec, restart } = await arrange(t);
     await setSpec(specOf({ for: '2s' }));
     const agent = await start();
@@ -189,7 +189,7 @@ suite('a restart of the agent', () => {
     assert.ok(looks() >= 2 && looks() === gateway.calls.length, 'looks only, and not just one');
   });
 
-  test('does not look again at what passed', async (t) => {
+  test("isn't repeated if it had passed", async (t) => {
     const { gateway, start, untilIs, setSpec, restart } = await arrange(t);
     await setSpec(specOf({ for: '0s' }));
     const agent = await start();
@@ -201,7 +201,7 @@ suite('a restart of the agent', () => {
     assert.deepEqual(gateway.calls, []);
   });
 
-  test('does not forget what failed, nor looks at it again', async (t) => {
+  test('neither forgets a failure nor repeats it', async (t) => {
     const { gateway, start, untilIs, setSpec, restart } = await arrange(t);
     gateway.faults['/health'] = { status: 503 };
     await setSpec(specOf({ for: '0s', failureThreshold: 1 }));
@@ -215,7 +215,7 @@ suite('a restart of the agent', () => {
     assert.deepEqual(gateway.calls, []);
   });
 
-  test('looks again at a commit that passed, where another one was on disk meanwhile', async (t) => {
+  test('is repeated for a commit that had passed, if another one was on disk in between', async (t) => {
     const { repository, commit, gateway, pod, start, untilIs, setSpec } = await arrange(t);
     await setSpec(specOf({ for: '0s' }));
     const agent = await start();

@@ -35,8 +35,8 @@ async function startSilentHost(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.git`;
 }
 
-suite('in a namespace of processes of its own, as in a container,', { skip: await obstacle() }, () => {
-  test('the first process of the image leaves no zombies of a git that was killed', async (t) => {
+suite('in its own process namespace, as in a container,', { skip: await obstacle() }, () => {
+  test('the first process of the image leaves no zombies of a killed git', async (t) => {
     const url = await startSilentHost(t);
     const entryPoint = await readEntryPoint('agent');
     const init = entryPoint.slice(0, entryPoint.indexOf('node'));
@@ -44,7 +44,7 @@ suite('in a namespace of processes of its own, as in a container,', { skip: awai
     assert.equal(output, '0 zombies of 4 fetches\n');
   });
 
-  test('which Node alone does', async (t) => {
+  test('Node alone leaves zombies', async (t) => {
     const url = await startSilentHost(t);
     const output = await runCommand('unshare', [...inNamespace, process.execPath, script, url, '1000']);
     assert.match(output, /^[1-9]\d* zombies/);

@@ -337,7 +337,7 @@ suite('the API server', () => {
       body: { apiVersion: API_VERSION, kind: 'GatewaySync', metadata: { name, namespace }, spec: body },
     });
 
-  test('refuses what is wrong, with words that help', async (t) => {
+  test('rejects invalid resources with helpful messages', async (t) => {
     const namespace = await createNamespace(t);
     for (const [what, changes, words] of refused) {
       await assert.rejects(post(namespace, 'x', spec(changes)), (error: Error) => {
@@ -347,14 +347,14 @@ suite('the API server', () => {
     }
   });
 
-  test('accepts what is right', async (t) => {
+  test('accepts valid resources', async (t) => {
     const namespace = await createNamespace(t);
     for (const [what, changes] of accepted) {
       await assert.doesNotReject(post(namespace, 'x', spec(changes)), what);
     }
   });
 
-  test('fills in the defaults', async (t) => {
+  test('sets the defaults', async (t) => {
     const namespace = await createNamespace(t);
     const { spec: stored, status } = await post(namespace, 'x', valid);
     assert.deepEqual(status, { observedGeneration: -1 });
@@ -384,13 +384,13 @@ suite('the API server', () => {
     assert.deepEqual(stored.gateway, { port: 8088, tls: false });
   });
 
-  test('refuses a name that would not fit into a RoleBinding', async (t) => {
+  test("rejects a name that doesn't fit into a RoleBinding", async (t) => {
     const namespace = await createNamespace(t);
     await assert.rejects(post(namespace, 'a'.repeat(64), valid), /may not be (?:more|longer) than 63/);
     await assert.doesNotReject(post(namespace, 'a'.repeat(63), valid));
   });
 
-  test('shows the columns that people look for', async (t) => {
+  test('shows the columns that users look for', async (t) => {
     const namespace = await createNamespace(t);
     const { kubectl } = await connectCluster();
     await apply({ apiVersion: API_VERSION, kind: 'GatewaySync', metadata: { name: 'new', namespace }, spec: valid });

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('people who ask at once, of one resource or in two namespaces, get what they asked for', async (t) => {
+test('users who query at once, in one resource or in two namespaces, each get their own answer', async (t) => {
   const [one, other] = await Promise.all([arrange(t, server, 'one'), arrange(t, server, 'other')]);
   await Promise.all([one.write('etc/a.txt', 'of the one\n'), other.write('etc/a.txt', 'of the other\n')]);
   const [first, second, third] = await Promise.all([
@@ -57,7 +57,7 @@ test('the pod of a completed Job is named at once, and not waited for', async (t
   assert.deepEqual([only.status, only.output], [1, '']);
 });
 
-test('of many gateways a sample is asked, and all of them only bit by bit', async (t) => {
+test('a sample of many gateways is queried, and all of them only in batches', async (t) => {
   const namespace = await createNamespace(t);
   await applyGatewaySync({ namespace, name: 'fleet' }, { repo: 'https://git.example/x' });
   const names = Array.from({ length: INSPECTION.pods + 5 }, (_, index) => `till-${index}`);

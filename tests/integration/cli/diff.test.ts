@@ -70,8 +70,8 @@ suite('kubectl gs diff', () => {
   });
 });
 
-suite('gateways that are held back', () => {
-  test('while paused, keep what somebody changed until it is a patch', async (t) => {
+suite('kubectl gs diff and drift', () => {
+  test('show local changes of paused gateways until they become a patch', async (t) => {
     const world = await arrange(t, server, 'paused');
     const { pod, repository, gs, write } = world;
     await pod.setSpec(repository.url, { ...spec({ drift: 'repair', syncPeriod: 5 }), paused: true });
@@ -83,7 +83,7 @@ suite('gateways that are held back', () => {
     assert.equal((await pod.files())['etc/a.txt'], 'changed by hand\n');
   });
 
-  test('by waves, show what they are not to have yet, and do not get it', async (t) => {
+  test("show the changes that waves don't admit yet, and don't deliver them", async (t) => {
     const repository = await server.createRepository('waves');
     const first = await repository.commit({ files: { 'config/a.txt': '1\n' } });
     const second = await repository.commit({ files: { 'config/a.txt': '2\n' } });
@@ -114,7 +114,7 @@ suite('gateways that are held back', () => {
     assert.equal(await refs(), refsBefore);
   });
 
-  test('and have no git host, say so, and still know their drift', async (t) => {
+  test('report a missing git server, and still show drift', async (t) => {
     const { pod, repository, gs, write, commit } = await arrange(t, server, 'gone');
     await rename(repository.path, `${repository.path}.gone`);
     await write('etc/a.txt', 'changed\n');
@@ -131,7 +131,7 @@ suite('gateways that are held back', () => {
     assert.match(nobody.notes, /gw has no gateway other/);
   });
 
-  test('say that they would refuse it', async (t) => {
+  test('show why gateways would refuse a commit', async (t) => {
     const { repository, gs, commit } = await arrange(t, server, 'refused');
     await repository.branch('bad', commit);
     await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });

@@ -68,7 +68,7 @@ async function grantView(): Promise<void> {
   });
 }
 
-test('kubectl gs says that the operator is not installed, in one line', async () => {
+test("kubectl gs reports in one line that the operator isn't installed", async () => {
   for (const line of [['status'], ['status', 'plant'], ['pause', 'plant', '--yes']]) {
     const { status, output, notes } = await runCli([...line, '--kubeconfig', server.kubeconfig]);
     assert.deepEqual([status, output], [3, ''], notes);
@@ -76,7 +76,7 @@ test('kubectl gs says that the operator is not installed, in one line', async ()
   }
 });
 
-test('kubectl gs doctor names a cluster without the CRDs', async () => {
+test('kubectl gs doctor reports a cluster without the CRDs', async () => {
   const diagnosis = await diagnose('-n', 'default');
   assertNamed(diagnosis, { name: '', check: 'crds/installed', says: /knows no sync\.io/, change: [] });
   assert.equal(diagnosis.exit, 1);
@@ -88,7 +88,7 @@ suite('kubectl gs doctor', () => {
     await world.build();
   });
 
-  test('finds nothing where all is well, and shows no value of a Secret', async () => {
+  test('finds nothing in a healthy installation, and shows no value of a Secret', async () => {
     const diagnosis = await diagnose('-n', GATEWAYS);
     assert.deepEqual(
       findingsOf(diagnosis).filter(({ level }) => level !== 'ok'),
@@ -104,7 +104,7 @@ suite('kubectl gs doctor', () => {
   });
 
   for (const fault of FAULTS) {
-    test(`names ${fault.name}`, async () => {
+    test(`reports ${fault.name}`, async () => {
       const undo = await seed(world, fault);
       try {
         const diagnosis = await diagnose('-n', GATEWAYS, ...(fault.line ?? []));
@@ -116,7 +116,7 @@ suite('kubectl gs doctor', () => {
     });
   }
 
-  test('shows somebody who may read one namespace what there is, and what else there would be', async () => {
+  test('shows a user with access to one namespace what it contains, and which checks need more', async () => {
     await grantView();
     const viewer = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'viewer' });
     const { output, status } = await runCli(['doctor', '-o', 'json', '--kubeconfig', viewer]);
@@ -140,7 +140,7 @@ suite('kubectl gs doctor', () => {
     assert.ok(seen.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));
   });
 
-  test('does not report success to a caller who cannot read GatewaySyncs', async () => {
+  test("doesn't report success to a user who can't read GatewaySyncs", async () => {
     await world.add(corePath('serviceaccounts', GATEWAYS), { metadata: { name: 'stranger' } });
     const stranger = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'stranger' });
     for (const line of [[], ['--all-namespaces'], ['plant']]) {
@@ -150,7 +150,7 @@ suite('kubectl gs doctor', () => {
     }
   });
 
-  test('names a cluster that does not answer, or does not know the caller', async (t) => {
+  test("reports a cluster that doesn't answer, or doesn't know the user", async (t) => {
     const folder = await temporaryFolder(t, 'doctor-');
     for (const [url, says] of [
       ['https://127.0.0.1:1', /nothing listens/],
@@ -171,7 +171,7 @@ suite('kubectl gs doctor', () => {
     }
   });
 
-  test('fits into terminals, and prints nothing that they obey', async () => {
+  test('fits into terminals, and prints no control characters', async () => {
     const message = `the volume is full \u001b[31m${' and fuller'.repeat(20)}`;
     const change = [{ patch: `${at.reports()}/plant-0`, with: { status: { state: 'Error', message } } }];
     const undo = await seed(world, { name: '', change, check: '', says: /./ });

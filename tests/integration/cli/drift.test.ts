@@ -16,7 +16,7 @@ before(async () => {
 after(() => server.stop());
 
 suite('kubectl gs drift', () => {
-  test('prints a patch that makes a clone hold exactly what the gateway holds', async (t) => {
+  test("prints a patch that makes a clone identical to the gateway's files", async (t) => {
     const world = await arrange(t, server, 'drift');
     const { gs, write, pod, commit } = world;
     const clean = await gs('drift', 'gw');

@@ -42,8 +42,8 @@ const annotate = ({ client, namespace }: GatewayPod, value: string) =>
 const untilAnswered = (pod: GatewayPod, id: string) =>
   pod.untilReport('an answer', ({ status }) => status?.inspection?.id === id);
 
-suite('an answer', () => {
-  test('is for who asked and nobody else, and goes when the question expires', async (t) => {
+suite('the answer to a query', () => {
+  test('can be opened by its sender only, and is removed when the query expires', async (t) => {
     const world = await arrange(t, server, 'sealed');
     const { pod, write, gs } = world;
     const { namespace } = pod;
@@ -70,7 +70,7 @@ suite('an answer', () => {
     assert.match(later.output, /1 file not as main/);
   });
 
-  test('does not wait for a question that says it lasts for ever', async (t) => {
+  test("doesn't wait for a query that claims to last forever", async (t) => {
     const world = await arrange(t, server, 'for-ever');
     await askAndDie(world, { expires: '2099-01-01T00:00:00Z', pods: ['nobody-0'] });
     const { status, notes, output } = await world.gs('drift', 'gw', '--timeout', '30s');
@@ -78,7 +78,7 @@ suite('an answer', () => {
     assert.equal(await annotationOf(world.pod), undefined);
   });
 
-  test('is not to be had without the right to change the resource', async (t) => {
+  test('requires permission to change the resource', async (t) => {
     const { pod } = await arrange(t, server, 'rights');
     const kubeconfig = await viewerOf(pod.namespace);
     const { status, notes, output } = await runCli(['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig]);
@@ -86,7 +86,7 @@ suite('an answer', () => {
     assert.match(notes, /you may not change GatewaySyncs .*: ask for the role edit/);
   });
 
-  test('does not outlive an agent that was killed', async (t) => {
+  test('is removed after the agent was killed', async (t) => {
     const world = await arrange(t, server, 'killed');
     const { pod, agent } = world;
     const { id } = await askAndDie(world);
@@ -107,7 +107,7 @@ suite('an answer', () => {
     return { cli, ended };
   }
 
-  test('is not waited for by somebody who interrupts it', async (t) => {
+  test("isn't waited for after an interrupt", async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted');
     await agent.stop();
     const { cli, ended } = await askInVain(pod);
@@ -116,7 +116,7 @@ suite('an answer', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
-  test('is not waited for by somebody who interrupts it several times', async (t) => {
+  test("isn't waited for after several interrupts", async (t) => {
     const { pod, agent } = await arrange(t, server, 'interrupted-again');
     await agent.stop();
     const { cli, ended } = await askInVain(pod);
@@ -129,7 +129,7 @@ suite('an answer', () => {
     assert.equal(await annotationOf(pod), undefined);
   });
 
-  test('is not waited for by somebody who interrupts it before the API server has answered', async (t) => {
+  test("isn't waited for after an interrupt before the API server has answered", async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-early');
     const { kubeconfig } = await connectCluster();
     const access = connect({ kubeconfig, namespace: pod.namespace }, {});
@@ -155,7 +155,7 @@ suite('an answer', () => {
     await asked;
   });
 
-  test('is not asked for again, by somebody who interrupts it while another one writes the resource', async (t) => {
+  test("isn't requested again after an interrupt while another user writes the resource", async (t) => {
     const { pod } = await arrange(t, server, 'interrupted-conflict');
     const { kubeconfig } = await connectCluster();
     const access = connect({ kubeconfig, namespace: pod.namespace }, {});
@@ -197,7 +197,7 @@ suite('an answer', () => {
   });
 });
 
-test('what is no question does nothing to the sync, and the next question is answered', async (t) => {
+test("an invalid query doesn't affect the sync, and the next query is answered", async (t) => {
   const { pod, repository, agent, gs } = await arrange(t, server, 'hostile');
   const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: (await drawKeys()).publicKey };
   const expires = new Date(Date.now() + 60_000).toISOString();

@@ -65,7 +65,7 @@ function whereTo(kubeconfigs: string) {
   }
 }
 
-suite('the kubeconfig', () => {
+suite('the kubeconfig of kubectl gs', () => {
   const rows: [what: string, files: (Content | 'missing' | 'empty')[], context: string | undefined][] = [
     ['has the current context of the first file', [complete('staging'), complete('prod')], 'staging'],
     ['has the current context of the first file that has one', [{}, { current: '' }, complete('prod')], 'prod'],
@@ -92,7 +92,7 @@ suite('the kubeconfig', () => {
     ['leads nowhere where all files are missing', ['missing'], undefined],
   ];
   for (const [what, files, context] of rows) {
-    test(`${what}, as for kubectl`, async (t) => {
+    test(`${what}, as kubectl does`, async (t) => {
       const folder = await temporaryFolder(t, 'kubeconfig-');
       const names = files.map((_, index) => path.join(folder, `${index}`));
       for (const [index, file] of files.entries()) {
@@ -105,7 +105,7 @@ suite('the kubeconfig', () => {
     });
   }
 
-  test('without KUBECONFIG is that of the home folder', async (t) => {
+  test('is in the home directory without KUBECONFIG', async (t) => {
     const folder = await temporaryFolder(t, 'kubeconfig-');
     await mkdir(path.join(folder, '.kube'));
     await writeFile(path.join(folder, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
@@ -115,7 +115,7 @@ suite('the kubeconfig', () => {
   });
 });
 
-test('a kubeconfig for kubectl proxy, over plain http, is accepted', async (t) => {
+test('kubectl gs accepts a kubeconfig for kubectl proxy, over plain http', async (t) => {
   const [{ kubeconfig, binaries }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
   await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
   const proxy = spawn(binaries.kubectl, ['proxy', '--port=0', '--kubeconfig', kubeconfig], { stdio: 'pipe' });
@@ -134,7 +134,7 @@ test('a kubeconfig for kubectl proxy, over plain http, is accepted', async (t) =
   assert.match(output, /plant/, notes);
 });
 
-test('every question and every order names the context and the namespace', async (t) => {
+test('every query and every command names the context and the namespace', async (t) => {
   const [{ kubeconfig }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
   await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
   const place = `context testbed, namespace ${namespace}`;

@@ -303,9 +303,9 @@ function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manif
   return volumes.pathOf(sidecar, wanted);
 }
 
-suite('what kubectl gs migrate prints', { concurrency: 2 }, () => {
+suite('the output of kubectl gs migrate', { concurrency: 2 }, () => {
   for (const [what, { ref, spec, play, reads, finds }] of Object.entries(CASES)) {
-    test(`brings the same bytes to the same paths as ${what}`, async (t) => {
+    test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();
       const container = given.containers.find(({ name }) => name === 'app');
       assert.ok(container);
@@ -330,7 +330,7 @@ suite('what kubectl gs migrate prints', { concurrency: 2 }, () => {
     });
   }
 
-  test('is taken by the API server, for every example', async (t) => {
+  test('is accepted by the API server for every example', async (t) => {
     const namespace = await createNamespace(t);
     const folder = await temporaryFolder(t, 'manifests-');
     const examples = path.join(import.meta.dirname, '../../unit/cli/migrate/expected');

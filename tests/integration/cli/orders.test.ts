@@ -58,8 +58,8 @@ async function arrange(t: TestContext, waves: object[] = []) {
 const yes: Host = { confirm: async () => true };
 const no: Host = { confirm: async () => false };
 
-suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
-  test('approve, go back, go back once more, and try again, each once it is confirmed', async (t) => {
+suite('the commands of kubectl gs', { concurrency: 4 }, () => {
+  test('approve, roll back, roll back further, and retry, each after a confirmation', async (t) => {
     const { address, commits, push, untilPhase, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
     const [first = ''] = commits;
     const second = await push();
@@ -109,7 +109,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
   });
 
-  test('go back to the first characters of a commit of the history, and to nothing else', async (t) => {
+  test('roll back to the first characters of a commit in the history, and to nothing else', async (t) => {
     const { address, commits, push, untilPhase, gs } = await arrange(t);
     for (let count = 0; count < 2; count++) await untilPhase('Complete', await push());
     const [first = '', second = '', third = ''] = commits;
@@ -130,7 +130,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal(status?.rollout?.stableCommit, first);
   });
 
-  test('change nothing unless somebody says yes', async (t) => {
+  test('change nothing without a confirmation', async (t) => {
     const { address, gs } = await arrange(t);
     const { resourceVersion } = (await read(address)).metadata;
     const silent = await gs(['pause', 'app']);
@@ -141,7 +141,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
   });
 
-  test('pause and resume, and say so where that is done already', async (t) => {
+  test('pause and resume, and report if that is already done', async (t) => {
     const { address, gs } = await arrange(t);
     assert.equal((await gs(['pause', 'app', '--yes'])).status, 0);
     await untilGatewaySync(address, 'a pause', ({ spec }) => spec.paused);
@@ -152,7 +152,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'no pause', ({ spec }) => !spec.paused);
   });
 
-  test('do what they said, also where the status changes meanwhile, or nothing where that is something else now', async (t) => {
+  test('do what they announced, even if the status changes, or nothing if that would now be something else', async (t) => {
     const { address, commits, push, untilPhase, gs } = await arrange(t);
     const [first = ''] = commits;
     const second = await push();
@@ -186,7 +186,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
   });
 
-  test('mean a commit in full, not another one that begins in the same way', async (t) => {
+  test('compare full commits, not another one that begins in the same way', async (t) => {
     const { address, controller, push, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
@@ -208,7 +208,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
   });
 
-  test('are about commits, and not about the number of gateways that there are just then', async (t) => {
+  test('confirm commits, not the current number of gateways', async (t) => {
     const { address, commits, controller, push, untilPhase, gs } = await arrange(t);
     const [first = ''] = commits;
     await untilPhase('Complete', await push());
@@ -229,7 +229,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
-  test('take no order back that somebody else gave a moment ago', async (t) => {
+  test('never revoke a command that another user gave a moment ago', async (t) => {
     const { address, controller, push, untilPhase } = await arrange(t);
     await untilPhase('Complete', await push());
     await controller.stop();
@@ -265,7 +265,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
-  test('are refused to somebody who may only look, in words', async (t) => {
+  test('are refused with a message to users with read access only', async (t) => {
     const { address, push, untilPhase } = await arrange(t);
     await untilPhase('Complete', await push());
     const viewer = await viewerOf(address.namespace);
@@ -281,7 +281,7 @@ suite('the verbs of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
   });
 
-  test('say what is missing where changes do not go by waves', async (t) => {
+  test("report what is missing if changes don't go in waves", async (t) => {
     const namespace = await createNamespace(t);
     await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.example/x' });
     const { kubeconfig } = await connectCluster();

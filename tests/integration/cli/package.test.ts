@@ -63,8 +63,8 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
   assert.equal(stdout, `${manifest.version}\n`);
 }
 
-suite('what a release publishes of kubectl gs', () => {
-  test('is a package with one program, and a file that needs no Node', async (t) => {
+suite('a release of kubectl gs', () => {
+  test('contains a package with one program, and a file that needs no Node', async (t) => {
     // Nobody keeps this archive, which takes gzip seven seconds to make small.
     const env = { ...process.env, GZIP: '-1' };
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
@@ -107,7 +107,7 @@ suite('what a release publishes of kubectl gs', () => {
     await installAsKrew(t, path.join(root, archive), await readFile(path.join(root, krew), 'utf8'));
   });
 
-  test('has one manifest for Krew, with the archives of all platforms', async (t) => {
+  test('contains one manifest for Krew, with the archives of all platforms', async (t) => {
     const folder = await temporaryFolder(t, 'archives-');
     const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
     for (const platform of platforms) await writeFile(path.join(folder, archiveName(platform)), platform);

@@ -26,8 +26,8 @@ interface Ended {
   stderr: string;
 }
 
-suite('the plugin, as kubectl runs it', () => {
-  test('goes by KUBECONFIG, and gives its exit status', async (t) => {
+suite('the plugin, run by kubectl,', () => {
+  test('uses KUBECONFIG, and returns its exit status', async (t) => {
     const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
     await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
     const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, KUBECONFIG: cluster.kubeconfig };
@@ -42,7 +42,7 @@ suite('the plugin, as kubectl runs it', () => {
     assert.match((await gs('--help')).stdout, /kubectl gs COMMAND/);
   });
 
-  test('gets in by a credential plugin of the kubeconfig', async (t) => {
+  test('authenticates with a credential plugin of the kubeconfig', async (t) => {
     const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
     const config = JSON.parse(await readFile(await adminConfig(cluster), 'utf8'));
     const token = config.users[0].user.token as string;

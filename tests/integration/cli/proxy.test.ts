@@ -91,8 +91,8 @@ async function arrange(t: TestContext) {
   return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
 }
 
-suite('a proxy', () => {
-  test('that the environment names is asked for the API server, as by kubectl', async (t) => {
+suite('a proxy for kubectl gs', () => {
+  test('from the environment is used for the API server, as by kubectl', async (t) => {
     const { proxy, both, kubeconfigWith, host } = await arrange(t);
     const kubeconfig = await kubeconfigWith({});
     const through = await both(kubeconfig, { HTTPS_PROXY: proxy.url });
@@ -105,7 +105,7 @@ suite('a proxy', () => {
     assert.deepEqual([past.plugin.status, past.pluginAsked], [3, []]);
   });
 
-  test('that the kubeconfig names is asked for every server, and wins', async (t) => {
+  test('from the kubeconfig is used for every server, and takes precedence', async (t) => {
     const { proxy, both, kubeconfigWith, host } = await arrange(t);
     const environment = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '*' };
     const { kubectl, kubectlAsked, plugin, pluginAsked } = await both(
@@ -116,7 +116,7 @@ suite('a proxy', () => {
     assert.deepEqual([plugin.status, pluginAsked], [1, [host]], plugin.notes);
   });
 
-  test('that refuses, or is not there, is named without its password', async (t) => {
+  test('that refuses or is missing is named without its password', async (t) => {
     const { proxy, both, kubeconfigWith } = await arrange(t);
     const kubeconfig = await kubeconfigWith({});
     const refused = (await both(kubeconfig, { HTTPS_PROXY: proxy.wrong })).plugin;

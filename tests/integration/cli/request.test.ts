@@ -33,8 +33,8 @@ async function arrange(t: TestContext, ref = 'main', repo = 'https://git.example
   };
 }
 
-suite('kubectl gs sync asks for', { concurrency: 4 }, () => {
-  test('the ref of the spec right after it was edited', async (t) => {
+suite('kubectl gs sync requests', { concurrency: 4 }, () => {
+  test('the ref of the spec right after an edit', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
@@ -52,7 +52,7 @@ suite('kubectl gs sync asks for', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'v2', ({ status }) => status?.target?.ref === 'v2');
   });
 
-  test('nothing in place of a request that is open, unless somebody agrees', async (t) => {
+  test('nothing in place of an open request without a confirmation', async (t) => {
     const { address, gs, requested } = await arrange(t);
     await request(address, 'next');
     const silent = await gs(['sync', 'app']);
@@ -84,7 +84,7 @@ suite('kubectl gs sync asks for', { concurrency: 4 }, () => {
     assert.equal(await requested(), 'v3');
   });
 
-  test('a ref whose characters steer no terminal', async (t) => {
+  test('a ref without printing its control characters', async (t) => {
     const { resource, gs, requested } = await arrange(t);
     const body = { spec: { git: { ref: 'main\u009b2J\u202egnp' } } };
     await callApi({ method: 'PATCH', path: resource, body, contentType: 'application/merge-patch+json' });
@@ -146,7 +146,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
     ['sync', 'app', '--wait'],
     ['trace', 'app'],
   ]) {
-    test(`is waited out by ${line.join(' ')}`, async (t) => {
+    test(`doesn't end ${line.join(' ')}`, async (t) => {
       const [{ resource, gs }, way] = await Promise.all([arrange(t), startWay(t)]);
       let heard = () => {};
       const begins = new Promise<void>((resolve) => {

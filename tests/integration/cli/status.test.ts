@@ -60,7 +60,7 @@ async function arrange(t: TestContext) {
 }
 
 suite('kubectl gs status', { concurrency: 4 }, () => {
-  test('shows who has it and what is wrong, to somebody who may only look', async (t) => {
+  test('shows rollouts and problems to users with read access only', async (t) => {
     const { viewer } = await arrange(t);
     const { status, output, notes } = await runCli(['status', '--kubeconfig', viewer]);
     assert.equal(status, 1, notes);
@@ -71,7 +71,7 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     assert.ok(!output.includes('\u001b'));
   });
 
-  test('counts gateways that the status has no room for, by their pods, and not those that ended', async (t) => {
+  test("counts gateways that don't fit into the status by their pods, without terminated ones", async (t) => {
     const { namespace } = await arrange(t);
     const names = ['e', 'f', 'g'];
     for (const name of [...names, 'job']) {
@@ -96,7 +96,7 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     );
   });
 
-  test('ends with 0 where all that it shows is ready', async (t) => {
+  test('exits with 0 if everything it shows is ready', async (t) => {
     const { viewer } = await arrange(t);
     const { status, output } = await runCli(['status', 'plant', '--kubeconfig', viewer]);
     assert.equal(status, 0);
@@ -124,7 +124,7 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     assert.equal(yaml.status, 0);
   });
 
-  test('counts nothing of other namespaces, and says which right is missing for them', async (t) => {
+  test('counts nothing in other namespaces, and names the missing permission', async (t) => {
     const [{ viewer }, other] = await Promise.all([arrange(t), arrange(t)]);
     const own = JSON.parse((await runCli(['status', '-o', 'json', '--kubeconfig', viewer])).output) as FleetView;
     assert.equal(own.totals.gateways, 4);
@@ -149,14 +149,14 @@ suite('kubectl gs status', { concurrency: 4 }, () => {
     }
   });
 
-  test('tells an empty namespace from one that does not exist only to those who may know', async (t) => {
+  test('distinguishes an empty namespace from a missing one only for users with permission', async (t) => {
     const namespace = await createNamespace(t);
     const viewer = await viewerOf(namespace);
     const { status, notes } = await runCli(['status', '--kubeconfig', viewer]);
     assert.deepEqual([status, notes], [1, `there is no GatewaySync in the namespace ${namespace}: -A looks in all\n`]);
   });
 
-  test('says in one line what is wrong with the way to the cluster, and what to do', async (t) => {
+  test('explains a failed connection to the cluster in one line, with a remedy', async (t) => {
     const { viewer } = await arrange(t);
     const folder = await temporaryFolder(t, 'cli-');
     const write = async (name: string, server: string) => {

@@ -50,7 +50,7 @@ suite('kubectl gs sync --wait', { concurrency: 2 }, () => {
   const waitFor = (kubeconfig: string) =>
     runCli(['sync', 'plant', '--wait', '--timeout', `${SECONDS}s`, '--kubeconfig', kubeconfig]);
 
-  test('lists no reports and pods while the resource stays the same', async (t) => {
+  test('lists no reports and pods while the resource is unchanged', async (t) => {
     const namespace = await createNamespace(t);
     const { counts, kubeconfig } = await countCalls(t, namespace);
     await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });

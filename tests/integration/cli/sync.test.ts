@@ -8,7 +8,7 @@ import { untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
 
-test('kubectl gs sync brings a commit to the disk, and says who does not get it and why', async (t) => {
+test('kubectl gs sync delivers a commit to the disk, and reports the gateways without it and the reason', async (t) => {
   const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
   const { kubeconfig } = await connectCluster();
   const gs = (line: string[], columns?: number) =>
@@ -53,7 +53,7 @@ test('kubectl gs sync brings a commit to the disk, and says who does not get it 
   }
 });
 
-test('kubectl gs trace shows a delivery from the POST to the disk, in the order in which it happened', async (t) => {
+test('kubectl gs trace shows a delivery from the POST to the disk, in chronological order', async (t) => {
   const { address, repository, data, post } = await startPath(t, { 'config/a.txt': 'first' });
   const { kubeconfig } = await connectCluster();
   const gs = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);

@@ -118,7 +118,7 @@ async function arrange(t: TestContext, ...names: string[]) {
 }
 
 suite('kubectl gs ui', { concurrency: 4 }, () => {
-  test('serves the page to whoever has the address, and to nobody else', async (t) => {
+  test('serves the page only to clients with its secret address', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const ui = await startUi(t, kubeconfig, '-n', namespace);
     const { entered, html, page, own } = await enter(ui);
@@ -193,7 +193,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('takes the place of a request, whatever somebody has written into that', async (t) => {
+  test('replaces a request, even one with arbitrary content', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const { post } = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'sync', namespace, name: 'plant' };
@@ -208,7 +208,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('shows and counts one namespace to whoever may read one, and says which right is missing', async (t) => {
+  test('shows and counts one namespace to users with access to it only, and names the missing permission', async (t) => {
     const [own, other] = await Promise.all([arrange(t, 'plant', 'shop'), arrange(t, 'secret')]);
     const viewer = await viewerOf(own.namespace);
     const entered = await enter(await startUi(t, viewer));
@@ -226,7 +226,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.match(String(all), /you may not list GatewaySyncs in all namespaces/);
   });
 
-  test('says to whoever may only look that a button does nothing for them', async (t) => {
+  test('tells users with read access only that a button does nothing for them', async (t) => {
     const { namespace } = await arrange(t, 'plant');
     const { page, own, post } = await enter(await startUi(t, await viewerOf(namespace)));
     const rights = await send(`${page}rights?namespace=${namespace}`, own);
@@ -238,7 +238,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.match(refused.body.says, /you may not change GatewaySyncs in the namespace test-\w+: ask for the role edit/);
   });
 
-  test('shows what an order would do in the words of the command line, and does exactly that', async (t) => {
+  test('previews a command in the words of the command line, and does exactly that', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'pause', namespace, name: 'plant' };
@@ -259,7 +259,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-gs');
   });
 
-  test('refuses an order that would be something else by now, and says what', async (t) => {
+  test('rejects a command that would now be something else, and explains it', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const { post } = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'sync', namespace, name: 'plant' };
@@ -275,7 +275,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], undefined);
   });
 
-  test('tells every page what changes, comes and goes', async (t) => {
+  test('notifies every page of changed, new, and deleted resources', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const query = `?namespace=${namespace}&name=plant`;
@@ -291,7 +291,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     for (const { totals } of await Promise.all(untilPaused)) assert.equal(totals.resources, 1);
   });
 
-  test('says when the cluster cannot be reached, and shows what happened meanwhile once it can', async (t) => {
+  test('reports that the cluster is unreachable, and shows the changes when it is back', async (t) => {
     const { namespace, kubeconfig, url } = await arrange(t, 'plant');
     const relay = await startRelay(t, url);
     const folder = await temporaryFolder(t, 'kubeconfig-');
@@ -338,7 +338,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     }
   });
 
-  test('ends when it is told to, with pages open', async (t) => {
+  test('exits when it is stopped, even with open pages', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const ui = await startUi(t, kubeconfig, '-n', namespace);
     const entered = await enter(ui);
@@ -349,7 +349,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.equal(await open, 'ended');
   });
 
-  test('says what is wrong before it serves anything', async (t) => {
+  test('reports problems before it serves anything', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const cases: [string[], RegExp][] = [
       [['--port', '0'], /--port is a number from 1 to 65535/],

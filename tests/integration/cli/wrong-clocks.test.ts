@@ -11,12 +11,12 @@ before(async () => {
 });
 after(() => server.stop());
 
-suite('an agent whose clock is wrong', { concurrency: 2 }, () => {
+suite('an agent with a wrong clock', { concurrency: 2 }, () => {
   for (const [minutes, words] of [
     [20, 'ahead'],
     [-20, 'behind'],
   ] as const)
-    test(`answers questions nevertheless: 20 minutes ${words}`, async (t) => {
+    test(`still answers queries: 20 minutes ${words}`, async (t) => {
       const { gs, commit, pod } = await arrange(t, server, `clock-${words}`, { nodeArgs: wrongClock(minutes) });
       for (const verb of ['drift', 'diff']) {
         const { status, output, notes } = await gs(verb, 'gw', '--timeout', '20s');

@@ -17,8 +17,8 @@ async function arrange(t: TestContext, server?: string) {
   return { calls, live: (namespace: string, named?: string) => source.live(namespace, named) };
 }
 
-suite('before a denial', () => {
-  test('the one resource is read that a pod can mean, and of the others the names', async (t) => {
+suite('before the webhook denies a pod', () => {
+  test('it reads the one resource that the pod can mean, and only the names of the others', async (t) => {
     const namespace = await createNamespace(t);
     const { live, calls } = await arrange(t);
     const profiles = { blue: { mappings: [{ source: 'a', destination: 'a' }] } };
@@ -38,7 +38,7 @@ suite('before a denial', () => {
       assert.deepEqual(await seen(odd), [[], ['one', 'two'], 1], odd);
   });
 
-  test('a silent API server is given three seconds in all', async (t) => {
+  test('it gives a silent API server three seconds in all', async (t) => {
     const port = await freePort();
     const silent = createServer((socket) => socket.on('error', () => {})).listen(port, '127.0.0.1');
     t.after(() => silent.close());

@@ -64,7 +64,7 @@ function isTrusted(serving: string, bundle: string): boolean {
   return authorities.some((pem) => new X509Certificate(serving).verify(new X509Certificate(pem).publicKey));
 }
 
-suite('self-made certificates', { concurrency: 4 }, () => {
+suite('self-signed certificates', { concurrency: 4 }, () => {
   test('are the same for five replicas that start at once', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 5);
     await Promise.all(replicas.map(({ look }) => look()));
@@ -76,7 +76,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.ok(managers.includes('sync-controller') && !managers.includes('test'), String(managers));
   });
 
-  test('are renewed in time, by one of the replicas, and change nothing that is published', async (t) => {
+  test('are renewed in time, by one of the replicas, without changes to published CAs', async (t) => {
     const { namespace, replicas, clock } = await startReplicas(t, 3);
     await Promise.all(replicas.map(({ look }) => look()));
     const before = await readSecret(namespace);
@@ -88,7 +88,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before['ca.crt']);
   });
 
-  test('change to the next CA with both published, whoever looks first', async (t) => {
+  test('switch to the next CA with both published, whichever replica checks first', async (t) => {
     const { namespace, replicas, clock } = await startReplicas(t, 2);
     await Promise.all(replicas.map(({ look }) => look()));
     const first = await readSecret(namespace);
@@ -108,7 +108,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), last['ca.crt']);
   });
 
-  test('come back when the Secret is deleted, without an outage of the other replica', async (t) => {
+  test('are recreated when the Secret is deleted, without an outage of the other replica', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 2);
     await Promise.all(replicas.map(({ look }) => look()));
     await kubectl('delete', 'secret', `${namespace}-certificate`, '--namespace', namespace);
@@ -119,7 +119,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.equal(await replicas[1]?.serving(), (await readSecret(namespace))['tls.crt']);
   });
 
-  test('come back with the marks of the release, which helm deletes them by', async (t) => {
+  test('are recreated with the labels of the release, by which Helm deletes them', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     const release = `meta.helm.sh/release-name=${namespace}`;
     await kubectl('annotate', 'mutatingwebhookconfiguration', namespace, release, 'cert-manager.io/x=y');
@@ -131,7 +131,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.deepEqual(JSON.parse(labels ?? ''), { 'app.kubernetes.io/managed-by': 'Helm' });
   });
 
-  test('are published again when the webhook configuration is made anew', async (t) => {
+  test('are published again when the webhook configuration is recreated', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     await replicas[0]?.look();
     const before = await readBundle(namespace);
@@ -143,7 +143,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before);
   });
 
-  test('follow the host that the configuration names', async (t) => {
+  test('follow the host name of the configuration', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     await replicas[0]?.look();
     const clientConfig = { service: { name: 'webhook', namespace, path: '/mutate-v1-pod' } };
@@ -154,7 +154,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
     assert.equal(serving.checkHost(`webhook.${namespace}.svc`), `webhook.${namespace}.svc`);
   });
 
-  test('take the place of a Secret that makes no sense, or that a chart left empty', async (t) => {
+  test('replace a Secret that is invalid, or that a chart left empty', async (t) => {
     const { namespace, replicas } = await startReplicas(t, 1);
     for (const stringData of [{}, { 'ca.crt': 'x', 'ca.key': 'x', 'tls.crt': '-----BEGIN x', 'tls.key': 'x' }]) {
       const metadata = { name: `${namespace}-certificate`, namespace, labels: { keep: 'me' } };
@@ -168,7 +168,7 @@ suite('self-made certificates', { concurrency: 4 }, () => {
 });
 
 suite('a running controller', { concurrency: 4 }, () => {
-  test('shares the certificate of the one before it', async (t) => {
+  test('shares the certificate of the previous one', async (t) => {
     const { namespace } = await startInjection(t);
     const before = await readSecret(namespace);
     await startController(t, namespace, {
@@ -181,7 +181,7 @@ suite('a running controller', { concurrency: 4 }, () => {
     assert.equal(await readBundle(namespace), before['ca.crt']);
   });
 
-  test('injects again soon after Secret and caBundle are gone, and never fails a handshake meanwhile', async (t) => {
+  test('injects again soon after Secret and caBundle are gone, and never fails a handshake in between', async (t) => {
     const { namespace, port, readGauge } = await startInjection(t);
     await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
     sidecarOf(await createPod(gatewayPod(namespace, 'before')));

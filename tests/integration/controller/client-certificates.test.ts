@@ -27,7 +27,7 @@ const gatewaySync = {
   },
 };
 
-test('an API server that is set up as the docs say gets its reviews answered, and nobody else', async (t) => {
+test('only an API server that is configured as documented gets answers to its reviews', async (t) => {
   const folder = await temporaryFolder(t, 'admission-');
   const port = await freePort();
   await followDocs(folder, port);

@@ -8,8 +8,8 @@ import { until } from '../../support/until.ts';
 import { answerWith, arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
 import { startStatusHost, store } from './start-status-host.ts';
 
-suite('a commit status', { concurrency: 4 }, () => {
-  test('is posted again until the host takes it, and not sooner than the host wants', async (t) => {
+suite('a commit status for a git server', { concurrency: 4 }, () => {
+  test('is retried until it is accepted, but not sooner than the server allows', async (t) => {
     const answers = [answerWith(502), answerWith(429, { 'Retry-After': '7' })];
     const at: number[] = [];
     const answer = (response: ServerResponse) => {
@@ -25,7 +25,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(third - second >= 7_000, `${third - second} ms`);
   });
 
-  test('that a proxy refuses is not posted again for each edit, nor when it is asked for anew', async (t) => {
+  test("that a proxy refuses isn't retried for each edit or new request", async (t) => {
     const { address, host, silence, wish, reportAll } = await arrange(t, { answer: answerWith(502) });
     await reportAll({});
     const posted = async () =>
@@ -48,7 +48,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(length < host.posts.length && host.posts.length <= 5, `${host.posts.length} posts`);
   });
 
-  test('that the host refuses says so in words, next to a resource that is ready, until somebody helps', async (t) => {
+  test('that is refused is reported next to a resource that is ready, until it is fixed', async (t) => {
     const { address, namespace, controller, wish, host, reportAll } = await arrange(t, {
       posted: false,
       answer: answerWith(401),
@@ -83,7 +83,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     );
   });
 
-  test('at a host that never answers holds up no sync', async (t) => {
+  test('delays no sync if the server never answers', async (t) => {
     const { address, commit, repository, reportAll } = await arrange(t, { answer: () => {} });
     const started = performance.now();
     await reportAll({});
@@ -103,7 +103,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     t.diagnostic(`two syncs in ${Math.round(performance.now() - started)} ms`);
   });
 
-  test('goes to the API at the host of the repository where no URL is given', async (t) => {
+  test("is sent to the API of the repository's server if no URL is configured", async (t) => {
     const { server, address, wish } = await arrange(t, { posted: false, isWished: false });
     const paths: string[] = [];
     server.redirect = ({ url = '', headers }, response) => {
@@ -116,7 +116,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.deepEqual(paths, [`/api/v1/repos/plant/config/statuses/${status?.lastSyncCommit} Bearer ${TOKEN}`]);
   });
 
-  test('goes nowhere else where the host sends it elsewhere', async (t) => {
+  test("isn't sent to a server that it is redirected to", async (t) => {
     const other = await startStatusHost(t);
     const answer = answerWith(307, { Location: `${other.api}/repos/plant/config/statuses/x` });
     const { address } = await arrange(t, { posted: false, answer });
@@ -129,7 +129,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.deepEqual(other.posts, []);
   });
 
-  test('goes to no address that is denied', async (t) => {
+  test("isn't sent to a denied address", async (t) => {
     const host = await startStatusHost(t, '127.0.0.3');
     const environment = { GIT_ALLOW_LOCAL: 'false', GIT_DENIED_NETWORKS: '127.0.0.3/32' };
     const { address } = await arrange(t, { posted: false, host, environment });

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 import { arrange, isIn, isReady, TOKEN } from './commit-status-world.ts';
 
 suite('a commit status', { concurrency: 4 }, () => {
-  test('is pending, and a success when all gateways have the commit; the token stays where it is', async (t) => {
+  test('is pending, then a success when all gateways have the commit; the token stays secret', async (t) => {
     const { host, commit, address, controller, untilStates, reportAll } = await arrange(t);
     await reportAll({});
     await untilStates('pending', 'success');
@@ -30,7 +30,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(!JSON.stringify(resource).includes(TOKEN) && !controller.output.includes(TOKEN));
   });
 
-  test("is a failure with the agent's words, and a success when that is over", async (t) => {
+  test("is a failure with the agent's message, and a success when that is over", async (t) => {
     const { host, address, namespace, commit, untilStates } = await arrange(t);
     await report({ namespace, name: 'a' }, { commit, ref: 'main' });
     await report({ namespace, name: 'b' }, { state: 'Error', message: 'the data volume\nis full' });
@@ -41,7 +41,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'what was posted', isIn('success', 3));
   });
 
-  test('of a new commit does not begin with what an agent said of the one before', async (t) => {
+  test("for a new commit doesn't start with an agent's message about the previous one", async (t) => {
     const { host, address, repository, untilStates, reportAll } = await arrange(t);
     await reportAll({ state: 'Error', message: 'this commit is broken' });
     await untilStates('pending', 'failure');
@@ -53,7 +53,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(host.posts.slice(2).every(({ path }) => path.endsWith(next)));
   });
 
-  test('is a failure as soon as a commit is taken back, even if its gateways cannot go back', async (t) => {
+  test("is a failure as soon as a commit is rolled back, even if its gateways can't roll back", async (t) => {
     const world = await arrange(t, { posted: false, spec: { rollout: { waves: [] } } });
     const { host, address, namespace, repository, commit, reportAll } = world;
     const rolledOut = await untilGatewaySync(
@@ -97,7 +97,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.equal(host.posts.at(-1)?.body.description, `taken back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
   });
 
-  test('is posted five times at most, however many gateways flap, and once more for no restart', async (t) => {
+  test('is posted at most five times, however often gateways flap, and a restart adds none', async (t) => {
     const gateways = Array.from({ length: 12 }, (_, index) => `gateway-${index}`);
     const world = await arrange(t, { gateways });
     const { host, address, namespace, repository, commit, controller, start, states, untilStates, reportAll } = world;
@@ -122,7 +122,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.ok(host.posts[before]?.path.endsWith(next), `posted again after ${state} (${posts})`);
   });
 
-  test('comes from the replica that leads, and from the next one only what is new', async (t) => {
+  test('is posted by the leader, and only new statuses by the next one', async (t) => {
     const world = await arrange(t, { environment: { LEADER_ELECTION: 'true', POD_NAME: 'one' } });
     const { address, controller, start, untilStates, reportAll, repository, states } = world;
     const spare = await start({ POD_NAME: 'two' });
@@ -139,7 +139,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     assert.equal(states().length, 4);
   });
 
-  test('is nothing that a resource knows which asks for none', async (t) => {
+  test("leaves no trace in a resource that doesn't request it", async (t) => {
     const { host, address, repository } = await arrange(t, { posted: false, isWished: false });
     await applyGatewaySync(address, { repo: repository.url, caSecretRef: { name: 'status', key: 'ca' } });
     const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.gateways?.total === 2);

@@ -66,7 +66,7 @@ async function arrange(t: TestContext) {
 const git = { repo: 'http://127.0.0.1:1/app.git' };
 
 suite('pods that were created without the sidecar', { concurrency: 2 }, () => {
-  test('are evicted if they have an owner, and come back with it', async (t) => {
+  test('are evicted if they have an owner, and recreated with it', async (t) => {
     const { namespace, controller, webhook, pods, untilPodOf, evictions } = await arrange(t);
     await webhook.off();
     await createPod(gatewayPod(namespace, 'bare'));
@@ -90,7 +90,7 @@ suite('pods that were created without the sidecar', { concurrency: 2 }, () => {
     );
   });
 
-  test('stay if a PodDisruptionBudget keeps them', async (t) => {
+  test('stay if a PodDisruptionBudget protects them', async (t) => {
     const { namespace, controller, webhook, untilPodOf, evictions } = await arrange(t);
     await webhook.off();
     for (const name of ['kept', 'other']) await apply(deployment(namespace, name));

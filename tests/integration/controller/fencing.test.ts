@@ -35,21 +35,21 @@ function standStill(ms: number): void {
 }
 
 suite('a write of the leader', () => {
-  test('is given up before its lease ends', async (t) => {
+  test('is abandoned before its lease expires', async (t) => {
     const { link, client, write } = await arrange(t, () => 300);
     await client.get('/version');
     link.hold();
     await assert.rejects(write('late'), { code: 'ETIMEDOUT' });
   });
 
-  test('is not sent without a lease, while reading goes on', async (t) => {
+  test("isn't sent without a lease, while reads continue", async (t) => {
     const { client, write, names } = await arrange(t, () => 0);
     await assert.rejects(write('fenced'), { code: 'leadership.fenced' });
     await client.get('/version');
     assert.ok(!(await names()).includes('fenced'));
   });
 
-  test('ends before the lease is handed over, and none begins after that', async (t) => {
+  test('ends before the lease is released, and none begins after that', async (t) => {
     const { link, client, write, names } = await arrange(t, () => 10_000);
     await client.get('/version');
     link.hold();
@@ -62,7 +62,7 @@ suite('a write of the leader', () => {
     assert.ok((await names()).includes('under-way'));
   });
 
-  test('is not sent when its connection is ready after the lease has ended', async (t) => {
+  test("isn't sent if its connection is ready after the lease has expired", async (t) => {
     let withinMs = 10_000;
     const { link, write, names } = await arrange(t, () => withinMs);
     link.hold();
@@ -74,7 +74,7 @@ suite('a write of the leader', () => {
     assert.ok(!(await names()).includes('late'));
   });
 
-  test('is not sent by a process that wakes up after its lease, where it waited for a free connection', async (t) => {
+  test("isn't sent by a process that wakes up after its lease, if it waited for a free connection", async (t) => {
     const leaseMs = 1_000;
     let renewedAt = performance.now();
     const leftMs = () => Math.max(0, Math.floor(renewedAt + leaseMs - performance.now()));

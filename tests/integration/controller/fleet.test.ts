@@ -41,8 +41,8 @@ const untilSubjects = (address: Address, subjects: string[]) =>
     accept: (binding) => JSON.stringify(binding.subjects?.map(({ name }) => name)) === JSON.stringify(subjects),
   });
 
-suite('the state of the fleet', { concurrency: 4 }, () => {
-  test('names gateways whose clocks are wrong, until they are right', async (t) => {
+suite('the status of the fleet', { concurrency: 4 }, () => {
+  test('lists gateways with wrong clocks until they are right', async (t) => {
     const metrics = await freePort();
     const { address, commit } = await arrange(t, { METRICS_PORT: String(metrics), METRICS_SECURE: 'false' });
     const { namespace, name } = address;
@@ -82,7 +82,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     assert.equal(condition(right, 'Ready')?.message, '3/3 synced');
   });
 
-  test('is what the agents report of the resolved commit', async (t) => {
+  test("reflects the agents' reports about the resolved commit", async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     for (const pod of ['a', 'b', 'c']) await apply(injectedPod(namespace, pod, name));
@@ -118,7 +118,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     );
   });
 
-  test('is not ready after an edit until the agents have applied it, though the commit is the same', async (t) => {
+  test("isn't ready after an edit until the agents have applied it, even for the same commit", async (t) => {
     const { address, commit, repo } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'a', name));
@@ -141,7 +141,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'ready again', isReady);
   });
 
-  test('does not believe a report that another pod of that name left', async (t) => {
+  test('ignores a report that another pod of that name left', async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'gateway-0', name));
@@ -150,7 +150,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
   });
 
-  test('forgets pods that are gone', async (t) => {
+  test('drops pods that are gone', async (t) => {
     const { address } = await arrange(t);
     await apply(injectedPod(address.namespace, 'short', address.name));
     await untilGatewaySync(address, 'one gateway', ({ status }) => status?.gateways?.total === 1);
@@ -163,7 +163,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
     assert.deepEqual(status?.discoveredGateways, []);
   });
 
-  test('shows pods that slipped past injection', async (t) => {
+  test('shows pods that were created without the sidecar', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
@@ -178,7 +178,7 @@ suite('the state of the fleet', { concurrency: 4 }, () => {
   });
 });
 
-suite('the RoleBinding', { concurrency: 4 }, () => {
+suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
   test('follows the service accounts of the pods, and is repaired', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
@@ -209,7 +209,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     await untilSubjects(address, ['green']);
   });
 
-  test('that is denied shows in a condition and an event, keeps no status from being written, and is tried again', async (t) => {
+  test('shows in a condition and an event if it is denied, blocks no status, and is retried', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
@@ -234,7 +234,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     assert.equal(condition(bound, 'AgentAccess')?.status, 'True');
   });
 
-  test('of that name that somebody else made is left alone, and told', async (t) => {
+  test('stays unchanged and is reported if it belongs to another owner', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     const named = ['rolebinding', `sync-agent-${name}`, '--namespace', namespace];
@@ -254,7 +254,7 @@ suite('the RoleBinding', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'no problem', (resource) => condition(resource, 'AgentAccess')?.status === 'True');
   });
 
-  test('is left to others where that is wished, and takes no right to RoleBindings then', async (t) => {
+  test('is left to other tools if configured, without permission for RoleBindings', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });

@@ -44,7 +44,7 @@ async function readToken(namespace: string, name: string): Promise<string> {
 const polled = { polling: { enabled: true, interval: '5s' } };
 
 suite('a GitHub App', { concurrency: 2 }, () => {
-  test('gets in with a token for the one repository, and its agents get the token, never the key', async (t) => {
+  test('authenticates with a token for one repository, and its agents get the token, never the key', async (t) => {
     const { namespace, api, commit, git, controller, pem } = await arrange(t, { GITHUB_APP: 'true' });
     await applyGatewaySync({ namespace, name: 'app' }, git);
     await applyGatewaySync({ namespace, name: 'paused' }, git, { paused: true });
@@ -78,7 +78,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     for (const secret of [TOKEN, pem.split('\n')[1] ?? '']) assert.ok(!controller.output.includes(secret));
   });
 
-  test('that a resource no longer has leaves no token behind, even if the controller was away', async (t) => {
+  test('leaves no token behind once a resource no longer has it, even if the controller was down', async (t) => {
     const { namespace, commit, git, controller } = await arrange(t, { GITHUB_APP: 'true' });
     const withoutApp = { ...git, auth: { token: { secretRef: { name: 'app', key: 'pem' } } } };
     const isEmpty = { describe: 'the token is gone', accept: (token: string) => token === '' };
@@ -97,7 +97,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => readToken(namespace, 'app'), { describe: 'a token again', accept: (token) => token === TOKEN });
   });
 
-  test('that GitHub does not know shows as a condition', async (t) => {
+  test("shows as a condition if GitHub doesn't know it", async (t) => {
     const { namespace, git } = await arrange(t, { GITHUB_APP: 'true' });
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -115,7 +115,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     assert.match(condition(resource, 'RefResolved')?.message ?? '', /GitHub answered 401; check appId/);
   });
 
-  test('is refused where it is not enabled', async (t) => {
+  test("is rejected if it isn't enabled", async (t) => {
     const { namespace, api, git } = await arrange(t, {});
     await applyGatewaySync({ namespace, name: 'app' }, git);
     const resource = await untilGatewaySync(
@@ -127,7 +127,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     assert.deepEqual(api.calls, []);
   });
 
-  test('is asked once for a token by all that begin at once', async (t) => {
+  test('is queried once for a token by all that start at once', async (t) => {
     const { namespace, api, commit, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 1_500 });
     const names = Array.from({ length: 8 }, (_, index) => `app-${index}`);
     await Promise.all(names.map((name) => applyGatewaySync({ namespace, name }, git)));
@@ -138,7 +138,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     assert.equal(api.calls.length, 1);
   });
 
-  test('gets another token before the first one ends, and its agents get that too', async (t) => {
+  test('gets another token before the first one expires, and its agents get it as well', async (t) => {
     const tokens: string[] = [];
     const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => mint(), lifetimeMs: RENEWED_BEFORE + 15_000 });
     const { namespace, api, commit, git, server, repository, controller } = world;
@@ -164,7 +164,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     for (const token of tokens) assert.ok(!controller.output.includes(token));
   });
 
-  test('gets another token when the host refuses the one that it has', async (t) => {
+  test('gets another token when the server rejects the current one', async (t) => {
     let token = TOKEN;
     const world = await arrange(t, { GITHUB_APP: 'true' }, { mint: () => token });
     const { namespace, api, commit, git, server, repository } = world;
@@ -182,7 +182,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     });
   });
 
-  test('whose API never answers holds up no other resource, however many wait for it', async (t) => {
+  test('delays no other resource if its API never answers, however many wait for it', async (t) => {
     const { namespace, api, git } = await arrange(t, { GITHUB_APP: 'true' }, { delayMs: 3_600_000 });
     const open = await gitServerFor(t, { address: '0.0.0.0' });
     const repository = await open.createRepository('open');

@@ -16,7 +16,7 @@ const EDITS = 5;
 const MOST_MS = 5_000;
 const waves = Array.from({ length: 16 }, (_, index) => ({ name: `w${index}`, gateways: '1%', maxConcurrent: 1 }));
 
-test('a fleet whose pods change all the time holds up neither the edits of others nor the probes', async (t) => {
+test('a fleet whose pods change all the time delays neither edits of other tenants nor probes', async (t) => {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });

@@ -11,8 +11,8 @@ import { startInjection as arrange, createPod as create, sidecarOf } from './inj
 
 const git = { repo: 'http://127.0.0.1:1/app.git' };
 
-suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
-  test('comes back from the API server with it', async (t) => {
+suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
+  test('gets it from the API server', async (t) => {
     const { namespace } = await arrange(t);
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
     const pod = await create(gatewayPod(namespace, 'gateway-0'));
@@ -60,14 +60,14 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
     assert.ok(pod.spec.volumes.some(({ name }) => name === 'sync-agent-credentials'));
   });
 
-  test('of a paused resource starts all the same', async (t) => {
+  test('starts even if its resource is paused', async (t) => {
     const { namespace } = await arrange(t);
     await applyGatewaySync({ namespace, name: 'app' }, { ...git }, { paused: true });
     const pod = await create(gatewayPod(namespace, 'gateway-0'));
     assert.equal(pod.spec.initContainers?.[0]?.name, 'sync-agent');
   });
 
-  test('is found when it is applied together with its resource', async (t) => {
+  test('is accepted if it is applied together with its resource', async (t) => {
     const { namespace } = await arrange(t);
     for (const index of [0, 1, 2]) {
       await applyGatewaySync({ namespace, name: `app-${index}` }, { ...git });
@@ -76,7 +76,7 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
     }
   });
 
-  test('is denied with words that say what to do', async (t) => {
+  test('is denied with a message that names the remedy', async (t) => {
     const { namespace } = await arrange(t);
     await assert.rejects(create(gatewayPod(namespace, 'none')), /there is no GatewaySync in namespace .*: create one/);
     await applyGatewaySync({ namespace, name: 'one' }, { ...git });
@@ -106,8 +106,8 @@ suite('a pod that asks for the sidecar', { concurrency: 4 }, () => {
   });
 });
 
-suite('a pod that does not ask', { concurrency: 4 }, () => {
-  test('is left alone, with and without annotations, and never calls the endpoint', async (t) => {
+suite("a pod that doesn't request the sidecar", { concurrency: 4 }, () => {
+  test('stays unchanged, with and without annotations, and never reaches the webhook', async (t) => {
     const { namespace, controller, countReviews } = await arrange(t);
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
     const plain = gatewayPod(namespace, 'plain');
@@ -125,7 +125,7 @@ suite('a pod that does not ask', { concurrency: 4 }, () => {
     await assert.rejects(create(gatewayPod(namespace, 'asks-in-vain')), /failed calling webhook/);
   });
 
-  test('stays as it is when it is changed to ask', async (t) => {
+  test('stays unchanged when it is edited to request it', async (t) => {
     const { namespace, countReviews } = await arrange(t);
     await create(gatewayPod(namespace, 'late', { 'sync.io/inject': 'false' }));
     await kubectl('annotate', 'pod', 'late', '--namespace', namespace, '--overwrite', 'sync.io/inject=true');
@@ -133,8 +133,8 @@ suite('a pod that does not ask', { concurrency: 4 }, () => {
   });
 });
 
-suite('a replica that does not lead', () => {
-  test('injects like the one that does', async (t) => {
+suite("a replica that isn't the leader", () => {
+  test('injects like the leader', async (t) => {
     const { namespace } = await arrange(t, { environment: { LEADER_ELECTION: 'true' } });
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
     const port = await freePort();

@@ -93,7 +93,7 @@ async function arrange(t: TestContext) {
   return { namespace, leader, spare, commit, repository, server };
 }
 
-suite('a controller', () => {
+suite('a controller with a lease', () => {
   const waiting = {
     'the API server is away': { environment: { WEBHOOK_PORT: '0' }, log: /watch interrupted/ },
     'there is no certificate yet': {
@@ -102,7 +102,7 @@ suite('a controller', () => {
     },
   };
   for (const [what, { environment, log }] of Object.entries(waiting)) {
-    test(`ends when it is told to, also while ${what}`, async (t) => {
+    test(`exits on request even while ${what}`, async (t) => {
       const controller = startProgram(t, 'dist/controller.mjs', {
         env: {
           KUBECONFIG: await unreachableKubeconfig(t),
@@ -120,7 +120,7 @@ suite('a controller', () => {
 });
 
 suite('of two controllers', { concurrency: 4 }, () => {
-  test('one leads, and hands over when it ends', async (t) => {
+  test('one leads, and hands over when it exits', async (t) => {
     const { namespace, leader, spare, commit, repository } = await arrange(t);
     assert.equal(await holderOf(namespace), 'one');
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
@@ -129,7 +129,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await expectHandOver(t, { namespace, leader, spare });
   });
 
-  test('that start without a Lease one leads at once, and only one', async (t) => {
+  test('that start without a Lease, exactly one leads at once', async (t) => {
     const namespace = await createNamespace(t);
     const started = performance.now();
     const replicas = await Promise.all(['one', 'two'].map((name) => startReplica(t, namespace, name)));
@@ -143,7 +143,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), leaders()[0] === replicas[0] ? 'one' : 'two');
   });
 
-  test('the other takes over at once also while a git host keeps the first one waiting', async (t) => {
+  test('the other takes over at once, even while a git server keeps the first one waiting', async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     server.fault = { hang: true };
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
@@ -154,7 +154,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
-  test('the other takes over from one that was killed, and does what was left', async (t) => {
+  test('the other takes over from a killed one, and finishes its work', async (t) => {
     const { namespace, leader, spare, commit, repository } = await arrange(t);
     await leader.kill();
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
@@ -162,7 +162,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 
-  test('one that was asleep while its lease ran out ends, and writes nothing of what it was about to', async (t) => {
+  test('one that slept past its lease exits, and writes none of its pending changes', async (t) => {
     const { namespace, leader, spare, server, repository, commit } = await arrange(t);
     const address = { namespace, name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });
@@ -185,7 +185,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), 'two');
   });
 
-  test('the one that leads goes on when its lease is deleted, and the other one does not lead next to it', async (t) => {
+  test("the leader continues when its lease is deleted, and the other one doesn't lead as well", async (t) => {
     const { namespace, spare } = await arrange(t);
     const holders = await followHolders(t, namespace);
     await sleep(2_000); // the spare has looked at the lease
@@ -197,7 +197,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.doesNotMatch(spare.output, /became leader/);
   });
 
-  test('the one that leads ends as soon as it sees that another one holds the lease', async (t) => {
+  test('the leader exits as soon as it sees that the other one has the lease', async (t) => {
     const namespace = await createNamespace(t);
     const leader = await startReplica(t, namespace, 'one');
     await leader.waitForLog(/became leader/);
@@ -210,7 +210,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     assert.equal(await holderOf(namespace), 'another');
   });
 
-  test('of the same name only one leads', async (t) => {
+  test('with the same name, only one leads', async (t) => {
     const namespace = await createNamespace(t);
     const first = await startReplica(t, namespace, 'same');
     await first.waitForLog(/became leader/);

@@ -42,7 +42,7 @@ async function arrangeHeld(t: TestContext, options: Partial<LeaseOptions> = {}) 
   return { ...arranged, lease };
 }
 
-test('a lease is given back also where somebody else has written it since its last renewal', async (t) => {
+test('a lease is released even if another client has written it since its last renewal', async (t) => {
   const { lease, read, change } = await arrangeHeld(t);
   await change({ metadata: { labels: { backup: 'done' } } });
   await lease.release();
@@ -50,7 +50,7 @@ test('a lease is given back also where somebody else has written it since its la
   assert.deepEqual([spec.holderIdentity, metadata.labels], ['', { backup: 'done' }]);
 });
 
-test('a lease is deleted with the pod of its holder, unless it was given back', async (t) => {
+test('a lease is deleted with the pod of its holder, unless it was released', async (t) => {
   const { replica, read, namespace, client } = await arrange(t);
   const createPod = async (name: string) => {
     const spec = { containers: [{ name: 'c', image: 'none' }], terminationGracePeriodSeconds: 0 };
@@ -78,7 +78,7 @@ test('a lease is deleted with the pod of its holder, unless it was given back', 
   assert.ok(performance.now() - started < 5_000, 'the next one does not wait');
 });
 
-test('a lease that another release has does not hold up an upgrade, and that of an older replica does', async (t) => {
+test("a lease of another release doesn't delay an upgrade, and that of an older replica does", async (t) => {
   const { create, replica, change } = await arrange(t);
   await create({ holderIdentity: 'one-7d9f8c-abcde_uuid', leaseDurationSeconds: 15 });
   const former = replica('one-55f6b4-fghij', { lookMs: 50 });
@@ -90,14 +90,14 @@ test('a lease that another release has does not hold up an upgrade, and that of 
   await former.untilLeft(isOf('one'), t.signal);
 });
 
-test('a lease that another one has taken is left alone', async (t) => {
+test('a lease that another replica has taken stays unchanged', async (t) => {
   const { lease, read, change } = await arrangeHeld(t);
   await change({ spec: { holderIdentity: 'another' } });
   await lease.release();
   assert.equal((await read()).spec.holderIdentity, 'another');
 });
 
-test('a lease whose holder somebody removes stays with the one that leads', async (t) => {
+test('a lease whose holder is removed stays with the leader', async (t) => {
   const { lease, replica, read, change } = await arrangeHeld(t, { retryMs: 500 });
   const ending = new AbortController();
   const holding = lease.hold(ending.signal);
@@ -114,7 +114,7 @@ test('a lease whose holder somebody removes stays with the one that leads', asyn
   await Promise.all([holding, waiting]);
 });
 
-test('a lease that says it lasts for a second is not taken before our own duration', async (t) => {
+test("a lease that claims to last a second isn't taken before our own duration", async (t) => {
   const { create, replica } = await arrange(t);
   await create({ holderIdentity: 'alive', leaseDurationSeconds: 1 });
   const lease = replica('one', { lookMs: 100, durationMs: 4_000 });
@@ -123,7 +123,7 @@ test('a lease that says it lasts for a second is not taken before our own durati
   assert.ok(performance.now() - started > 4_000);
 });
 
-test('a lease ends while the machine sleeps', async (t) => {
+test('a lease expires while the machine sleeps', async (t) => {
   let asleepMs = 0;
   const { lease } = await arrangeHeld(t, { now: () => performance.now() + asleepMs });
   assert.ok(lease.isHeld);

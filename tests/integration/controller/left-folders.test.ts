@@ -34,7 +34,7 @@ async function start(t: TestContext, folder: string) {
   return program;
 }
 
-test('a controller removes what one that was killed left, and nothing of one that runs', async (t) => {
+test('a controller removes directories of a killed one, and none of a running one', async (t) => {
   const folder = await temporaryFolder(t, 'left-');
   const tmp = path.join(folder, 'tmp');
   const memory = path.join(folder, 'memory');

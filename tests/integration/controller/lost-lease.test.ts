@@ -50,7 +50,7 @@ function beginReview({ namespace, port }: { namespace: string; port: number }) {
 }
 
 suite('a leader that lost its lease', { concurrency: 2 }, () => {
-  test('becomes unready, answers the reviews that it has begun, and exits then', async (t) => {
+  test('turns unready, answers the reviews in progress, and then exits', async (t) => {
     const { namespace, controller, port, isReady } = await startLeader(t);
     assert.ok(await isReady());
     const review = beginReview({ namespace, port });

@@ -47,8 +47,8 @@ async function arrange(t: TestContext, ref = 'main') {
   return { address, repository };
 }
 
-suite('a pod that was created while the webhook was away', () => {
-  test('counts no longer when its resource is gone, though another one stays', async (t) => {
+suite('a pod that was created while the webhook was unavailable', () => {
+  test('no longer counts when its resource is gone, even if another one stays', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;
     await applyGatewaySync({ ...address, name: 'stays' }, { repo: repository.url });
@@ -60,7 +60,7 @@ suite('a pod that was created while the webhook was away', () => {
     await until(() => gauge(metricsPort), { describe: 'no pod', accept: (count) => count === 0, timeout: 45_000 });
   });
 
-  test('shows in the status, in one event and in a metric', async (t) => {
+  test('shows in the status, in one event, and in a metric', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;
     for (const name of ['slipped-0', 'slipped-1', 'ended']) await createPod(gatewayPod(namespace, name));
@@ -95,7 +95,7 @@ suite('a pod that was created while the webhook was away', () => {
     assert.equal((await events(namespace, 'MissingSidecar')).length, 1);
   });
 
-  test('has its event also where something worse keeps the resource from being ready', async (t) => {
+  test('gets its event even if a worse problem keeps the resource from being ready', async (t) => {
     const { address } = await arrange(t, 'nowhere');
     await createPod(gatewayPod(address.namespace, 'slipped'));
     await startController(t, address.namespace);
@@ -113,8 +113,8 @@ suite('a pod that was created while the webhook was away', () => {
   });
 });
 
-suite('a pod without its sidecar, next to a GatewaySync that was created just now', () => {
-  test('shows long before the next sweep', async (t) => {
+suite('a pod without its sidecar, next to a new GatewaySync,', () => {
+  test('shows long before the next resync', async (t) => {
     const { address } = await arrange(t);
     await startController(t, address.namespace);
     await untilGatewaySync(
@@ -132,8 +132,8 @@ suite('a pod without its sidecar, next to a GatewaySync that was created just no
   });
 });
 
-suite('a pod that comes back with its sidecar', () => {
-  test('counts once, and long before the next sweep', async (t) => {
+suite('a pod that is recreated with its sidecar', () => {
+  test('counts once, and long before the next resync', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     await createPod(gatewayPod(namespace, 'slipped'));
@@ -149,10 +149,10 @@ suite('a pod that comes back with its sidecar', () => {
   });
 });
 
-suite('a pod that has the marks of an injected one, and no sidecar', () => {
+suite('a pod with the labels of an injected one, but no sidecar,', () => {
   const marks = { labels: { 'sync.io/agent': 'true' }, annotations: { 'sync.io/injected': 'true' } };
 
-  test('shows as MissingSidecar, whatever it reports, and its account gets no rights', async (t) => {
+  test('shows as MissingSidecar, whatever it reports, and its account gets no permissions', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     const cases: [pod: string, annotations: Record<string, string>][] = [

@@ -31,8 +31,8 @@ const ready = (resource: GatewaySync) => {
 
 const apiKey = { gateway: { api: { secretName: 'gateway-api' } } };
 
-suite('a Secret that the resource names', { concurrency: 3 }, () => {
-  test('is missed before there is any pod, in a condition and an event, until it is there', async (t) => {
+suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
+  test('is reported before there is any pod, in a condition and an event, until it exists', async (t) => {
     const { address } = await arrange(t, apiKey);
     const isMissed = (resource: GatewaySync) => ready(resource) === 'False SecretNotFound';
     const missed = await untilGatewaySync(address, 'missed', isMissed);
@@ -56,7 +56,7 @@ suite('a Secret that the resource names', { concurrency: 3 }, () => {
     assert.equal(condition(found, 'AgentAccess')?.status, 'True');
   });
 
-  test('is missed when a pod comes that needs it, though it was there before', async (t) => {
+  test('is reported when a pod that needs it comes after it was deleted', async (t) => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     await createSecret(address, 'gateway-api', 'apiKey');
@@ -76,7 +76,7 @@ suite('a Secret that the resource names', { concurrency: 3 }, () => {
   });
 });
 
-suite('a pod that does not start', { concurrency: 2 }, () => {
+suite("a pod that doesn't start", { concurrency: 2 }, () => {
   const setStatus = (address: Address, pod: string, status: object) =>
     kubectl(
       ...['patch', 'pod', pod, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
@@ -91,7 +91,7 @@ suite('a pod that does not start', { concurrency: 2 }, () => {
     ],
   });
 
-  test('says why in the list of gateways and in Ready, and no longer once it starts', async (t) => {
+  test('explains the reason in the list of gateways and in Ready, until it starts', async (t) => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     for (const pod of ['homeless', 'imageless']) await apply(injectedPod(namespace, pod, name));

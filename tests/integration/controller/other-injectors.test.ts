@@ -65,7 +65,7 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
 
 const proxy: Patch = { op: 'add', path: '/spec/containers/-', value: { name: 'proxy', image: 'proxy:1' } };
 
-suite('beside another injector', { concurrency: 4 }, () => {
+suite('the webhook next to another injector', { concurrency: 4 }, () => {
   /** Webhooks are called in the order of their configurations' names; that of the operator begins with `test-`. */
   const orders: [what: string, prefix: string][] = [
     ['that comes first, the sidecar is added to its work', 'a'],
@@ -86,7 +86,7 @@ suite('beside another injector', { concurrency: 4 }, () => {
       assert.deepEqual(await countReviews(), { patched: 1, unchanged: 1 });
     });
 
-  test('that throws away labels, the second review puts its own back', async (t) => {
+  test('restores its labels in the second review if the other one drops them', async (t) => {
     const { namespace, countReviews } = await startInjection(t);
     await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
     await installOther(t, { name: `z-${namespace}`, namespace }, [{ op: 'remove', path: '/metadata/labels' }]);

@@ -19,8 +19,8 @@ async function startHost(t: TestContext) {
 
 const polled = { polling: { enabled: true, interval: '1h' } };
 
-suite('a host that never answers', { concurrency: 4 }, () => {
-  test('holds up no resource of another host, however many wait for it', async (t) => {
+suite('a git server that never answers', { concurrency: 4 }, () => {
+  test('delays no resource of another server, however many wait for it', async (t) => {
     const [hanging, healthy] = [await startHost(t), await startHost(t)];
     hanging.server.fault = { hang: true };
     const namespace = await createNamespace(t);
@@ -47,7 +47,7 @@ suite('a host that never answers', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'timed out', isTimedOut, 15_000);
   });
 
-  test('keeps no agent from its rights, and no gateway from the status', async (t) => {
+  test('keeps no agent from its permissions, and no gateway from the status', async (t) => {
     const { server, repository } = await startHost(t);
     server.fault = { hang: true };
     const address = { namespace: await createNamespace(t), name: 'app' };
@@ -69,7 +69,7 @@ suite('a host that never answers', { concurrency: 4 }, () => {
 });
 
 suite('resources that share a repository', { concurrency: 4 }, () => {
-  test('learn from a push to one of them, where they are polled', async (t) => {
+  test('are all updated by a push to one of them, if they are polled', async (t) => {
     const { repository, commit } = await startHost(t);
     const namespace = await createNamespace(t);
     const [one, other] = [
@@ -87,8 +87,8 @@ suite('resources that share a repository', { concurrency: 4 }, () => {
   });
 });
 
-suite('a resource that is not polled', { concurrency: 4 }, () => {
-  test('looks at its repository again when its spec changes', async (t) => {
+suite("a resource that isn't polled", { concurrency: 4 }, () => {
+  test('queries its repository again when its spec changes', async (t) => {
     const { repository, commit } = await startHost(t);
     const address = { namespace: await createNamespace(t), name: 'app' };
     await applyGatewaySync(address, { repo: repository.url });

@@ -32,9 +32,9 @@ async function untilResolved({ namespace, commit }: World): Promise<void> {
   await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
 }
 
-suite('behind a proxy', { concurrency: 4 }, () => {
+suite('behind a proxy, the controller', { concurrency: 4 }, () => {
   for (const variable of ['HTTP_PROXY', 'http_proxy']) {
-    test(`a repository is reached through ${variable}, also one whose name only the proxy knows`, async (t) => {
+    test(`reaches a repository through ${variable}, even one whose name only the proxy knows`, async (t) => {
       const world = await arrange(t);
       const { proxy, namespace } = world;
       await startController(t, namespace, { [variable]: `http://127.0.0.1:${proxy.port}` });
@@ -49,7 +49,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
   }
 
   for (const variable of ['HTTPS_PROXY', 'https_proxy']) {
-    test(`a repository behind TLS is reached through ${variable}, whoever signed its certificate`, async (t) => {
+    test(`reaches a repository over TLS through ${variable}, whichever CA signed its certificate`, async (t) => {
       const world = await arrange(t, { tls: true });
       const { proxy, server, namespace } = world;
       await startController(t, namespace, {
@@ -74,7 +74,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
   }
 
   for (const variable of ['NO_PROXY', 'no_proxy']) {
-    test(`a repository that ${variable} names is reached directly`, async (t) => {
+    test(`reaches a repository that ${variable} lists directly`, async (t) => {
       const world = await arrange(t);
       const { proxy, namespace } = world;
       await startController(t, namespace, {
@@ -87,7 +87,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
     });
   }
 
-  test('that is on this machine, a repository is reached also where local repositories are refused', async (t) => {
+  test('reaches a repository through a proxy on this machine, even if local repositories are denied', async (t) => {
     const world = await arrange(t);
     const { proxy, namespace } = world;
     const environment = { HTTP_PROXY: `http://localhost:${proxy.port}`, GIT_ALLOW_LOCAL: 'false' };
@@ -108,7 +108,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
     );
   });
 
-  test('agents are told of it', async (t) => {
+  test('passes its address on to agents', async (t) => {
     const { namespace } = await startInjection(t, {
       environment: { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '10.0.0.0/8' },
     });
@@ -123,7 +123,7 @@ suite('behind a proxy', { concurrency: 4 }, () => {
     );
   });
 
-  test('that is away, a repository shows as unreachable', async (t) => {
+  test('reports a repository as unreachable if the proxy is down', async (t) => {
     const world = await arrange(t);
     const { server, namespace } = world;
     await startController(t, namespace, { HTTP_PROXY: `http://127.0.0.1:${await freePort()}` });

@@ -55,7 +55,7 @@ const untilPushed = (address: Address, at: Date) =>
     ({ status }) => status?.lastPush?.at === at.toISOString() && status.lastPush.outcome !== 'Pending',
   );
 
-suite('a ref that changes at the host', { concurrency: 4 }, () => {
+suite('a ref that changes on the git server', { concurrency: 4 }, () => {
   test('is followed when a tag moves', async (t) => {
     const { repository, address } = await arrange(t, { ref: 'v1' });
     const second = await repository.commit({ files: { 'config/a': '2' } });
@@ -71,7 +71,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     await untilCommit(address, rewritten);
   });
 
-  test('that is deleted leaves the last good commit, and says so', async (t) => {
+  test('keeps the last good commit when it is deleted, and reports that', async (t) => {
     const { repository, address, first } = await arrange(t);
     await repository.deleteRef('refs/heads/main');
     const at = new Date();
@@ -83,7 +83,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     assert.equal(condition(resource, 'Stalled')?.status, 'True');
   });
 
-  test('comes back to Ready when it is there again', async (t) => {
+  test('becomes Ready again when it is back', async (t) => {
     const { repository, address, first } = await arrange(t);
     await repository.deleteRef('refs/heads/main');
     const gone = new Date();
@@ -94,7 +94,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'ready', (resource) => condition(resource, 'Ready')?.status === 'True');
   });
 
-  test('that is the default branch, and is renamed, leaves the last good commit until the resource is edited', async (t) => {
+  test('keeps the last good commit when the default branch is renamed, until the resource is edited', async (t) => {
     const { repository, address, first } = await arrange(t);
     await repository.git('branch', '-m', 'main', 'trunk');
     const second = await repository.commit({ files: { 'config/a': '2' }, branch: 'trunk' });
@@ -110,7 +110,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     assert.equal(condition(edited, 'Stalled')?.status, 'False');
   });
 
-  test('that is HEAD follows the default branch, also to another name', async (t) => {
+  test('follows the default branch if it is HEAD, even to another name', async (t) => {
     const { repository, address } = await arrange(t, { ref: 'HEAD' });
     await repository.git('branch', '-m', 'main', 'trunk');
     const second = await repository.commit({ files: { 'config/a': '2' }, branch: 'trunk' });
@@ -119,7 +119,7 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'HEAD', source: 'Spec' });
   });
 
-  test('of a repository that is gone leaves the last good commit, and is followed once that is back', async (t) => {
+  test('keeps the last good commit when the repository is gone, and is followed once that is back', async (t) => {
     const { repository, address, first } = await arrange(t, { spec: { polling: { enabled: true, interval: '5s' } } });
     await rename(repository.path, `${repository.path}.gone`);
     const gone = await untilGatewaySync(
@@ -150,8 +150,8 @@ suite('a ref that changes at the host', { concurrency: 4 }, () => {
   });
 });
 
-suite('a host that is away', { concurrency: 4 }, () => {
-  test('leaves the commit, and a request waits for it', async (t) => {
+suite('a git server that is unavailable', { concurrency: 4 }, () => {
+  test('keeps the commit, and a request waits for it', async (t) => {
     const { server, repository, address, first } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await repository.tag('v2');
@@ -170,7 +170,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
     await untilCommit(address, second);
   });
 
-  test('does not keep new mappings from being published', async (t) => {
+  test("doesn't keep new mappings from being published", async (t) => {
     const { server, repository, address, first } = await arrangeAlone(t);
     server.fault = { status: 503 };
     await push(address, 'main');
@@ -186,7 +186,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
     assert.equal(status?.lastSyncCommit, first);
   });
 
-  test('at the first query is asked again, also without polling', async (t) => {
+  test('is queried again after the first query, even without polling', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('late');
     const first = await repository.commit({ files: { 'config/a': '1' } });
@@ -202,7 +202,7 @@ suite('a host that is away', { concurrency: 4 }, () => {
     await untilCommit(address, first);
   });
 
-  test('that hangs shows as under way', async (t) => {
+  test('shows as a query in progress if it hangs', async (t) => {
     const { server, address } = await arrangeAlone(t);
     const seen = Promise.withResolvers<void>();
     server.fault = { delay: seen.promise };
@@ -220,8 +220,8 @@ suite('a host that is away', { concurrency: 4 }, () => {
   });
 });
 
-suite('one repository', { concurrency: 4 }, () => {
-  test('is asked once for all that share it', async (t) => {
+suite('a shared repository', { concurrency: 4 }, () => {
+  test('is queried once for all resources that share it', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('shared');
     await repository.commit({ files: { 'config/a': '1' } });
@@ -235,7 +235,7 @@ suite('one repository', { concurrency: 4 }, () => {
     assert.equal(server.requests.filter(({ command }) => command === 'ls-refs').length, 1);
   });
 
-  test('is asked for a request during a reconcile once more', async (t) => {
+  test('is queried once more for a request during a reconcile', async (t) => {
     const { server, repository, address } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const asked = server.requests.length;

@@ -43,7 +43,7 @@ async function arrange(t: TestContext) {
 }
 
 suite('a resource whose only pods are denied', { concurrency: 2 }, () => {
-  test('is not ready, and has one event for each cause, until a pod is admitted', async (t) => {
+  test("isn't ready, and has one event for each cause, until a pod is admitted", async (t) => {
     const { namespace, ready, untilReady, refusals } = await arrange(t);
     const wrong = { 'sync.io/cr-name': 'one', 'sync.io/profile': 'blue' };
     const denied = () => assert.rejects(createPod(gatewayPod(namespace, 'denied', wrong)), /no profile named blue/);
@@ -58,7 +58,7 @@ suite('a resource whose only pods are denied', { concurrency: 2 }, () => {
     await untilReady('one', 'Unknown Syncing');
   });
 
-  test('is not ready if the pods do not say which resource they mean', async (t) => {
+  test("isn't ready if the pods don't name their resource", async (t) => {
     const { namespace, untilReady, refusals } = await arrange(t);
     await assert.rejects(createPod(gatewayPod(namespace, 'unnamed')), /several GatewaySyncs/);
     for (const name of ['one', 'two']) await untilReady(name, 'False GatewaysRefused');

@@ -72,8 +72,8 @@ const untilOutcome = (address: Address, id: string, outcome: string) =>
     ({ status }) => status?.lastRequest?.id === id && status.lastRequest.outcome === outcome,
   );
 
-suite('a request', { concurrency: 4 }, () => {
-  test('about another repository is ignored, with one event for each such repository', async (t) => {
+suite('a sync request', { concurrency: 4 }, () => {
+  test('for another repository is ignored, with one event per repository', async (t) => {
     const { address, commits } = await arrangeWithController(t);
     for (const [index, repo] of ['team/unrelated', 'team/more', 'team/unrelated'].entries()) {
       await request(address, 'v1', { id: `${index}`, repo });
@@ -89,7 +89,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.equal(reasons.filter((reason) => reason === 'OtherRepository').length, 2);
   });
 
-  test('by hand is followed whatever repository an earlier webhook named', async (t) => {
+  test('from a user is followed, whatever repository an earlier webhook named', async (t) => {
     const { address, commits } = await arrange(t);
     await request(address, 'develop', { id: 'one', repo: 'team/unrelated' });
     await untilOutcome(address, 'one', 'Ignored');
@@ -117,7 +117,7 @@ suite('a request', { concurrency: 4 }, () => {
     });
   });
 
-  test('made by hand with one annotation is a request too', async (t) => {
+  test('from a user needs only one annotation', async (t) => {
     const { address, commits } = await arrange(t);
     await kubectl(
       'annotate',
@@ -142,7 +142,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.match(status?.lastRequest?.message ?? '', /spec\.git\.ref was edited/);
   });
 
-  test('that cannot be resolved leaves the last good commit in place', async (t) => {
+  test("keeps the last good commit if it can't be resolved", async (t) => {
     const { address, commits } = await arrange(t);
     await request(address, 'v9', { id: 'lost', at: new Date(Date.now() - 60_000) });
     const resource = await untilOutcome(address, 'lost', 'Failed');
@@ -153,7 +153,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.equal(condition(resource, 'Ready')?.status, 'True');
   });
 
-  test('for a branch that is not followed is ignored', async (t) => {
+  test("for a branch that isn't followed is ignored", async (t) => {
     const { address, commits } = await arrange(t);
     for (const [id, ref] of [
       ['short', 'develop'],
@@ -167,7 +167,7 @@ suite('a request', { concurrency: 4 }, () => {
     }
   });
 
-  test('is held to allowedRefs where there are some', async (t) => {
+  test('has to match allowedRefs, if configured', async (t) => {
     const { address, commits } = await arrange(t, { webhook: { allowedRefs: ['dev*'] } });
     await request(address, 'v1', { id: 'tag' });
     await untilOutcome(address, 'tag', 'Ignored');
@@ -191,7 +191,7 @@ suite('a request', { concurrency: 4 }, () => {
     }
   });
 
-  test('older than an edit that came with it is superseded, a newer one wins', async (t) => {
+  test('is superseded by a simultaneous edit if it is older, and wins if it is newer', async (t) => {
     const { address, repository, commits } = await arrange(t);
     const edited = (ref: string, id: string, at: Date) => ({
       ...(gatewaySync(address, { repo: repository.url, ref }) as { metadata: object }),
@@ -226,7 +226,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.equal(applied.status?.observedRef, 'main');
   });
 
-  test('kept in a manifest by mistake is ignored', async (t) => {
+  test('that was committed in a manifest by mistake is ignored', async (t) => {
     const { address, repository, commits } = await arrange(t);
     const manifest = gatewaySync(address, { repo: repository.url }) as { metadata: object };
     const annotations = { [REQUEST_ANNOTATIONS.requestedRef]: 'v1', [REQUEST_ANNOTATIONS.requestId]: 'kept' };
@@ -236,7 +236,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.match(status?.lastRequest?.message ?? '', /comes from a manifest/);
   });
 
-  test('that comes back with a resource from a backup is ignored', async (t) => {
+  test('that a backup restores with its resource is ignored', async (t) => {
     const { address, commits } = await arrange(t);
     await request(address, 'v1', { id: 'old', at: new Date(Date.now() - 60_000) });
     const before = await untilOutcome(address, 'old', 'Applied');
@@ -251,7 +251,7 @@ suite('a request', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
   });
 
-  test('waits while the resource is paused, and is done after that', async (t) => {
+  test('waits while the resource is paused, and is handled after that', async (t) => {
     const { address, repository, commits } = await arrange(t);
     await applyGatewaySync(address, { repo: repository.url }, { paused: true });
     await request(address, 'v1', { id: 'patient' });
@@ -262,7 +262,7 @@ suite('a request', { concurrency: 4 }, () => {
     await untilOutcome(address, 'patient', 'Applied');
   });
 
-  test('that arrives while the controller is down is done when it is back', async (t) => {
+  test('that arrives while the controller is down is handled when it is back', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     const v1 = await repository.commit({ files: { 'config/a': '1' } });
@@ -288,8 +288,8 @@ suite('a request', { concurrency: 4 }, () => {
   });
 });
 
-suite('a ref that the host shows only after its webhook', { concurrency: 4 }, () => {
-  test('is waited for, without a word for each look', async (t) => {
+suite('a ref that the server shows only after its webhook', { concurrency: 4 }, () => {
+  test('is waited for, without a log line per query', async (t) => {
     const { address, repository, commits, git } = await arrangeWithController(t);
     await request(address, 'v3', { id: 'early' });
     const waiting = await untilOutcome(address, 'early', 'Pending');
@@ -322,7 +322,7 @@ suite('a ref that the host shows only after its webhook', { concurrency: 4 }, ()
     await untilOutcome(address, 'early', 'Applied');
   });
 
-  test('is waited for where it is a branch in allowedRefs', async (t) => {
+  test('is waited for if it is a branch in allowedRefs', async (t) => {
     const { address, repository, commits } = await arrange(t, { webhook: { allowedRefs: ['late'] } });
     await push(address, 'late');
     await untilGatewaySync(address, 'pending', ({ status }) => status?.lastPush?.outcome === 'Pending');
@@ -331,8 +331,8 @@ suite('a ref that the host shows only after its webhook', { concurrency: 4 }, ()
   });
 });
 
-suite('another repository in spec.git.repo', { concurrency: 4 }, () => {
-  test('ends the request that was about the old one', async (t) => {
+suite('an edit of spec.git.repo', { concurrency: 4 }, () => {
+  test('ends a request for the old repository', async (t) => {
     const { address, git } = await arrange(t);
     await request(address, 'v1', { id: 'old' });
     await untilOutcome(address, 'old', 'Applied');
@@ -353,7 +353,7 @@ suite('another repository in spec.git.repo', { concurrency: 4 }, () => {
   });
 });
 
-suite('a release and a push that may both be followed', { concurrency: 4 }, () => {
+suite('a release and a push that are both allowed', { concurrency: 4 }, () => {
   const spec = { webhook: { allowedRefs: ['v*', 'develop'] } };
   const untilSettled = (address: Address) =>
     untilGatewaySync(
@@ -362,7 +362,7 @@ suite('a release and a push that may both be followed', { concurrency: 4 }, () =
       ({ status }) => status?.lastPush?.outcome === 'Applied' && status.lastRequest?.outcome === 'Superseded',
     );
 
-  test('end with the newer one, one after the other', async (t) => {
+  test('result in the newer one, one after the other', async (t) => {
     const { address, commits } = await arrange(t, spec);
     const at = new Date();
     await request(address, 'v1', { id: 'release', at });
@@ -373,7 +373,7 @@ suite('a release and a push that may both be followed', { concurrency: 4 }, () =
     assert.match(status?.lastRequest?.message ?? '', /newer push to refs\/heads\/develop/);
   });
 
-  test('end with the newer one, both at once and the other way round', async (t) => {
+  test('result in the newer one, both at once and in reverse order', async (t) => {
     const { address, commits, controller } = await arrangeWithController(t, spec);
     await controller.kill();
     const at = new Date();
@@ -386,7 +386,7 @@ suite('a release and a push that may both be followed', { concurrency: 4 }, () =
 });
 
 suite('a status that is wiped while no controller runs', { concurrency: 4 }, () => {
-  test('lets neither an older request nor an older push beat an edit', async (t) => {
+  test('lets neither an older request nor an older push supersede an edit', async (t) => {
     const { address, repository, commits, controller } = await arrangeWithController(t, {
       webhook: { allowedRefs: ['v*', 'late'] },
     });
@@ -415,7 +415,7 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
   });
 });
 
-suite('a push', { concurrency: 4 }, () => {
+suite('a push from a webhook', { concurrency: 4 }, () => {
   test('to the tracked branch syncs at once', async (t) => {
     const { address, repository } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/a': '3' } });
@@ -425,7 +425,7 @@ suite('a push', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'main', source: 'Spec' });
   });
 
-  test('to another branch changes nothing, but looks at the tracked ref again', async (t) => {
+  test('to another branch changes nothing, but queries the tracked ref again', async (t) => {
     const { address, repository } = await arrange(t);
     const commit = await repository.commit({ files: { 'config/a': '3' } });
     await push(address, 'develop');
@@ -441,7 +441,7 @@ suite('a push', { concurrency: 4 }, () => {
     assert.deepEqual(status?.target, { ref: 'refs/heads/develop', source: 'Push' });
   });
 
-  test('and a release of the same moment are both handled', async (t) => {
+  test('and a simultaneous release are both handled', async (t) => {
     const { address, commits } = await arrange(t);
     await Promise.all([request(address, 'v1', { id: 'release' }), push(address, 'main')]);
     const { status } = await untilGatewaySync(address, 'both', (resource) => {
@@ -452,14 +452,14 @@ suite('a push', { concurrency: 4 }, () => {
   });
 });
 
-suite('a status', () => {
+suite('a status of a GatewaySync', () => {
   const patchStatus = ({ namespace, name }: Address, status: object | null) =>
     kubectl(
       ...['patch', 'gs', name, '--namespace', namespace, '--subresource=status', '--type=merge'],
       ...['--patch', JSON.stringify({ status })],
     );
 
-  test('that somebody else changes or wipes is put right', async (t) => {
+  test('is repaired if another client changes or wipes it', async (t) => {
     const { address, commits } = await arrangeWithController(t);
     await request(address, 'v1', { id: 'first' });
     const before = await untilOutcome(address, 'first', 'Applied');

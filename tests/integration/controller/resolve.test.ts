@@ -36,7 +36,7 @@ async function serve(
 
 const newAddress = shareController();
 
-suite('a ref', { concurrency: 4 }, () => {
+suite('the ref of a resource', { concurrency: 4 }, () => {
   test('is resolved over HTTP, whatever kind it is', async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('kinds');
@@ -73,7 +73,7 @@ suite('a ref', { concurrency: 4 }, () => {
     assert.deepEqual(unfiltered, []);
   });
 
-  test('that is a full hash needs no git server', async () => {
+  test('needs no git server if it is a full hash', async () => {
     const address = newAddress();
     const hash = 'a'.repeat(40);
     await applyGatewaySync(address, { repo: 'http://127.0.0.1:1/nothing', ref: hash });
@@ -133,7 +133,7 @@ suite('a ref', { concurrency: 4 }, () => {
   });
 });
 
-suite('a condition says what to do about', { concurrency: 4 }, () => {
+suite('a condition names the remedy for', { concurrency: 4 }, () => {
   const cases: {
     name: string;
     git: (server: GitServer, repository: string) => { repo: string; ref?: string };
@@ -177,7 +177,7 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
     });
   }
 
-  test('a missing Secret, and goes on once it is there', async (t) => {
+  test('a missing Secret, and is removed once the Secret exists', async (t) => {
     const server = await serve(t, { tls: true, credentials: { username: 'x-access-token', password: 'right' } });
     const repository = await server.createRepository('private');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
@@ -221,7 +221,7 @@ suite('a condition says what to do about', { concurrency: 4 }, () => {
     assert.equal(status?.lastSyncCommit, commit);
   });
 
-  test('an invalid profile, and settles the commit all the same', async (t) => {
+  test('an invalid profile, although the commit is resolved', async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('any');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
@@ -263,7 +263,7 @@ const ownAddress = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family, address }) => !internal && family === 'IPv4' && !address.startsWith('169.254.'))?.address;
 
-test('a redirect to another host, such as a loopback address, is not followed', {
+test("a redirect to another host, such as a loopback address, isn't followed", {
   skip: !ownAddress && 'this machine has no address but the loopback one',
 }, async (t) => {
   const server = await serve(t);
@@ -283,7 +283,7 @@ test('a redirect to another host, such as a loopback address, is not followed', 
   assert.deepEqual(server.requests, []);
 });
 
-suite('polling', { concurrency: 4 }, () => {
+suite('polling of a repository', { concurrency: 4 }, () => {
   test('finds a push without a webhook, and writes nothing when there is none', async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('polled');
@@ -308,7 +308,7 @@ suite('polling', { concurrency: 4 }, () => {
     );
   });
 
-  test('is off where the resource says so', async (t) => {
+  test('is off if the resource disables it', async (t) => {
     const server = await serve(t);
     const repository = await server.createRepository('silent');
     await repository.commit({ files: { 'config/a': '1' } });

@@ -24,7 +24,7 @@ function replicaSet(namespace: string, name: string) {
 
 const DOWN_MS = 3_000;
 
-test('a ReplicaSet creates its pod soon after the controller is back, and with the sidecar', async (t) => {
+test('a ReplicaSet creates its pod soon after the controller is back, with the sidecar', async (t) => {
   const { namespace, controller, port } = await startInjection(t);
   await applyGatewaySync({ namespace, name: 'app' }, { repo: 'http://127.0.0.1:1/app.git' });
   const podOf = async (app: string) => {

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 import { DEFAULT_LIMITS } from '../../unit/controller/support/default-limits.ts';
 import { createPod } from './injection-world.ts';
 
-test('everything is looked at again and again, and where nothing changed nothing is written or asked', async (t) => {
+test('each resync checks everything, and neither writes nor queries anything if nothing changed', async (t) => {
   const namespace = await createNamespace(t);
   const metrics = createMetrics();
   const [writes, queries]: [string[], string[]] = [[], []];

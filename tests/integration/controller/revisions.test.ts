@@ -43,7 +43,7 @@ async function arrange(t: TestContext) {
 const nameOf = ({ metadata, spec }: GatewaySync) => revisionName(metadata.name, syncRevision(spec.sync));
 
 suite('revisions of spec.sync', { concurrency: 4 }, () => {
-  test('are put right where somebody planted another one under the name', async (t) => {
+  test('are repaired if another object was planted under their name', async (t) => {
     const { address, path, edit, revisions } = await arrange(t);
     const gatewaySync = await edit('config', {});
     const { name, uid } = gatewaySync.metadata;
@@ -69,7 +69,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     );
   });
 
-  test('go with spec.rollout, however often it comes and goes', async (t) => {
+  test('are removed with spec.rollout, however often it is added and removed', async (t) => {
     const { address, edit, untilNames } = await arrange(t);
     await startController(t, address.namespace);
     for (const destination of ['one', 'two', 'three']) {
@@ -85,7 +85,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     }
   });
 
-  test('that lead back are needed before anything newer begins', async (t) => {
+  test('that a rollback needs must exist before a newer rollout begins', async (t) => {
     const { address, path, edit } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});
@@ -114,7 +114,7 @@ suite('revisions of spec.sync', { concurrency: 4 }, () => {
     );
   });
 
-  test('that waited are gone when another one waits, also for another leader', async (t) => {
+  test('that waited are removed when another one waits, even by another leader', async (t) => {
     const { address, edit, untilNames } = await arrange(t);
     const controller = await startController(t, address.namespace);
     const first = await edit('one', {});

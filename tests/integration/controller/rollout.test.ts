@@ -127,8 +127,8 @@ const shortOf = (agents: Agents, names: Record<string, string>) =>
     ]),
   );
 
-suite('a rollout by waves', { concurrency: 4 }, () => {
-  test('brings a commit to the canary first, then to the rest, and remembers it', async (t) => {
+suite('a rollout in waves', { concurrency: 4 }, () => {
+  test('delivers a commit to the canary first, then to the rest, and records it', async (t) => {
     const { address, first, commit, agents, untilPhase } = await arrange(t, { waves: [{ ...waves[0], soak: '2s' }] });
     const second = await commit(2);
     await request(address, second);
@@ -159,7 +159,7 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     );
   });
 
-  test('takes a bad commit to the canary alone after its status is lost', async (t) => {
+  test('delivers a bad commit to the canary only, even if its status is lost', async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const edit = (path: string, body: object) =>
       callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
@@ -182,7 +182,7 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     assert.match(kept, new RegExp(`app-sync-${status?.rollout?.revision}\n`));
   });
 
-  test('stops where a gateway fails, tells who asked, and goes back when somebody says so', async (t) => {
+  test('stops if a gateway fails, notifies the requester, and rolls back on command', async (t) => {
     const { address, first, commit, agents, untilPhase, controller } = await arrange(t);
     const bad = await commit(2);
     agents.bad.add(bad);
@@ -210,7 +210,7 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', good);
   });
 
-  test('goes back and forward in its history, and leaves the outcome of a request as it was', async (t) => {
+  test('rolls back and forward in its history, and keeps the outcome of a request', async (t) => {
     const { address, first, commit, agents, untilPhase } = await arrange(t);
     const order = async (to: string) => {
       await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
@@ -270,7 +270,7 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     assert.match(refused.status?.lastRequest?.message ?? '', /failed or was taken back before: to try it again, set/);
   });
 
-  test('waits while changes are frozen, and goes on as soon as they are not, without a poll', async (t) => {
+  test('waits during a freeze, and continues at once after it, without a poll', async (t) => {
     const frozen = { waves, windows: [{ kind: 'Deny' }] };
     const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);
     const second = await commit(2);
@@ -281,7 +281,7 @@ suite('a rollout by waves', { concurrency: 4 }, () => {
     await untilPhase('Complete', second);
   });
 
-  test('brings an edit of spec.sync by the same waves, and keeps what it was', async (t) => {
+  test('delivers an edit of spec.sync in the same waves, and keeps the previous revision', async (t) => {
     const { address, repository, first, agents, untilPhase } = await arrange(
       t,
       { waves: [{ ...waves[0], approval: true }] },

@@ -102,7 +102,7 @@ const KINDS: { kinds: string; skip: string | false; make: (t: TestContext) => Pr
 ];
 
 for (const { kinds, skip, make } of KINDS) {
-  test(`${kinds} stay where they are, whether a host takes them or not`, { skip }, async (t) => {
+  test(`${kinds} stay secret, whether the server accepts them or not`, { skip }, async (t) => {
     const { cases, others, command } = await make(t);
     const environment = { GITHUB_APP: 'true', LOG_LEVEL: 'trace' };
     const { namespace, controller } = await startInjection(t, { environment });

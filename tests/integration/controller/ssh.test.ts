@@ -59,7 +59,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   const key = () => readFile(server.keyFile, 'utf8');
   const polled = { polling: { enabled: true, interval: '5s' } };
 
-  test('is resolved with the key, where the host key is the known one', async (t) => {
+  test('is resolved with the key, if the host key is known', async (t) => {
     const repository = await server.createRepository('known');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1', { annotated: true });
@@ -84,7 +84,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     }
   });
 
-  test('is resolved by the name of its host, and that is the name in known_hosts', async (t) => {
+  test('is resolved by its host name, which is also the name in known_hosts', async (t) => {
     const repository = await server.createRepository('named');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const named = (text: string) => text.replaceAll('127.0.0.1', 'localhost');
@@ -96,7 +96,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test('is not trusted with another host key, or none at all, until that is fixed', async (t) => {
+  test("isn't trusted with another host key, or none at all, until that is fixed", async (t) => {
     const repository = await server.createRepository('other');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const wrong = server.knownHosts.replace(/AAAA\S+/, (text) => `${text.slice(0, -8)}AAAAAAAA`);
@@ -136,7 +136,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.equal(condition(resource, 'SSHHostKeyVerification')?.reason, 'KnownHosts');
   });
 
-  test('is not talked to without known_hosts, until the resource asks for that, and a condition says so', async (t) => {
+  test("isn't contacted without known_hosts, until the resource allows it, which shows in a condition", async (t) => {
     const repository = await server.createRepository('unchecked');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const { address } = await arrange(t, { key: await key() });
@@ -167,7 +167,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.deepEqual(reasons.sort(), ['InsecureIgnoreHostKey', 'KnownHostsMissing']);
   });
 
-  test('refuses a key that it does not know, or that is none', async (t) => {
+  test("refuses a key that it doesn't know, or that is invalid", async (t) => {
     const repository = await server.createRepository('refused');
     await repository.commit({ files: { 'config/a': '1' } });
     const { address } = await arrange(t, { key: 'no key at all', hosts: server.knownHosts });
@@ -181,7 +181,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
   });
 
-  test('gets the key by a file for as long as it is asked, never by an argument', async (t) => {
+  test('gets the key from a file for the duration of a query, never from an argument', async (t) => {
     const repository = await server.createRepository('gated');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     const link = await startSlowLink(t, repository.url);
@@ -213,7 +213,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.deepEqual(await readdir(folder, { recursive: true }), ['memory']);
   });
 
-  test('that falls silent is given up, and nothing of it is left behind', async (t) => {
+  test('that falls silent is abandoned, and leaves nothing behind', async (t) => {
     const repository = await server.createRepository('silent');
     const link = await startSlowLink(t, repository.url);
     link.hold();

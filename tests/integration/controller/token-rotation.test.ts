@@ -26,7 +26,7 @@ async function createAccount(t: TestContext, namespace: string) {
   };
 }
 
-test('a controller goes on watching and writing when its token is replaced and the old one ends', async (t) => {
+test('a controller continues to watch and write when its token is replaced and the old one expires', async (t) => {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });

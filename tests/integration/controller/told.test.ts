@@ -77,8 +77,8 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
   await until(answer, { describe: 'a refusal', accept: (said) => said.includes('frozen') });
 }
 
-suite('a person is told', { concurrency: 4 }, () => {
-  test('what the API server refuses again and again, by an event, since the status cannot say it', async (t) => {
+suite('events and conditions notify users', { concurrency: 4 }, () => {
+  test("of refusals by the API server in an event, because the status can't show them", async (t) => {
     const { address, repository, resolved } = await arrange(t);
     const { namespace } = address;
     await startController(t, namespace);
@@ -94,7 +94,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.match(event?.message ?? '', /^5 reconciles in a row failed, .*this cluster is frozen/);
   });
 
-  test('that gateways are in line, and not before there is one', async (t) => {
+  test('that gateways are in sync, but not before there is one', async (t) => {
     const { address, repository, commit, resolved } = await arrange(t);
     const { namespace, name } = address;
     await startController(t, namespace);
@@ -109,7 +109,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     await waitFor(address, 'AllGatewaysSynced', '60s');
   });
 
-  test('the ref in spec.git.ref, until one is followed', async (t) => {
+  test('of the ref in spec.git.ref, until one is followed', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     const column = async () => (await kubectl('get', 'gs', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
@@ -127,7 +127,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.equal(await column(), 'v1');
   });
 
-  test('which pods name the resource and forgot to ask for the sidecar', async (t) => {
+  test('of pods that name the resource without requesting the sidecar', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     const forgetful = { 'sync.io/cr-name': name, 'sync.io/inject': 'True' };
@@ -146,7 +146,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     );
   });
 
-  test('that a request was made by hand, whatever an earlier one left next to it', async (t) => {
+  test('that a user made a request, whatever an earlier one left next to it', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     for (const tag of ['v1', 'v2', 'v3']) await repository.tag(tag);
@@ -174,7 +174,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.equal((await applied('v3'))?.by, 'github');
   });
 
-  test('of events in their order, with the times that tools sort by', async (t) => {
+  test('in order, with the times that tools sort by', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace } = address;
     await repository.tag('v1');
@@ -196,7 +196,7 @@ suite('a person is told', { concurrency: 4 }, () => {
     assert.match(described, /RequestApplied +\d+s/);
   });
 
-  test('by an event of the pod that nothing says which user it runs as', async (t) => {
+  test('in an event of the pod if its user ID is unknown', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
     await applyGatewaySync(address, { repo: repository.url });

@@ -142,8 +142,8 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
   ],
 ];
 
-suite('a pod is injected that has', () => {
-  test('a shape of its own', async (t) => {
+suite('a pod is injected if it has', () => {
+  test('an unusual shape', async (t) => {
     const world = await startInjection(t);
     const { namespace } = world;
     await applyGatewaySync({ namespace, name: 'app' }, { ...git });
@@ -174,7 +174,7 @@ suite('a pod is injected that has', () => {
     });
   });
 
-  test('to keep the restricted Pod Security Standard', async (t) => {
+  test('to meet the restricted Pod Security Standard', async (t) => {
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     const { namespace } = await startInjection(t, { labels });
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
@@ -188,7 +188,7 @@ suite('a pod is injected that has', () => {
 });
 
 suite('the image of the sidecar', () => {
-  test('is held to the allowed repositories', async (t) => {
+  test('has to be from an allowed repository', async (t) => {
     const environment = { AGENT_IMAGE_ALLOWED_REPOSITORIES: 'mirror.test/agent, team.test/*' };
     const { namespace }: InjectionWorld = await startInjection(t, { environment });
     const use = (repository: string) =>

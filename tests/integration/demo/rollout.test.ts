@@ -22,7 +22,7 @@ async function demo(...args: string[]): Promise<{ status: number | null; output:
 }
 
 suite('the demo of a rollout', { timeout: 600_000 }, () => {
-  test('shows a commit that goes by waves, and one that is taken back, in plain lines', async () => {
+  test('shows a commit that goes in waves, and one that is rolled back, in plain lines', async () => {
     const { status, output } = await demo('--rollout', '--once');
     assert.equal(status, 0, output);
     assert.match(output, / canary ▒ {2}early ░░ {2}rest ░░░ /);

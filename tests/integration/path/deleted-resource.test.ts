@@ -8,7 +8,7 @@ import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gat
 import { startPath } from '../../support/start-path.ts';
 import { until } from '../../support/until.ts';
 
-test('a resource that is deleted under its pods is missed in their reports, until it is there again', async (t) => {
+test('pods report that their resource was deleted, until it is back', async (t) => {
   const { address, repository, running } = await startPath(t, { 'config/a.txt': 'first' });
   const { namespace, name } = address;
   const bindings = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);

@@ -24,7 +24,7 @@ const untilContent = ({ data, running }: WholePath, content: string) =>
   });
 
 suite('from push to file', { concurrency: 2 }, () => {
-  test('a pushed commit reaches the disk, and the resource says so', async (t) => {
+  test('a pushed commit reaches the disk, and the status reports it', async (t) => {
     const world = await startPath(t, files);
     await untilContent(world, 'first');
     const commit = await world.repository.commit({ files: { 'config/a.txt': 'second' } });
@@ -58,7 +58,7 @@ suite('from push to file', { concurrency: 2 }, () => {
     await untilContent(world, 'first');
   });
 
-  test('a file that the repository drops goes, and a foreign file stays', async (t) => {
+  test('a file that the repository removes is deleted, and a foreign file stays', async (t) => {
     const world = await startPath(t, files);
     await untilContent(world, 'first');
     await world.repository.commit({ files: { 'config/b.txt': null, 'config/a.txt': 'second' } });
@@ -72,7 +72,7 @@ suite('from push to file', { concurrency: 2 }, () => {
   });
 });
 
-suite('whichever program is killed on the way, the content arrives:', { concurrency: 2 }, () => {
+suite('the content arrives even if a program is killed on the way', { concurrency: 2 }, () => {
   const programs: ProgramName[] = ['receiver', 'controller', 'agent'];
   for (const victim of programs) {
     test(`the ${victim}, as soon as the request is stored, and again before the next one`, async (t) => {

@@ -66,7 +66,7 @@ async function markReady({ namespace }: Address, name: string): Promise<void> {
   });
 }
 
-test('a bad commit stays in the canary and is taken back, however often the controller is killed', async (t) => {
+test('a bad commit stays in the canary and is rolled back, however often the controller is killed', async (t) => {
   const server = await startGitServer();
   t.after(() => server.stop());
   const repository = await server.createRepository('app');

@@ -54,8 +54,8 @@ async function enterNetwork(t: TestContext, ...ports: number[]): Promise<Version
   return network;
 }
 
-suite('where there is no IPv4', { concurrency: 3 }, () => {
-  test('the receiver takes deliveries, probes and scrapes', async (t) => {
+suite('without IPv4', { concurrency: 3 }, () => {
+  test('the receiver answers deliveries, probes and scrapes', async (t) => {
     const network = await enterNetwork(t);
     if (!network) return;
     const { ports, env } = await receiverWith(await version6Kubeconfig(t));
@@ -68,7 +68,7 @@ suite('where there is no IPv4', { concurrency: 3 }, () => {
     assert.equal(await network.statusOf(`${metrics}/metrics`), 200);
   });
 
-  test('the controller takes reviews, probes and scrapes', async (t) => {
+  test('the controller answers reviews, probes and scrapes', async (t) => {
     const network = await enterNetwork(t);
     if (!network) return;
     const { ports, env } = await controllerWith(t, await version6Kubeconfig(t), await createNamespace(t));
@@ -83,7 +83,7 @@ suite('where there is no IPv4', { concurrency: 3 }, () => {
     assert.equal(await network.statusOf(`https://[::1]:${metrics}/metrics`), 401);
   });
 
-  test('the agent takes probes and scrapes, fetches, and reloads a gateway that listens on ::1', async (t) => {
+  test('the agent answers probes and scrapes, fetches, and reloads a gateway that listens on ::1', async (t) => {
     const server = await gitServerFor(t);
     const gateway = await startFakeIgnition();
     t.after(() => gateway.stop());
@@ -106,7 +106,7 @@ suite('where there is no IPv4', { concurrency: 3 }, () => {
   });
 });
 
-suite('where the kernel has no IPv6, one log line says so, and IPv4 is used by', { concurrency: 3 }, () => {
+suite('if the kernel has no IPv6, one log line says so, and IPv4 is used by', { concurrency: 3 }, () => {
   /** What the kernel answers then: EAFNOSUPPORT. */
   const refusing = 'data:text/javascript,process.binding("tcp_wrap").TCP.prototype.bind6=()=>-97';
   const how: Pick<ProgramOptions, 'nodeArgs'> = { nodeArgs: ['--no-deprecation', '--import', refusing] };

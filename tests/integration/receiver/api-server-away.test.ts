@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('without the API server a delivery is 503, and 202 as soon as it is back', async (t) => {
+test('a delivery gets 503 without the API server, and 202 as soon as it is back', async (t) => {
   const receiver = await startReceiver(t, server.kubeconfig);
 
   const withoutCrd = await receiver.post('default/demo', { ref: 'v0' });

@@ -13,7 +13,7 @@ import { startReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
 
-test('a renewed certificate is served without a restart, and connections that are open stay', async (t) => {
+test('a renewed certificate is served without a restart, and open connections stay open', async (t) => {
   const volume = await mountedSecret(t);
   const old = await volume.publish('old');
   const receiver = await startReceiver(t, cluster.kubeconfig, volume.environment);

@@ -8,7 +8,7 @@ import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startReceiver } 
 const cluster = await connectCluster();
 const github = (event: string) => ({ 'X-GitHub-Event': event });
 
-test('a request and a push are stored in annotations of their own, with no right but patch', async (t) => {
+test('a request and a push are stored in separate annotations, with only patch permission', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, await patchOnlyKubeconfig(cluster, namespace));
@@ -35,7 +35,7 @@ test('a request and a push are stored in annotations of their own, with no right
   for (const time of [requestedAt, pushedAt]) assert.equal(new Date(String(time)).toISOString(), time);
 });
 
-test('what is stored belongs to the field manager of the receiver', async (t) => {
+test('stored annotations belong to the field manager of the receiver', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig);
@@ -57,7 +57,7 @@ test('what is stored belongs to the field manager of the receiver', async (t) =>
   assert.deepEqual(Object.keys(entry.fieldsV1), ['f:metadata']);
 });
 
-test('a burst for one resource is answered whole, and the newest request is what stays', async (t) => {
+test('a burst for one resource is answered completely, and the newest request is stored', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig);
@@ -77,7 +77,7 @@ test('a burst for one resource is answered whole, and the newest request is what
   assert.ok(patches < 100, `${patches} patches for 300 deliveries`);
 });
 
-test('a resource that is not there is 404; with a wrong signature it is 401, like one that is', async (t) => {
+test('a missing resource results in 404, and a wrong signature in 401 as for existing ones', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET: 'key' });
@@ -99,7 +99,7 @@ test('a resource that is not there is 404; with a wrong signature it is 401, lik
   assert.ok(!receiver.program.output.includes('"key"'));
 });
 
-test('a right that is missing is 500 without Retry-After, never 404', async (t) => {
+test('a missing permission results in 500 without Retry-After, never in 404', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const kubeconfig = await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' });
@@ -109,7 +109,7 @@ test('a right that is missing is 500 without Retry-After, never 404', async (t) 
   await receiver.program.waitForLog(/a patch is refused for good/);
 });
 
-test('an open receiver says so', async (t) => {
+test('a receiver without authentication reports that', async (t) => {
   const open = await startReceiver(t, cluster.kubeconfig);
   assert.match(open.program.output, /"level":"warn".*neither a secret nor a token/);
   assert.match(await (await fetch(open.metricsUrl)).text(), /^sync_receiver_unauthenticated 1$/m);
@@ -118,7 +118,7 @@ test('an open receiver says so', async (t) => {
   assert.match(await (await fetch(closed.metricsUrl)).text(), /^sync_receiver_unauthenticated 0$/m);
 });
 
-test('an oversized body in chunks is 413, and the process goes on', async (t) => {
+test('an oversized chunked body results in 413, and the process continues', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig);

@@ -9,7 +9,7 @@ import { createGatewaySync, startReceiver } from './start-receiver.ts';
 
 const cluster = await connectCluster();
 
-test('a secret is rotated without a restart, and both values are accepted meanwhile', async (t) => {
+test('a secret is rotated without a restart, and both values are accepted in the meantime', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const folder = await mkdtemp(join(tmpdir(), 'receiver-token-'));
@@ -36,13 +36,13 @@ test('a secret is rotated without a restart, and both values are accepted meanwh
   assert.equal(await statusWith('new'), 401);
 });
 
-test('a file that is not there lets nobody in, and says so', async (t) => {
+test('a missing secret file rejects all deliveries, and is logged', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: '/nowhere/webhook-secret' });
   assert.match(receiver.program.output, /"level":"warn".*no HMAC secret can be read/);
   assert.equal((await receiver.post('default/demo', { ref: 'v1' })).status, 401);
 });
 
-test('a receiver whose Secret has another key is not ready, and says which; later the last good value stays', async (t) => {
+test('a receiver whose Secret lacks its key is unready and names it; later the last good value stays', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'webhook-secret');
@@ -59,7 +59,7 @@ test('a receiver whose Secret has another key is not ready, and says which; late
   assert.equal(await readiness(), 200);
 });
 
-test('a receiver with secrets of single resources alone is ready', async (t) => {
+test('a receiver with secrets of single resources only is ready', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'receiver-own-'));
   t.after(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, 'team.demo'), 'own');

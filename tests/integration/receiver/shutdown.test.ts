@@ -9,7 +9,7 @@ import { annotationsOf, createGatewaySync, startReceiver } from './start-receive
 
 const cluster = await connectCluster();
 
-test('on SIGTERM it is not ready any more, ends what is under way, and exits with 0', async (t) => {
+test('on SIGTERM the receiver turns unready, finishes open requests, and exits with 0', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig);
@@ -45,7 +45,7 @@ test('on SIGTERM it is not ready any more, ends what is under way, and exits wit
   assert.equal((await annotationsOf(cluster, namespace, 'demo'))['sync.io/requested-ref'], 'v9.0');
 });
 
-test('a second signal ends it at once', async (t) => {
+test('a second signal ends the receiver at once', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig);
   const ended = receiver.program.stop('SIGTERM');
   await receiver.program.waitForLog(/shutting down/);
@@ -53,7 +53,7 @@ test('a second signal ends it at once', async (t) => {
   assert.equal((await ended).code, 1, 'an orderly end gives 0');
 });
 
-test('a wrong configuration is told whole, and ends it with 1', async (t) => {
+test('an invalid configuration is reported completely, and the receiver exits with 1', async (t) => {
   const env = { RECEIVER_PORT: 'x', HEALTH_PORT: 'y', TLS_CERT_FILE: '/c', KUBECONFIG: cluster.kubeconfig };
   const program = startProgram(t, 'dist/receiver.mjs', { env });
   assert.equal((await program.exited).code, 1);
@@ -61,7 +61,7 @@ test('a wrong configuration is told whole, and ends it with 1', async (t) => {
     await program.waitForLog(new RegExp(variable));
 });
 
-test('a port that is taken ends it with 1', async (t) => {
+test('the receiver exits with 1 if its port is in use', async (t) => {
   const receiver = await startReceiver(t, cluster.kubeconfig);
   const env = { RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: String(receiver.port), KUBECONFIG: cluster.kubeconfig };
   const program = startProgram(t, 'dist/receiver.mjs', { env });

@@ -30,8 +30,8 @@ async function startLink(t: TestContext) {
   return { link, client };
 }
 
-suite('a call of the API server', () => {
-  test('that is not answered ends with its time, and leaves its connection to nobody', async (t) => {
+suite('a request to the API server', () => {
+  test("that isn't answered ends at its timeout, and its connection isn't reused", async (t) => {
     const { link, client } = await startLink(t);
     await client.get('/version');
     link.hold();
@@ -42,14 +42,14 @@ suite('a call of the API server', () => {
     await client.get('/version', { timeoutMs: 10_000 });
   });
 
-  test('whose answer begins and does not end has no more time than that', async (t) => {
+  test('whose response begins and never ends has the same timeout', async (t) => {
     const { client } = await startLink(t);
     const watch = { method: 'GET', path: '/api/v1/namespaces', query: { watch: true }, timeoutMs: 300 } as const;
     await assert.rejects(client.request(watch), { code: 'ETIMEDOUT' });
     await client.get('/version');
   });
 
-  test('ends at once when its caller gives it up', async (t) => {
+  test('ends at once when its caller aborts it', async (t) => {
     const { link, client } = await startLink(t);
     await client.get('/version');
     link.hold();
@@ -59,14 +59,14 @@ suite('a call of the API server', () => {
     await assert.rejects(call, { name: 'AbortError' });
   });
 
-  test('goes out again where the connection that was kept is gone', async (t) => {
+  test('is sent again if the idle connection is gone', async (t) => {
     const { link, client } = await startLink(t);
     await client.get('/version');
     link.cut();
     await client.get('/version');
   });
 
-  test('that fails tells of the error, and frees the one connection', async (t) => {
+  test('that fails reports the error, and releases the only connection', async (t) => {
     const { client } = await startLink(t);
     const path = '/api/v1/namespaces/default';
     await assert.rejects(client.request({ method: 'GET', path: `${path}/pods/none` }), (error) => {
@@ -95,7 +95,7 @@ test('an API server below a path is called there', async (t) => {
   }
 });
 
-test('a server whose CA was replaced is trusted as soon as the file has the new one', async (t) => {
+test('a server whose CA was replaced is trusted as soon as the file contains the new one', async (t) => {
   const folders = await Promise.all(['old-', 'new-'].map((name) => makeTemporaryFolder(name)));
   t.after(() => Promise.all(folders.map((folder) => folder.remove())));
   const [before, after] = (await Promise.all(folders.map((folder) => createCertificates(folder.path)))) as [

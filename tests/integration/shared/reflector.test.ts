@@ -83,8 +83,8 @@ const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
     accept: (store) => JSON.stringify(Object.entries(store).sort()) === JSON.stringify(Object.entries(wanted).sort()),
   });
 
-suite('a reflector', () => {
-  test('goes on from its list to its watch undisturbed, also where there is nothing yet', async (t) => {
+suite('a reflector of a resource', () => {
+  test('continues from its list to its watch without a gap, even in an empty cluster', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     const client = clientOf(cluster.kubeconfig, { userAgent: 'test' });
@@ -114,7 +114,7 @@ suite('a reflector', () => {
     assert.deepEqual(deleted, [{ type: 'deleted', key: `${namespace}/many-1`, previous: 'x' }]);
   });
 
-  test('comes back after the API server was away, with what changed meanwhile', async (t) => {
+  test('recovers after the API server was down, with the changes made in the meantime', async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'stays', '1')), { describe: 'the namespace default' });
@@ -129,7 +129,7 @@ suite('a reflector', () => {
     await untilStore(view, { stays: '2' });
   });
 
-  test('finds out that the API server was restored from a backup, whose versions are older', async (t) => {
+  test('detects that the API server was restored from a backup with older versions', async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
@@ -146,7 +146,7 @@ suite('a reflector', () => {
     await untilStore(view, { changed: 'later', removed: '1' });
   });
 
-  test('does so also where the backup is so recent that the versions soon are beyond those of before', async (t) => {
+  test('detects that even if the backup is so recent that versions soon exceed the earlier ones', async (t) => {
     const cluster = await startApiServer();
     t.after(() => cluster.stop());
     await until(() => write(cluster, configMap('default', 'changed', '1')), { describe: 'the namespace default' });
@@ -161,7 +161,7 @@ suite('a reflector', () => {
     await untilStore(view, { changed: '1', removed: '1', added: '49' });
   });
 
-  test('notices a connection on which nothing comes any more', async (t) => {
+  test('detects a connection without any data', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'a', '1'));
@@ -174,7 +174,7 @@ suite('a reflector', () => {
     assert.ok(view.restarts.includes('error'));
   });
 
-  test('goes on where it was when a connection broke, without another list', async (t) => {
+  test('resumes where it was after a broken connection, without another list', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     for (const name of ['changes', 'goes', 'stays']) await write(cluster, configMap(namespace, name, '1'));
@@ -197,7 +197,7 @@ suite('a reflector', () => {
     );
   });
 
-  test('mirrors all namespaces and goes on where it was, even if what changed last is gone', async (t) => {
+  test('mirrors all namespaces and resumes where it was, even if the last changed object is gone', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'stays', '1'));
@@ -215,7 +215,7 @@ suite('a reflector', () => {
     await untilStore(view, {});
   });
 
-  test('notices a connection that is cut, and one that is refused', async (t) => {
+  test('detects a connection that is cut, and one that is refused', async (t) => {
     const cluster = await connectCluster();
     const namespace = await createNamespace(t);
     await write(cluster, configMap(namespace, 'a', '1'));

@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
-describe('control plane', () => {
+describe('the control plane of the test bed', () => {
   let owner: ChildProcess;
   let controlPlane: ClusterAccess;
   before(async () => {
@@ -57,7 +57,7 @@ describe('control plane', () => {
     assert.deepEqual(extra['authentication.kubernetes.io/pod-name'], ['bound']);
   });
 
-  test('runs the controllers: what a deleted object owned is collected', async () => {
+  test('runs the controllers, which collect the children of a deleted object', async () => {
     await controlPlane.kubectl('create', 'configmap', 'owner');
     const uid = await controlPlane.kubectl('get', 'configmap', 'owner', '-o', 'jsonpath={.metadata.uid}');
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }];
@@ -82,7 +82,7 @@ describe('control plane', () => {
     await until(attempt, { describe: 'a refusal', accept: (answer) => answer.includes('refused by policy') });
   });
 
-  test('does not survive the SIGKILL of its owner', async () => {
+  test('ends when its owner gets SIGKILL', async () => {
     const { dir } = controlPlane;
     const pids = await processesWith(dir);
     assert.ok(pids.length >= 3, `etcd, API server, controllers run: ${pids}`);
@@ -94,11 +94,11 @@ describe('control plane', () => {
   });
 });
 
-test('a control plane that does not start shows the end of the log', async () => {
+test("a control plane that doesn't start prints the end of the log", async () => {
   await assert.rejects(startControlPlane({ apiServerArgs: ['--no-such-flag'] }), /unknown flag: --no-such-flag/);
 });
 
-test('an API server comes without controllers, issues tokens for accounts that somebody else made, and keeps its address and data over a restart', async (t) => {
+test('an API server starts without controllers, issues tokens for accounts of others, and keeps its address and data over a restart', async (t) => {
   const server = await startApiServer();
   t.after(() => server.stop());
   const running = (await runCommand('ps', ['-axww', '-o', 'args=']))

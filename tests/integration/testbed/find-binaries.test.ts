@@ -40,13 +40,13 @@ const find = (name: string, env: NodeJS.ProcessEnv) =>
     { env },
   );
 
-test('prefers the folder that KUBEBUILDER_ASSETS names', async (t) => {
+test('the test bed prefers the directory that KUBEBUILDER_ASSETS names', async (t) => {
   const folder = await temporaryFolder(t);
   const file = await fakeBinary(path.join(folder, 'assets'), 'promtool');
   assert.equal(await find('promtool', { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: path.dirname(file) }), file);
 });
 
-test('says what is missing and what to do where there is neither Go nor a download', async (t) => {
+test('the test bed reports the remedy if there is neither Go nor a download', async (t) => {
   const folder = await temporaryFolder(t);
   await assert.rejects(find('promtool', { XDG_CACHE_HOME: folder, PATH: folder }), (error: Error) => {
     assert.match(error.message, /Missing for the test bed: promtool\./);
@@ -78,13 +78,13 @@ async function serveArchive(t: TestContext, otherHash?: string): Promise<Downloa
 }
 
 for (const name of ['etcd', 'helm'] as const) {
-  test(`downloads the published archive of ${name} and unpacks what was asked for`, async (t) => {
+  test(`the test bed downloads the published archive of ${name} and unpacks the requested binary`, async (t) => {
     const [sites, bin] = [await serveArchive(t), await temporaryFolder(t)];
     assert.deepEqual(await downloadBinaries([name], (file) => path.join(bin, file, file), sites), []);
     assert.equal(await runCommand(path.join(bin, name, name), []), `${name}\n`);
   });
 
-  test(`refuses an archive of ${name} with another checksum than the published one`, async (t) => {
+  test(`the test bed rejects an archive of ${name} with an unpublished checksum`, async (t) => {
     const [sites, bin] = [await serveArchive(t, '0'.repeat(128)), await temporaryFolder(t)];
     const [problem] = await downloadBinaries([name], (file) => path.join(bin, file, file), sites);
     assert.match(problem ?? '', /published is 000/);
@@ -92,7 +92,7 @@ for (const name of ['etcd', 'helm'] as const) {
   });
 }
 
-test('says what is not published for this platform', async () => {
+test("the test bed reports binaries that aren't published for this platform", async () => {
   const problems = await downloadBinaries(['helm'], () => '', { envtestIndex: '', releases: {} });
   assert.match(problems.join(), /helm: not published for/);
 });

@@ -19,7 +19,7 @@ async function serve(t: TestContext, options?: GitServerOptions) {
   return { server, repository };
 }
 
-test('clones over smart HTTP what was committed: content, executable bit, symlink, bytes, deletion', async (t) => {
+test('the git server clones commits over smart HTTP: content, executable bit, symlink, bytes, deletion', async (t) => {
   const { repository } = await serve(t);
   const bytes = Buffer.from([0, 255, 10, 13, 0]);
   await repository.commit({ files: { 'old.txt': 'x', 'a b/é"\\.txt': 'one' } });
@@ -44,7 +44,7 @@ test('clones over smart HTTP what was committed: content, executable bit, symlin
   assert.ok((await stat(path.join(folder, 'run.sh'))).mode & 0o100);
 });
 
-test('speaks protocol version 2 and counts what it was asked', async (t) => {
+test('the git server speaks protocol version 2 and counts its requests', async (t) => {
   const { server, repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
   await repository.tag('v1', { annotated: true });
@@ -64,7 +64,7 @@ test('speaks protocol version 2 and counts what it was asked', async (t) => {
   assert.equal(server.requests[0]?.repository, 'org/site');
 });
 
-test('serves one commit by its id, shallow and without the blobs', async (t) => {
+test('the git server serves one commit by its ID, shallow and without the blobs', async (t) => {
   const { repository } = await serve(t);
   const first = await repository.commit({ files: { a: '1' } });
   await repository.commit({ files: { a: '2' } });
@@ -77,7 +77,7 @@ test('serves one commit by its id, shallow and without the blobs', async (t) => 
   assert.equal(await git(folder, ['rev-list', '--count', 'FETCH_HEAD']), '1');
 });
 
-test('accepts a push', async (t) => {
+test('the git server accepts a push', async (t) => {
   const { repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
   const folder = await temporaryFolder(t, 'git-test-');
@@ -89,7 +89,7 @@ test('accepts a push', async (t) => {
   assert.equal(await repository.resolve('refs/heads/other'), await git(folder, ['rev-parse', 'HEAD']));
 });
 
-test('reads chunked and compressed requests', async (t) => {
+test('the git server reads chunked and compressed requests', async (t) => {
   const { server, repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
   const post = async (body: Readable, headers: Record<string, string>) => {
@@ -112,7 +112,7 @@ test('reads chunked and compressed requests', async (t) => {
   );
 });
 
-test('wants its credentials, and takes new ones', async (t) => {
+test('the git server requires its credentials, and accepts new ones', async (t) => {
   const { server, repository } = await serve(t, { credentials: { username: 'me', password: 'secret' } });
   await repository.commit({ files: { a: '1' } });
   const list = (user: string) => git('/', ['ls-remote', repository.url.replace('//', `//${user}@`)]);
@@ -130,7 +130,7 @@ test('wants its credentials, and takes new ones', async (t) => {
   assert.match(await git('/', [...header, 'ls-remote', repository.url]), /refs\/heads\/main/);
 });
 
-test('serves TLS with a private CA', async (t) => {
+test('the git server serves TLS with a private CA', async (t) => {
   const { server, repository } = await serve(t, { tls: true });
   await repository.commit({ files: { a: '1' } });
 
@@ -139,7 +139,7 @@ test('serves TLS with a private CA', async (t) => {
   assert.match(refs, /refs\/heads\/main/);
 });
 
-test('misbehaves as told: a status, late, not at all', async (t) => {
+test('the git server misbehaves on request: an error status, late, or no response', async (t) => {
   const { server, repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
   const target = `${repository.url}/info/refs?service=git-upload-pack`;
@@ -158,7 +158,7 @@ test('misbehaves as told: a status, late, not at all', async (t) => {
   await assert.rejects(fetch(target, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
 });
 
-test('moves refs as pushes would', async (t) => {
+test('the git server moves refs as pushes would', async (t) => {
   const { repository } = await serve(t);
   const first = await repository.commit({ files: { a: '1' } });
   const second = await repository.commit({ files: { b: '2' } });
@@ -178,7 +178,7 @@ test('moves refs as pushes would', async (t) => {
   assert.equal(await repository.resolve('refs/tags/v1'), undefined);
 });
 
-test('clones over git://', async (t) => {
+test('the git server clones over git://', async (t) => {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
   const repository = await daemon.createRepository('site');

@@ -18,7 +18,7 @@ async function bundle(t: TestContext, code: string): Promise<string> {
   return file;
 }
 
-test('gives each test a namespace of the shared control plane, with the CRDs there', async (t) => {
+test('each test gets its own namespace of the shared control plane, with the CRDs', async (t) => {
   const namespace = await createNamespace(t, { 'sync.io/injection': 'enabled' });
   assert.notEqual(await createNamespace(t), namespace);
   await apply([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace }, data: { a: 'b' } }]);
@@ -28,7 +28,7 @@ test('gives each test a namespace of the shared control plane, with the CRDs the
   assert.match(await kubectl('auth', 'whoami', '--kubeconfig', kubeconfig), new RegExp(`${namespace}:default`));
 });
 
-test('runs a program with its own environment only, and reads its output', async (t) => {
+test('a test program runs with its own environment only, and its output is read', async (t) => {
   const file = await bundle(
     t,
     `console.log(Object.keys(process.env).sort().join());
@@ -47,12 +47,12 @@ test('runs a program with its own environment only, and reads its output', async
   await program.waitForLog(/ending/);
 });
 
-test('fails at once, with the output, when a program ends before what is waited for', async (t) => {
+test('a test program that exits early fails the wait at once, with its output', async (t) => {
   const program = startProgram(t, await bundle(t, `console.error('no configuration'); process.exit(1);`), { env: {} });
   await assert.rejects(program.waitForLog(/ready/), /ended before .*no configuration/s);
 });
 
-test('kills a program when its test is over', async (t) => {
+test('a test program is killed when its test is over', async (t) => {
   const file = await bundle(t, `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`);
   let program: Program | undefined;
   await t.test('in a test', (t) => {
@@ -61,7 +61,7 @@ test('kills a program when its test is over', async (t) => {
   assert.deepEqual(await program?.exited, { code: null, signal: 'SIGKILL' });
 });
 
-test('a program does not survive the SIGKILL of its owner', async (t) => {
+test('a test program ends when its owner gets SIGKILL', async (t) => {
   const file = await bundle(t, 'setInterval(() => {}, 1000);');
   const module = path.join(import.meta.dirname, '../../../scripts/testbed/guarded-process.ts');
   const code = `const { startGuarded } = await import(${JSON.stringify(module)});
@@ -75,7 +75,7 @@ test('a program does not survive the SIGKILL of its owner', async (t) => {
   assert.ok(await isGone(Number(pid)));
 });
 
-test('says what was seen last when a condition does not come true', async () => {
+test("a condition that doesn't come true reports the last observation", async () => {
   let count = 0;
   const waiting = until(() => ({ count: ++count }), {
     describe: 'many',

@@ -356,7 +356,7 @@ suite("the path of the agent's lock", () => {
     });
   }
 
-  test('can be a link, whose target stays unchanged', async (t) => {
+  test('can be locked if owner.json is a link, whose target stays unchanged', async (t) => {
     const { agentOf, at, data, owner } = await createVolume(t);
     await writeFile(path.join(data, 'theirs'), 'theirs');
     await symlink('../theirs', at('owner.json'));
