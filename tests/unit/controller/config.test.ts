@@ -7,7 +7,7 @@ const least = { DEFAULT_AGENT_IMAGE: 'agent:1', WEBHOOK_CERT_DIR: '/certs' };
 
 suite('the configuration of the controller', () => {
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy']) {
-    test(`takes a URL for ${name}, and prints none that it refuses`, () => {
+    test(`accepts a URL for ${name}, and prints none that it rejects`, () => {
       for (const url of ['http://proxy.test:3128', 'https://user:pa%23ss@proxy.test'])
         assert.equal(readConfig(configSchema, { ...least, [name]: url }).WEBHOOK_PORT, 9443);
       for (const url of [
@@ -60,7 +60,7 @@ suite('the configuration of the controller', () => {
     });
   });
 
-  test('heeds every variable', () => {
+  test('reads every variable', () => {
     const flags = {
       LEADER_ELECTION: 'false',
       METRICS_SECURE: 'false',
@@ -107,12 +107,12 @@ suite('the configuration of the controller', () => {
       );
   });
 
-  test('takes an empty variable for none', () => {
+  test('treats an empty variable as missing', () => {
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: '', LOG_LEVEL: '' }).WATCH_NAMESPACES, []);
     assert.deepEqual(readConfig(configSchema, { ...least, WATCH_NAMESPACES: 'a, b,' }).WATCH_NAMESPACES, ['a', 'b']);
   });
 
-  test('takes only networks for networks', () => {
+  test('accepts only networks for networks', () => {
     const read = (networks: string) =>
       readConfig(configSchema, { ...least, GIT_DENIED_NETWORKS: networks }).GIT_DENIED_NETWORKS;
     assert.deepEqual(read('10.0.0.0/8, fd00::/8'), ['10.0.0.0/8', 'fd00::/8']);
@@ -120,7 +120,7 @@ suite('the configuration of the controller', () => {
       assert.throws(() => read(wrong), /GIT_DENIED_NETWORKS: must be networks such as 10\.0\.0\.0\/8/, wrong);
   });
 
-  test('takes a ConfigMap with CAs by its name and key', () => {
+  test('accepts a ConfigMap with CAs by its name and key', () => {
     const read = (configMap: string) =>
       readConfig(configSchema, { ...least, AGENT_CA_CONFIG_MAP: configMap }).AGENT_CA_CONFIG_MAP;
     assert.deepEqual(read('{"name":"company-ca","key":"ca.crt"}'), { name: 'company-ca', key: 'ca.crt' });
@@ -133,7 +133,7 @@ suite('the configuration of the controller', () => {
       assert.throws(() => read(wrong), words, wrong);
   });
 
-  test('takes the resources of agents as a container has them', () => {
+  test('accepts the resources of agents as in a container', () => {
     const read = (resources: string) =>
       readConfig(configSchema, { ...least, AGENT_RESOURCES: resources }).AGENT_RESOURCES;
     const resources = { requests: { cpu: '10m', memory: 67_108_864 }, limits: { memory: '65536Ki', cpu: '0.5' } };
@@ -150,7 +150,7 @@ suite('the configuration of the controller', () => {
       assert.throws(() => read(wrong), words, wrong);
   });
 
-  test('names every problem at once', () => {
+  test('reports every problem at once', () => {
     const wrong = { ...least, WEBHOOK_PORT: '70000', LEADER_ELECTION: 'yes', LOG_LEVEL: 'loud', HEALTH_PORT: '-1' };
     assert.throws(
       () => readConfig(configSchema, wrong),

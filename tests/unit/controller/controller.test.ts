@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { retryAfterMs } from '../../../controller/controller.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 
-suite('a reconcile that failed is tried again', () => {
-  test('when the API server asked for, but within a minute, whatever it asks for', () => {
+suite('a failed reconcile is retried', () => {
+  test('when the API server asks for it, but within a minute at the latest', () => {
     const waits = Array.from({ length: 100 }, () => retryAfterMs(1, new ApiError(429, '', '7')));
     assert.ok(Math.min(...waits) >= 7_000 && Math.max(...waits) <= 8_750, String(waits));
     assert.ok(new Set(waits).size > 1, 'not all come back in the same moment');

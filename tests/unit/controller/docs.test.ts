@@ -13,7 +13,7 @@ import { documentedMetrics, registeredMetrics } from '../../support/documented-m
 const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFile(path.join(checkout, file), 'utf8');
 
-test('docs/reference/metrics.md has every metric of the controller as it is, and no other', async () => {
+test('docs/reference/metrics.md lists exactly the metrics that the controller exports', async () => {
   const documented = await documentedMetrics('sync_controller_');
   const ofResources = (name: string) => name in RESOURCE_METRICS;
   assert.deepEqual(
@@ -65,17 +65,17 @@ suite('docs/reference/conditions.md', () => {
     );
   const sorted = (words: string[]) => [...new Set(words)].sort();
 
-  test('names every type of condition, and no other', async () => {
+  test('lists exactly the types of conditions', async () => {
     const [, types = ''] = /type ConditionType =([^;]+);/.exec(await read('shared/api/gateway-sync-status.ts')) ?? [];
     const known = [...types.matchAll(/'(\w+)'/g)].map(([, type = '']) => type);
     assert.deepEqual(sorted((await rows()).flatMap((row) => row.types)), sorted(known));
   });
 
-  test('names every reason that a condition can have, and no other', async () => {
+  test('lists exactly the reasons that conditions can have', async () => {
     assert.deepEqual(sorted((await rows()).flatMap((row) => row.reasons)), await reasonsInCode());
   });
 
-  test('names every event of a rollout, and no other', async () => {
+  test('lists exactly the events of rollouts', async () => {
     const [, listed = ''] = /^Rollouts have these: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
     const at = (phase: RolloutPhase, number: number) => ({
       rollout: { number, phase, summary: '' } as RolloutStatus,
@@ -84,7 +84,7 @@ suite('docs/reference/conditions.md', () => {
     assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });
 
-  test('names every event of an order of people, and no other', async () => {
+  test('lists exactly the events of user commands', async () => {
     const [, listed = ''] =
       /^Orders of people have these, .*: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
     const handled = Object.fromEntries(Object.keys(ROLLOUT_ANNOTATIONS).map((order) => [order, 'x']));
@@ -93,7 +93,7 @@ suite('docs/reference/conditions.md', () => {
     assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });
 
-  test('names every event of a request and of a push, and no other', async () => {
+  test('lists exactly the events of requests and pushes', async () => {
     const [, listed = ''] =
       /^The controller writes events on transitions only: (.*)$/m.exec(await read('docs/reference/conditions.md')) ??
       [];

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const processes = (own: number, ...running: number[]) => ({ own, isRunning: (id: number) => running.includes(id) });
 
-test('directories of killed processes are removed, and those of the id that the process itself has', async (t) => {
+test('directories of killed processes are removed, even those with the ID of the running process', async (t) => {
   const folder = await temporaryFolder(t, 'own-folders-');
   const [killed, earlier, running] = [7, 1, 8].map((id) => makeFolder(folder, processes(id)));
   for (const made of [killed, earlier, running]) await writeFile(path.join(made ?? '', 'key'), 'secret');
@@ -15,7 +15,7 @@ test('directories of killed processes are removed, and those of the id that the 
   assert.deepEqual(await readdir(folder), [path.basename(running ?? '')]);
 });
 
-test('nothing is removed that others made, whatever its name is', async (t) => {
+test('directories and files of others are kept, whatever their names are', async (t) => {
   const folder = await temporaryFolder(t, 'own-folders-');
   const at = (...names: string[]) => path.join(folder, ...names);
   const [linked, unmarked] = [makeFolder(folder, processes(7)), makeFolder(folder, processes(7))];

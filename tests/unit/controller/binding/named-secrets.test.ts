@@ -44,8 +44,8 @@ async function arrange(t: TestContext, options: { isThere?: boolean; gate?: Prom
   return { reads, news, check, gone };
 }
 
-suite('the Secrets that a resource names', () => {
-  test('are looked at without anybody waiting, and who asks is told when more is known', async (t) => {
+suite('the check of Secrets that a resource names', () => {
+  test('runs in the background, and notifies when it knows more', async (t) => {
     const { check, news } = await arrange(t, { isThere: false });
     const look = () => check('ns/app', resourceOf('ns', 1));
     const first = look();
@@ -57,7 +57,7 @@ suite('the Secrets that a resource names', () => {
     assert.deepEqual(news, ['ns/app']);
   });
 
-  test('are said to be missing as long as nothing newer is known, as by an earlier leader', async (t) => {
+  test('keeps them missing until it knows better, even if an earlier leader found that', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { check, reads } = await arrange(t, { gate: promise });
     t.after(() => resolve());
@@ -73,7 +73,7 @@ suite('the Secrets that a resource names', () => {
     assert.deepEqual(look(), { kind: 'known', access: { problem } });
   });
 
-  test('of a namespace with many hold up those of no other', async (t) => {
+  test('in a namespace with many delays no other namespace', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { check, news, reads } = await arrange(t, { gate: promise });
     for (let index = 0; index < 60; index += 1) check(`many/${index}`, resourceOf('many', 16));
@@ -83,7 +83,7 @@ suite('the Secrets that a resource names', () => {
     assert.ok(reads.length < 60, `${reads.length} reads before`);
   });
 
-  test('are looked at no further when the resource is gone', async (t) => {
+  test('stops when the resource is deleted', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { check, gone, news, reads } = await arrange(t, { gate: promise });
     check('gone/app', resourceOf('gone', 16));
@@ -96,7 +96,7 @@ suite('the Secrets that a resource names', () => {
     assert.ok(reads.filter((path) => path.includes('/gone/')).length <= 2, reads.join());
   });
 
-  test('are looked at once at a time for a resource, whatever is edited meanwhile', async (t) => {
+  test('runs once at a time for a resource, whatever is edited in the meantime', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { check, news, reads } = await arrange(t, { gate: promise });
     for (let generation = 1; generation <= 20; generation += 1) check('ns/app', resourceOf('ns', 1, generation));

@@ -4,8 +4,8 @@ import * as der from '../../../../controller/certificates/der.ts';
 
 const hex = (bytes: Buffer) => bytes.toString('hex');
 
-suite('DER', () => {
-  test('says lengths in as many bytes as they need', () => {
+suite('DER encoding', () => {
+  test('writes lengths in as few bytes as possible', () => {
     for (const [length, head] of [
       [0, '0400'],
       [127, '047f'],
@@ -20,7 +20,7 @@ suite('DER', () => {
     }
   });
 
-  test('writes object identifiers as X.690 has them', () => {
+  test('writes object identifiers as in X.690', () => {
     assert.equal(hex(der.oid('2.5.29.17')), '0603551d11');
     assert.equal(hex(der.oid('1.2.840.113549.1.1.11')), '06092a864886f70d01010b');
     assert.equal(hex(der.oid('1.2.840.10045.4.3.2')), '06082a8648ce3d040302');

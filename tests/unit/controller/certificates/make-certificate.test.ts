@@ -45,7 +45,7 @@ suite('a certificate that the controller makes', () => {
   const authority = makeAuthority(now);
   const serving = makeServingCertificate(authority, hosts, now);
 
-  test('is what openssl calls valid by the letter of RFC 5280', async (t) => {
+  test('is valid for openssl, strictly by RFC 5280', async (t) => {
     const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
     const check = ['-x509_strict', '-check_ss_sig', '-purpose', 'sslserver', '-CAfile', 'ca.crt'];
     for (const name of ['-verify_hostname', '-verify_ip'])
@@ -54,7 +54,7 @@ suite('a certificate that the controller makes', () => {
     await assert.rejects(openssl(t, files, 'verify', ...check, '-verify_hostname', 'other.system.svc', 'tls.crt'));
   });
 
-  test('says what it is for', async (t) => {
+  test('states its purposes', async (t) => {
     const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
     const text = (file: string) => openssl(t, files, 'x509', '-noout', '-text', '-in', file);
     const [ca, leaf] = [await text('ca.crt'), await text('tls.crt')];
@@ -67,7 +67,7 @@ suite('a certificate that the controller makes', () => {
     assert.ok(leaf.includes(`Authority Key Identifier: \n                ${identifier}\n`), leaf);
   });
 
-  test('has a key on P-256 and a number of its own', () => {
+  test('has a P-256 key and its own serial number', () => {
     const other = makeServingCertificate(authority, hosts, now);
     assert.notEqual(
       new X509Certificate(other.certificate).serialNumber,
@@ -80,7 +80,7 @@ suite('a certificate that the controller makes', () => {
     }
   });
 
-  test('is found among CAs of the same name, whatever their order', async (t) => {
+  test('is found among CAs of the same name, in any order', async (t) => {
     const others = [makeAuthority(now), makeAuthority(now)].map(({ certificate }) => certificate);
     for (const ca of [
       [authority.certificate, ...others],
@@ -90,7 +90,7 @@ suite('a certificate that the controller makes', () => {
     await assert.rejects(shakeHands(t, serving, others), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
   });
 
-  test('has times as they were asked for, also beyond 2050', () => {
+  test('has the requested times, even beyond 2050', () => {
     for (const at of ['2026-01-01T00:00:00Z', '2049-12-31T00:00:00Z', '2051-01-01T00:00:00Z']) {
       const { validFrom, validTo } = new X509Certificate(makeSelfSigned(hosts, Date.parse(at)).certificate);
       assert.equal(Date.parse(validFrom), Date.parse(at) - 5 * 60_000);
@@ -98,7 +98,7 @@ suite('a certificate that the controller makes', () => {
     }
   });
 
-  test('may sign itself, and is no CA then', async (t) => {
+  test("can be self-signed, and then isn't a CA", async (t) => {
     const alone = makeSelfSigned(hosts, now);
     const { ca, subject, issuer, publicKey } = new X509Certificate(alone.certificate);
     assert.deepEqual([ca, subject], [false, issuer]);
@@ -106,7 +106,7 @@ suite('a certificate that the controller makes', () => {
     assert.equal(await shakeHands(t, alone, [alone.certificate]), 'TLSv1.3');
   });
 
-  test('of a host with a name of 80 letters has it among its names', async (t) => {
+  test('contains a host name of 80 letters among its names', async (t) => {
     const long = `${'a'.repeat(40)}.${'b'.repeat(39)}.svc`;
     const { certificate } = makeServingCertificate(authority, [long], now);
     assert.equal(new X509Certificate(certificate).checkHost(long), long);

@@ -27,8 +27,8 @@ function isTrusted(secret: WebhookSecret, bundle: string): boolean {
   return authorities.some((authority) => isFor(secret['tls.crt'], hosts, authority));
 }
 
-suite('self-made certificates', () => {
-  test('are for the hosts, from the CA, and no other server', () => {
+suite('self-signed certificates', () => {
+  test('are valid for the host names, from the CA, and for no other server', () => {
     assert.ok(isTrusted(first, bundleOf(first)));
     const serving = new X509Certificate(first['tls.crt']);
     assert.equal(serving.ca, false);
@@ -36,25 +36,25 @@ suite('self-made certificates', () => {
     assert.equal(serving.checkHost('other.system.svc'), undefined);
   });
 
-  test('stay as they are while they are good', () => {
+  test('stay unchanged while they are valid', () => {
     assert.equal(renew(first, HOUR), first);
     assert.equal(renew(first, 59 * DAY), first);
   });
 
-  test('are renewed by the same CA a month before they end', () => {
+  test('are renewed by the same CA a month before they expire', () => {
     const renewed = renew(first, 61 * DAY);
     assert.notEqual(renewed['tls.crt'], first['tls.crt']);
     assert.equal(renewed['ca.crt'], first['ca.crt']);
     assert.ok(isTrusted(renewed, bundleOf(first)));
   });
 
-  test('are made anew for another host', () => {
+  test('are recreated for another host', () => {
     const moved = renewCertificates(first, { hosts: ['new.system.svc'], now: start, published: bundleOf(first) });
     assert.equal(new X509Certificate(moved['tls.crt']).checkHost('new.system.svc'), 'new.system.svc');
     assert.equal(moved['ca.crt'], first['ca.crt']);
   });
 
-  test('are made anew where they do not fit together', () => {
+  test("are recreated if they don't match", () => {
     const stranger = renew(undefined, 0);
     const broken: [what: string, fields: Partial<WebhookSecret>, keepsAuthority: boolean][] = [
       ['a foreign key', { 'tls.key': stranger['tls.key'] }, true],
@@ -71,10 +71,10 @@ suite('self-made certificates', () => {
   });
 });
 
-suite('certificates of a replica whose clock was ahead', () => {
+suite('certificates from a replica with a fast clock', () => {
   const ahead = 3_650 * DAY;
 
-  test('are made anew, since no API server takes one that is not valid yet', () => {
+  test("are recreated, because no API server accepts one that isn't valid yet", () => {
     const early = renew(first, ahead);
     const repaired = renew(early, HOUR);
     const { 'ca.crt': authority, 'tls.crt': serving } = repaired;
@@ -83,7 +83,7 @@ suite('certificates of a replica whose clock was ahead', () => {
     assert.equal(renew(repaired, 2 * HOUR)['tls.crt'], serving);
   });
 
-  test('are made anew by a CA that is valid already', () => {
+  test('are recreated by a CA that is already valid', () => {
     const early = renew(first, 70 * DAY);
     const repaired = renew(early, HOUR);
     assert.equal(repaired['ca.crt'], first['ca.crt']);
@@ -127,13 +127,13 @@ suite('the CA', () => {
     assert.ok(!isTrusted(first, bundleOf(renew(anew, DAY + 2 * HOUR))));
   });
 
-  test('that has expired is not published again', () => {
+  test('is no longer published once it has expired', () => {
     const anew = renew(first, 400 * DAY);
     assert.ok(!isTrusted(first, bundleOf(anew)));
     assert.ok(isTrusted(anew, bundleOf(anew)));
   });
 
-  test('lives on for years without a gap in trust', () => {
+  test('is replaced over the years without a gap in trust', () => {
     let [secret, published] = [first, bundleOf(first)];
     for (let after = 0; after < 1_500 * DAY; after += 5 * DAY) {
       for (const later of [0, 2 * HOUR, 4 * HOUR]) {
@@ -157,7 +157,7 @@ test('a CA that the controller did not make is replaced, and stays trusted for a
   assert.ok(bundleOf(replaced).includes(authority.certificate.trim()));
 });
 
-test('a certificate without a CA stays for two thirds of its life', () => {
+test('a certificate without a CA is kept for two thirds of its life', () => {
   const only = renewSelfSigned(undefined, hosts, start);
   assert.equal(renewSelfSigned(only, hosts, start + 59 * DAY), only);
   const renewed = renewSelfSigned(only, hosts, start + 61 * DAY);

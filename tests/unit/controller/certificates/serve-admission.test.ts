@@ -92,7 +92,7 @@ function shakeHands(port: number, ca = authority.certificate): Promise<string> {
 }
 
 suite('the certificate of the admission endpoint', () => {
-  test('is replaced twenty times under a hail of handshakes, none of which fails', async (t) => {
+  test('is replaced twenty times during continuous handshakes, none of which fails', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken } = await serve(t, volume.folder);
@@ -120,7 +120,7 @@ suite('the certificate of the admission endpoint', () => {
     assert.ok(seen.size > 10, `${seen.size} certificates were seen`);
   });
 
-  test('stays while its files make no sense', async (t) => {
+  test('is kept while its files are invalid', async (t) => {
     const volume = await secretVolume(t);
     const good = serving();
     await volume.write(good);
@@ -147,7 +147,7 @@ suite('the certificate of the admission endpoint', () => {
     ['ed25519', 'pkcs8'],
   ];
   for (const [key, form] of foreign) {
-    test(`may be somebody else's, under an intermediate CA: ${key}, ${form}`, async (t) => {
+    test(`can be foreign, below an intermediate CA: ${key}, ${form}`, async (t) => {
       const { root, pair } = await foreignServing(t, key, form);
       const volume = await secretVolume(t);
       await volume.write(pair);
@@ -156,7 +156,7 @@ suite('the certificate of the admission endpoint', () => {
     });
   }
 
-  test('has a key that tools wrote with the parameters of its curve, and lines end as on Windows', async (t) => {
+  test('can have a key with curve parameters and Windows line endings', async (t) => {
     const { root, pair } = await foreignServing(t, 'p256', 'sec1');
     const parameters = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
     const volume = await secretVolume(t);
@@ -169,7 +169,7 @@ suite('the certificate of the admission endpoint', () => {
     assert.equal(await shakeHands(port, root), taken[0]);
   });
 
-  test('is shown to API servers, however many connections another address holds', async (t) => {
+  test('is served to API servers, however many connections another address holds', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken } = await serve(t, volume.folder);
@@ -178,7 +178,7 @@ suite('the certificate of the admission endpoint', () => {
     held.release();
   });
 
-  test('serves for a while after it is told to close, until nobody calls any more', async (t) => {
+  test('is served for a while after closing begins, until the last client leaves', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, taken, listening } = await serve(t, volume.folder, { lingerMs: 3_000 });
@@ -189,7 +189,7 @@ suite('the certificate of the admission endpoint', () => {
     await assert.rejects(shakeHands(port), /ECONNREFUSED/);
   });
 
-  test('is named in the log, once a minute, where a client does not trust it', async (t) => {
+  test("is logged once a minute if a client doesn't trust it", async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, warnings } = await serve(t, volume.folder);
@@ -199,7 +199,7 @@ suite('the certificate of the admission endpoint', () => {
     assert.deepEqual(warnings, ['a client does not trust the certificate of the admission endpoint']);
   });
 
-  test('ends each connection with its answer from then on, so that no review comes in as the connection is closed', async (t) => {
+  test('of a closing endpoint serves one last response per connection, so no review arrives too late', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const { port, listening } = await serve(t, volume.folder);
@@ -236,7 +236,7 @@ function connectionHeader(port: number, agent: Agent): Promise<string | undefine
   });
 }
 
-suite('with CAs of clients', () => {
+suite('with CAs for clients, the admission endpoint', () => {
   const clientOf = (t: TestContext, ca: KeyPair) =>
     signedByForeign(t, { authority: ca, key: 'p256', hosts: ['api-server'] });
 
@@ -249,7 +249,7 @@ suite('with CAs of clients', () => {
     return { ...(await serve(t, volume.folder, { clientCaFile })), ca, clientCaFile };
   }
 
-  test('a client with a certificate of one of them is answered, and nobody else', async (t) => {
+  test('answers only clients with a certificate from one of them', async (t) => {
     const { port, ca } = await arrange(t);
     const others: Record<string, KeyPair | undefined> = {
       nothing: undefined,
@@ -262,7 +262,7 @@ suite('with CAs of clients', () => {
     assert.equal(await ask(port, await clientOf(t, ca)), 'ok');
   });
 
-  test('new ones count without a restart, and what is no CA changes nothing', async (t) => {
+  test('accepts new CAs without a restart, and ignores invalid ones', async (t) => {
     const { port, ca, clientCaFile, taken } = await arrange(t);
     const next = await foreignAuthority(t, 'p256');
     const [old, young] = [await clientOf(t, ca), await clientOf(t, next)];

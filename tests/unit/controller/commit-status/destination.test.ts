@@ -121,16 +121,16 @@ const cases: [what: string, git: Git, wish: Wish, expected: string][] = [
   ['a query in the URL', {}, { url: 'https://git.test/api?x=' }, 'CommitStatusInvalid'],
 ];
 
-suite('the place of a commit status', () => {
+suite('the destination of a commit status', () => {
   for (const [what, git, wish, expected] of cases)
     test(`is known for ${what}`, () => assert.equal(where(git, wish), expected));
 
-  test('is nowhere where none is asked for', () => {
+  test('is missing if none is configured', () => {
     const { commitStatus: _, ...git } = resource().spec.git;
     assert.equal(destinationOf({ ...resource(), spec: { ...resource().spec, git } }, 'oslo'), undefined);
   });
 
-  test('has the name that the template gives it, and is another destination with another name', () => {
+  test('gets its name from the template, and is another destination under another name', () => {
     const [one, other] = [destination({}), destination({}, { context: 'plant/{{ .Cluster }}' })];
     assert.ok(one?.kind === 'destination' && other?.kind === 'destination');
     assert.equal(one.destination.context, 'oslo/gateways/plant');
@@ -138,12 +138,12 @@ suite('the place of a commit status', () => {
     assert.notEqual(one.destination.target, other.destination.target);
   });
 
-  test('needs the name of the cluster only where the template has it', () => {
+  test('needs the name of the cluster only if the template contains it', () => {
     assert.equal(where({}, {}, ''), 'ClusterNameMissing');
     assert.equal(where({}, { context: 'plant' }, ''), 'github https://api.github.com plant config');
   });
 
-  test('has a name that no host cuts off', () => {
+  test('has a name that no git server truncates', () => {
     assert.equal(where({}, { context: '{{ .Cluster }}'.repeat(10) }, 'c'.repeat(63)), 'CommitStatusInvalid');
   });
 });

@@ -19,8 +19,8 @@ const record = (state: State, posts: number, more: Partial<CommitStatusRecord> =
   ...more,
 });
 
-suite('the next post', () => {
-  test('of a commit of which nothing was said is at once, and the first', () => {
+suite('the next post of a commit status', () => {
+  test('is the first, at once, for a commit without a status', () => {
     for (const before of [
       undefined,
       record('success', 5, { commit: 'b'.repeat(40) }),
@@ -31,23 +31,23 @@ suite('the next post', () => {
     }
   });
 
-  test('of a result is at once after pending, and none where it is said already', () => {
+  test('is at once for a result after pending, and never repeats a result', () => {
     assert.equal(nextPost(record('pending', 1), want('success'), 0)?.inMs, 0);
     assert.equal(nextPost(record('success', 2), want('success', { description: 'other words' }), 1e9), undefined);
   });
 
-  test('takes no result back for pending', () => {
+  test('never replaces a result with pending', () => {
     for (const state of ['success', 'failure'] as const)
       assert.equal(nextPost(record(state, 2), want('pending'), 1e9), undefined);
   });
 
-  test('of another result waits the longer the more was said, and comes to an end', () => {
+  test('waits longer for each change of the result, and stops in the end', () => {
     const waits = [2, 3, 4, 5].map((posts) => nextPost(record('success', posts), want('failure'), 0)?.inMs);
     assert.deepEqual(waits, [10_000, 60_000, 600_000, undefined]);
     assert.equal(nextPost(record('success', 3), want('failure'), 59_000)?.inMs, 1_000);
   });
 
-  test('of pending that a host may have stored is made twice, so that the result has the rest', () => {
+  test('repeats pending once if the server may have stored it, so that the results keep the other posts', () => {
     const unclear = (posts: number) => ({ ...record('pending', posts), isUnclear: true });
     assert.equal(nextPost(unclear(1), want('pending'), 0)?.number, 2);
     assert.equal(nextPost(unclear(2), want('pending'), 1e9), undefined);
@@ -55,18 +55,18 @@ suite('the next post', () => {
     assert.equal(nextPost(unclear(5), want('success'), 1e9), undefined);
   });
 
-  test('goes with the ref that led to the commit', () => {
+  test('contains the ref that led to the commit', () => {
     for (const before of [undefined, record('pending', 1)])
       assert.equal(nextPost(before, want('success', { ref: 'main' }), 0)?.status.ref, 'main');
   });
 
-  test('of what was decided waits for nothing', () => {
+  test("doesn't wait if the result is final", () => {
     const decided = want('failure', { isDecided: true });
     assert.equal(nextPost(record('success', 2), decided, 0)?.inMs, 0);
     assert.equal(nextPost(record('success', 5), decided, 0), undefined);
   });
 
-  test('of a failure that may be about the commit before says pending first', () => {
+  test('starts with pending if a failure may belong to the previous commit', () => {
     const failure = want('failure', { settling: { ms: 10_000, meanwhile: '0/1 gateways' } });
     const first = nextPost(undefined, failure, 0);
     assert.deepEqual(first?.status, { commit, state: 'pending', description: '0/1 gateways' });
@@ -74,7 +74,7 @@ suite('the next post', () => {
     assert.equal(nextPost(undefined, failure, 10_000)?.status.state, 'failure');
   });
 
-  test('is one of five at most, however the gateways flap, and never the same twice in a row', () => {
+  test('is one of at most five, however often gateways flap, and never repeats the last one', () => {
     const states = fc.constantFrom<State>('pending', 'success', 'failure');
     const changes = fc.array(fc.tuple(states, fc.integer({ min: 1, max: 2_000_000 })), { maxLength: 60 });
     fc.assert(

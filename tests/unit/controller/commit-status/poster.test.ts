@@ -37,8 +37,8 @@ function arrange(t: TestContext, send: SendStatus = async () => {}) {
   return { poster, sent, news, untilSent };
 }
 
-suite('the poster', { concurrency: 4 }, () => {
-  test('posts the newest wish when its turn comes, and none that somebody wished before', async (t) => {
+suite('the poster of commit statuses', { concurrency: 4 }, () => {
+  test('posts the newest status when its turn comes, and no earlier one', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
     for (const state of ['pending', 'success'] as const) poster.want('ns/two', resource(), wantOf('b', state));
@@ -46,7 +46,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.equal(poster.newsOf('ns/two', resource())?.posted?.posts, 1);
   });
 
-  test('goes on from what the status says, and remembers the commits before', async (t) => {
+  test("continues from the resource's status, and remembers previous commits", async (t) => {
     const { poster, sent, news } = arrange(t);
     const { context, target } = destination();
     const known = { commit: 'a'.repeat(40), context, target, state: 'success' as const, posts: 2, time: '' };
@@ -64,7 +64,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.ok(news.length > 1, 'the status is to say which commit it is about');
   });
 
-  test('says first that a commit was taken back, where something else was said of it', async (t) => {
+  test('first posts that a commit was rolled back, if its status differs', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'success'));
     await untilSent('a success');
@@ -83,7 +83,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.equal(poster.newsOf('ns/one', resource())?.posted?.posts, 2);
   });
 
-  test('knows nothing of an earlier resource of the same name', async (t) => {
+  test('ignores an earlier resource of the same name', async (t) => {
     const { poster, untilSent } = arrange(t);
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
@@ -93,7 +93,7 @@ suite('the poster', { concurrency: 4 }, () => {
     await untilSent('a pending', 'a pending');
   });
 
-  test('leaves alone whoever uses the credentials that a host had enough of, and nobody else', async (t) => {
+  test('pauses only users of credentials that the server has throttled', async (t) => {
     const { poster, sent, untilSent } = arrange(t, async ({ name }) => {
       if (name !== 'plant') return;
       throw new TransientError('too often', { code: 'x', reason: 'GitRateLimited', retryAfterMs: 60_000 });
@@ -108,7 +108,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.ok(!sent.includes('b pending'));
   });
 
-  test('does not let another commit or an edit wait for what went wrong before', async (t) => {
+  test("doesn't delay another commit or an edit because of earlier errors", async (t) => {
     const { poster, untilSent } = arrange(t, async () => {
       throw new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' });
     });
@@ -127,7 +127,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.deepEqual(poster.newsOf('ns/one', resource())?.problem, problem);
   });
 
-  test('counts what a host may have stored, and sends it again neither for an edit nor for a pause', async (t) => {
+  test('counts posts that a server may have stored, and repeats them neither after an edit nor after a pause', async (t) => {
     const { poster, sent, news, untilSent } = arrange(t, async () => {
       throw new UnclearError('502', { code: 'x', reason: 'GitUnreachable' });
     });
@@ -146,7 +146,7 @@ suite('the poster', { concurrency: 4 }, () => {
     await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'counted again' });
   });
 
-  test('sends pending again after a refusal, where the host may not have stored it', async (t) => {
+  test('repeats pending after a rejection, if the server may not have stored it', async (t) => {
     const failures = [
       new UnclearError('502', { code: 'x', reason: 'GitUnreachable' }),
       new TerminalError('no', { code: 'x', reason: 'AuthenticationFailed' }),
@@ -163,7 +163,7 @@ suite('the poster', { concurrency: 4 }, () => {
     await until(() => poster.newsOf('ns/one', resource())?.posted?.posts === 2, { describe: 'counted' });
   });
 
-  test('sends no result for the sixth time, whatever the host answers', async (t) => {
+  test('never posts a sixth result, whatever the server responds', async (t) => {
     const { poster, sent, news } = arrange(t, async () => {
       throw new UnclearError('502', { code: 'x', reason: 'GitUnreachable' });
     });
@@ -175,7 +175,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.deepEqual(sent, ['b success']);
   });
 
-  test('remembers what was posted while no status is asked for', async (t) => {
+  test('remembers its posts while no status is requested', async (t) => {
     const { poster, sent, news, untilSent } = arrange(t);
     const { commitStatus: _, ...git } = resource().spec.git;
     const silent = { ...resource(), generation: 4, spec: { ...resource().spec, git } };
@@ -195,7 +195,7 @@ suite('the poster', { concurrency: 4 }, () => {
     assert.deepEqual(sent, ['a success', 'c success']);
   });
 
-  test('breaks off what is under way when it is stopped, and begins nothing more', async (t) => {
+  test('aborts running posts when it stops, and starts no others', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { poster, sent, news, untilSent } = arrange(t, async (_, __, signal) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
@@ -210,7 +210,7 @@ suite('the poster', { concurrency: 4 }, () => {
   });
 });
 
-suite('an attempt that failed is repeated after', () => {
+suite('a failed post is repeated after', () => {
   const words = { code: 'x', reason: 'X' };
   const cases: [what: string, failure: Error, seconds: number[]][] = [
     ['what passes', new TransientError('no', words), [5, 10, 20, 40]],
@@ -228,7 +228,7 @@ suite('an attempt that failed is repeated after', () => {
       assert.ok(retryMs(failure, 100, 0) === 3_600_000, 'an hour at most');
     });
 
-  test('up to a quarter less, so that not all come at once, but never sooner than the host asks for', () => {
+  test('up to a quarter less, to spread the load, but never sooner than the server asks for', () => {
     assert.equal(retryMs(new TransientError('no', words), 2, 1), 7_500);
     assert.equal(retryMs(new TransientError('no', { ...words, retryAfterMs: 9_000 }), 2, 1), 9_000);
   });

@@ -24,7 +24,7 @@ function at(provider: Destination['provider'], api: string): Destination {
 
 const failure: CommitStatus = { commit, state: 'failure', description: '11/12 gateways; a: the volume is full' };
 
-suite('the request that posts a status at', () => {
+suite('the request that posts a commit status to', () => {
   test('GitHub', () => {
     assert.deepEqual(statusRequest(places.github, failure), {
       url: `https://api.github.com/repos/plant/config/statuses/${commit}`,
@@ -32,14 +32,14 @@ suite('the request that posts a status at', () => {
     });
   });
 
-  test('GitLab, which has the whole path of the project in one part, and another word for a failure', () => {
+  test('GitLab contains the whole project path in one segment, and another word for failure', () => {
     assert.deepEqual(statusRequest(places.gitlab, failure), {
       url: `https://gitlab.com/api/v4/projects/plant%2Flines%2Fmy%20config/statuses/${commit}`,
       body: { state: 'failed', name: 'plant/oslo', description: failure.description },
     });
   });
 
-  test('GitLab names the branch or the tag that led to the commit, and nothing else', () => {
+  test('GitLab contains the branch or the tag that led to the commit, and nothing else', () => {
     const refOf = (ref?: string) => statusRequest(places.gitlab, { ...failure, ref }).body.ref;
     const names = ['main', 'refs/heads/main', 'refs/tags/v1', 'release/2'].map(refOf);
     assert.deepEqual(names, ['main', 'main', 'v1', 'release/2']);
@@ -56,7 +56,7 @@ suite('the request that posts a status at', () => {
     });
   });
 
-  test('Bitbucket, which wants a link and a short key', () => {
+  test('Bitbucket contains a link and a short key', () => {
     assert.deepEqual(statusRequest(places.bitbucket, { ...failure, state: 'success' }), {
       url: `https://api.bitbucket.org/2.0/repositories/plant/config/commit/${commit}/statuses/build`,
       body: {
@@ -77,7 +77,7 @@ suite('the request that posts a status at', () => {
     assert.deepEqual(states, ['INPROGRESS', 'SUCCESSFUL', 'FAILED']);
   });
 
-  test('any host is one line of what that host takes, without characters that hide something', () => {
+  test('any server is one line of allowed characters, without hidden ones', () => {
     const words = `a\u0000b\r\nc\u202ed\u200be ${'\u{1f4a5}'.repeat(300)}\ud800`;
     for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
       const { body } = statusRequest(places[provider as 'github'], { ...failure, description: words });
@@ -88,7 +88,7 @@ suite('the request that posts a status at', () => {
     }
   });
 
-  test('any host is as long as that host takes', () => {
+  test('any server stays within its length limit', () => {
     for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
       const lineOf = (description: string) =>
         statusRequest(places[provider as 'github'], { ...failure, description }).body.description;
@@ -97,7 +97,7 @@ suite('the request that posts a status at', () => {
     }
   });
 
-  test('any host leads nowhere but to the project', () => {
+  test('any server leads nowhere but to the project', () => {
     for (const provider of ['github', 'gitlab', 'gitea', 'bitbucket'] as const) {
       const destination = { ...places[provider], project: ['a?b', 'c#d&e'] };
       const { pathname, search, hash } = new URL(statusRequest(destination, failure).url);
@@ -107,7 +107,7 @@ suite('the request that posts a status at', () => {
   });
 });
 
-test('a token goes as a bearer token, unless it says itself how', () => {
+test('a token is sent as a bearer token, unless it contains its own scheme', () => {
   assert.equal(authorizationFor(' ghp_token\n'), 'Bearer ghp_token');
   assert.equal(authorizationFor('token gitea'), 'token gitea');
   assert.equal(authorizationFor('Bearer x'), 'Bearer x');
@@ -134,7 +134,7 @@ function verdict(given: ReturnType<typeof answer>, provider: Destination['provid
     : `never ${problem.reason}`;
 }
 
-suite('an answer', () => {
+suite('the response to a commit status', () => {
   const reset = String(now / 1000 + 90);
   const rows: [what: string, given: ReturnType<typeof answer>, expected: string | undefined][] = [
     ['of success', answer(201), undefined],
@@ -185,7 +185,7 @@ suite('an answer', () => {
     assert.equal(verdict(answer(409, { 'retry-after': '7' })), 'again GitUnreachable 7000');
   });
 
-  test('of GitLab that says it has that state already is well', () => {
+  test('is a success if GitLab reports that it has that state already', () => {
     const said =
       '{"message":"Cannot transition status via :enqueue from :pending (Reason(s): Status cannot transition)"}';
     assert.equal(verdict(answer(400, {}, said), 'gitlab'), undefined);
@@ -193,18 +193,18 @@ suite('an answer', () => {
     assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
   });
 
-  test('of a host that may have stored the status is told apart', () => {
+  test('is told apart if the server may have stored the status', () => {
     const isUnclear = (status: number) => judgeAnswer(places.github, answer(status), now) instanceof UnclearError;
     assert.deepEqual([500, 502, 504, 408].map(isUnclear), [true, true, true, true]);
     assert.deepEqual([409, 429, 401, 404, 422].map(isUnclear), [false, false, false, false, false]);
   });
 
-  test('of GitLab that forbids it says which role protected branches want', () => {
+  test('from GitLab names the role that protected branches need, if it forbids the post', () => {
     assert.match(judgeAnswer(places.gitlab, answer(403), now)?.message ?? '', /protected branch .* role Maintainer/);
     assert.doesNotMatch(judgeAnswer(places.github, answer(403), now)?.message ?? '', /GitLab/);
   });
 
-  test('comes with no word of the host', () => {
+  test('never contributes its own text', () => {
     for (const status of [400, 401, 403, 404, 422, 429, 500]) {
       const problem = judgeAnswer(places.github, answer(status, {}, 'the token was ghp_secret'), now);
       assert.doesNotMatch(JSON.stringify([problem?.message, problem]), /ghp_secret/);

@@ -39,13 +39,13 @@ async function arrange(t: TestContext, leftMs: number[]) {
   return { post, posts: () => posts };
 }
 
-test('a status is posted while the lease lasts', async (t) => {
+test('a commit status is posted while the lease lasts', async (t) => {
   const { post, posts } = await arrange(t, [10_000, 10_000]);
   await post();
   assert.equal(posts(), 1);
 });
 
-test('a status is not posted where the lease ends before there is a connection', async (t) => {
+test("a commit status isn't posted if the lease expires before there is a connection", async (t) => {
   const { post, posts } = await arrange(t, [10_000, 0]);
   await assert.rejects(post(), { code: 'commitStatus.fenced' });
   assert.equal(posts(), 0);

@@ -22,7 +22,7 @@ const rolling = (fields: Partial<RolloutStatus>, counts = { total: 12, synced: 1
   });
 const waves = { rollout: { waves: [] } };
 
-suite('a commit status', () => {
+suite('the desired commit status', () => {
   for (const [what, status, expected] of [
     ['pending while gateways are on their way', statusOf({ total: 12, synced: 5 }), 'pending 5/12 gateways'],
     ['a success when all have it', statusOf({ total: 12, synced: 12 }), 'success 12/12 gateways'],
@@ -53,11 +53,11 @@ suite('a commit status', () => {
     test(`is ${what}`, () => assert.equal(said(status as GatewaySyncStatus), expected));
   }
 
-  test('stays as it is while the resource is paused', () => {
+  test('stays unchanged while the resource is paused', () => {
     assert.equal(said(statusOf({ total: 1, synced: 1 }), { paused: true }), undefined);
   });
 
-  test('is a failure where a profile is invalid', () => {
+  test('is a failure if a profile is invalid', () => {
     const { conditions = [], ...rest } = statusOf({ total: 1 });
     const invalid = conditions.map((each) =>
       each.type === 'ProfilesValid'
@@ -67,13 +67,13 @@ suite('a commit status', () => {
     assert.equal(said({ ...rest, conditions: invalid }), 'failure default: no such variable');
   });
 
-  test('waits with a failed gateway, which may have failed with the commit before', () => {
+  test('waits if a gateway failed that may have failed with the previous commit', () => {
     const wanted = wantedStatus(resource(), statusOf({ total: 2, synced: 1, error: 1 }));
     assert.deepEqual(wanted?.settling, { ms: 10_000, meanwhile: '1/2 gateways' });
   });
 });
 
-suite('a commit status of a rollout', () => {
+suite('the desired commit status of a rollout', () => {
   const expected: Record<(typeof ROLLOUT_PHASES)[number], string | undefined> = {
     Progressing: 'pending 1/12 gateways; canary 1/1',
     Soaking: 'pending 1/12 gateways; canary 1/1',
@@ -87,11 +87,11 @@ suite('a commit status of a rollout', () => {
   for (const phase of ROLLOUT_PHASES)
     test(`in the phase ${phase}`, () => assert.equal(said(rolling({ phase }), waves), expected[phase]));
 
-  test('is a success when all waves are through and all gateways have it', () => {
+  test('is a success when all waves are complete and all gateways have the commit', () => {
     assert.equal(said(rolling({ phase: 'Complete' }, { total: 12, synced: 12 }), waves), 'success 12/12 gateways');
   });
 
-  test('is about the newer commit while that waits, and not about one that was given up', () => {
+  test('belongs to the newer commit while that waits, and not to one that was rolled back', () => {
     const waiting = rolling({ phase: 'Complete', nextCommit: other, message: 'it waits for approval' });
     assert.equal(wantedStatus(resource({}, waves), waiting)?.commit, other);
     assert.equal(said(waiting, waves), 'pending it waits for approval');
@@ -99,7 +99,7 @@ suite('a commit status of a rollout', () => {
     assert.equal(said(givenUp, waves), undefined);
   });
 
-  test('is also about the commit that was given up while another one waits', () => {
+  test('also covers the rolled back commit while another one waits', () => {
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) {
       const wanted = wantedStatus(resource({}, waves), rolling({ phase, nextCommit: other }));
       assert.deepEqual([wanted?.commit, wanted?.state], [other, 'pending']);
@@ -109,7 +109,7 @@ suite('a commit status of a rollout', () => {
     assert.match(said(givenUp, waves) ?? '', /^failure /);
   });
 
-  test('names the ref that led to its commit, where the status does', () => {
+  test('contains the ref that led to its commit, if the status does', () => {
     const status = { ...rolling({ phase: 'RolledBack', nextCommit: other, ref: 'main' }), lastSyncRef: 'next' };
     const wanted = wantedStatus(resource({}, waves), { ...status, lastSyncCommit: other });
     assert.deepEqual([wanted?.ref, wanted?.former?.ref], ['next', 'main']);
@@ -117,7 +117,7 @@ suite('a commit status of a rollout', () => {
     assert.equal(wantedStatus(resource(), statusOf({ total: 1 }))?.ref, undefined);
   });
 
-  test('that was forgotten when spec.rollout was taken out is that of the gateways', () => {
+  test('is that of the gateways once spec.rollout has been removed', () => {
     assert.equal(said(rolling({ phase: 'Stopped' })), 'pending 1/12 gateways');
   });
 });

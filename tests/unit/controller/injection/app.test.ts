@@ -81,7 +81,7 @@ function post(port: number, ...[body, headers = {}, path = '/mutate-v1-pod', fro
   });
 }
 
-suite('a review', () => {
+suite('an admission review', () => {
   test('is answered with its own UID, a patch and a warning', async (t) => {
     const { post, outcomes } = await start(t);
     const { status, response } = await post(review(pod), { 'Content-Type': 'application/json; charset=utf-8' });
@@ -94,7 +94,7 @@ suite('a review', () => {
     assert.deepEqual(outcomes, ['patched']);
   });
 
-  test('of something else is allowed as it is', async (t) => {
+  test('of another kind of object is allowed without a change', async (t) => {
     const { post } = await start(t, { cached: () => undefined });
     const others = [
       review(pod, { operation: 'UPDATE' }),
@@ -110,13 +110,13 @@ suite('a review', () => {
     }
   });
 
-  test('of a namespace that somebody else looks after is allowed as it is', async (t) => {
+  test('of a namespace that another operator serves is allowed without a change', async (t) => {
     const { post } = await start(t, { watches: (namespace) => namespace !== 'plant' });
     assert.deepEqual((await post(review(pod))).response, { uid: 'u-1', allowed: true });
   });
 });
 
-suite('what the cache says', () => {
+suite('a denial based on the cache', () => {
   const without = { ...candidate, profiles: [] };
   const stale: [what: string, cached: CandidateSource['cached']][] = [
     ['is not there yet', () => undefined],
@@ -125,7 +125,7 @@ suite('what the cache says', () => {
     ['still has a resource that is gone', () => [candidate, { ...candidate, name: 'gone' }]],
   ];
   for (const [what, cached] of stale)
-    test(`${what}: the API server is asked once before a denial`, async (t) => {
+    test(`is preceded by one read from the API server: ${what}`, async (t) => {
       let calls = 0;
       const live = async () => {
         calls += 1;
@@ -136,7 +136,7 @@ suite('what the cache says', () => {
       assert.equal(calls, 1);
     });
 
-  test('is enough where the pod itself is at fault', async (t) => {
+  test('needs no read if the pod itself is at fault', async (t) => {
     const { post } = await start(t);
     const rootPod = { ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } };
     const { apiVersion, kind, response } = await post(review(rootPod));
@@ -149,7 +149,7 @@ suite('what the cache says', () => {
     assert.match(message, /^sync agent: container gateway runs as user 0/);
   });
 
-  test('stands if the API server has been asked too often', async (t) => {
+  test('stands without a read if there were too many', async (t) => {
     const live = async () => ({ candidates: [candidate] });
     let asked = 0;
     const mayAsk = () => ++asked > 1;
@@ -159,13 +159,13 @@ suite('what the cache says', () => {
     assert.deepEqual(outcomes, ['denied', 'patched']);
   });
 
-  test('that is not there yet is no answer: such a client is told to come back', async (t) => {
+  test('is never made before the cache is filled: the client has to retry', async (t) => {
     const { post, outcomes } = await start(t, { cached: () => undefined, mayAsk: () => false });
     assert.deepEqual(await post(review(pod)), { status: 503, error: 'try again' });
     assert.deepEqual(outcomes, ['failed']);
   });
 
-  test('and an API server that is away make no denial: the failure policy decides', async (t) => {
+  test('is never made while the API server is unavailable: the failure policy decides', async (t) => {
     const { post, outcomes } = await start(t, { cached: () => [] });
     assert.equal((await post(review(pod))).status, 500);
     assert.deepEqual(outcomes, ['failed']);
@@ -196,7 +196,7 @@ suite('a denial is reported', () => {
       ]);
     });
 
-  test('on the resource of a pod that is itself at fault', async (t) => {
+  test('on the resource if the pod itself is at fault', async (t) => {
     const { post, denied } = await start(t);
     await post(review({ ...pod, spec: { ...pod.spec, securityContext: { runAsUser: 0 } } }));
     assert.deepEqual(
@@ -205,14 +205,14 @@ suite('a denial is reported', () => {
     );
   });
 
-  test('not after a dry run, which must have no side effects', async (t) => {
+  test('but not after a dry run, which must have no side effects', async (t) => {
     const { post, denied } = await start(t, { cached: () => others, live: async () => ({ candidates: others }) });
     assert.equal((await post(review(pod, { dryRun: true }))).response?.allowed, false);
     assert.deepEqual(denied, []);
   });
 });
 
-test('of a pod, all that injection looks at is read, and nothing else', () => {
+test('injection reads exactly the fields of a pod that it needs', () => {
   const securityContext = { runAsUser: 1, runAsGroup: 2, seLinuxOptions: { level: 's0' } };
   const container = {
     ...{ name: 'c', restartPolicy: 'Always', env: [{ name: 'A', value: 'b' }], ports: [{ containerPort: 1 }] },
@@ -237,7 +237,7 @@ test('of a pod, all that injection looks at is read, and nothing else', () => {
   assert.deepEqual(readReview(review(least)), { uid: 'u-1', namespace: 'plant', isDryRun: false, pod: least });
 });
 
-suite('hostile input', () => {
+suite('hostile input to the webhook', () => {
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const inPod = (fields: object) => review({ ...pod, spec: { ...pod.spec, ...fields } });
   const cases: [what: string, body: unknown, status: number][] = [
@@ -272,20 +272,20 @@ suite('hostile input', () => {
     ['a string without end', `"${'\\'.repeat(1_000_001)}`, 400],
     ['more than three megabytes', ' '.repeat((3 << 20) + 1), 413],
   ];
-  test('is answered, and the next review is too', async (t) => {
+  test('is answered, and so is the next review', async (t) => {
     const { post } = await start(t);
     for (const [what, body, status] of cases) assert.equal((await post(body)).status, status, what);
     assert.ok((await post(review(pod))).response?.patch);
   });
 
-  test('of another type, to another path, or by another method is refused', async (t) => {
+  test('is rejected if its type, path, or method is wrong', async (t) => {
     const { post } = await start(t);
     for (const type of ['', 'text/plain', 'application/yaml', 'application/json-patch+json'])
       assert.equal((await post(review(pod), { 'Content-Type': type })).status, 415, type);
     assert.deepEqual(await post(review(pod), {}, '/other'), { status: 404, error: 'no such path' });
   });
 
-  test('of a pod with a name of a megabyte and many mounts is answered', async (t) => {
+  test('is answered even for a pod with a name of a megabyte and many mounts', async (t) => {
     const { post } = await start(t);
     const volumeMounts = Array.from({ length: 1_000 }, (_, n) => ({
       name: n === 999 ? 'data' : `v${n}`,

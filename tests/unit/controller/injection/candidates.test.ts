@@ -4,7 +4,7 @@ import { candidateSource } from '../../../../controller/injection/candidates.ts'
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
-test('the API server is asked at most three hundred times at once, then sixty times a second', () => {
+test('the API server gets at most three hundred queries at once, then sixty per second', () => {
   let now = 1_000_000;
   const source = candidateSource({ hasSynced: true, gatewaySyncs: () => [] }, {} as KubernetesClient, [], () => now);
   const ask = () => Array.from({ length: 1_000 }, () => source.mayAsk()).filter(Boolean).length;

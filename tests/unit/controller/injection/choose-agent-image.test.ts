@@ -14,7 +14,7 @@ function choose(image: object | undefined, allowedRepositories: string[] = [], d
 const digest = `sha256:${'a'.repeat(64)}`;
 
 suite('the image of the agent', () => {
-  test('is the default, but for what the resource names', () => {
+  test('is the default one, except for the parts that the resource names', () => {
     assert.equal(choose(undefined), 'reg.test:5000/agent:1');
     assert.equal(choose({ tag: '2' }), 'reg.test:5000/agent:2');
     assert.equal(choose({ repository: 'mirror.test/agent' }), 'mirror.test/agent:1');
@@ -22,14 +22,14 @@ suite('the image of the agent', () => {
     assert.equal(choose({ pullPolicy: 'Always' }), 'reg.test:5000/agent:1');
   });
 
-  test('may be fixed by a digest, with and without a tag', () => {
+  test('can be pinned by a digest, with and without a tag', () => {
     assert.equal(choose(undefined, [], `reg.test:5000/agent@${digest}`), `reg.test:5000/agent@${digest}`);
     assert.equal(choose({ tag: '2' }, [], `reg.test:5000/agent@${digest}`), 'reg.test:5000/agent:2');
     assert.equal(choose({ repository: 'm.test/a' }, [], `agent:1@${digest}`), `m.test/a:1@${digest}`);
     assert.equal(choose(undefined, [], 'agent'), 'agent:latest');
   });
 
-  test('comes from an allowed repository where there is a list', () => {
+  test('has to come from an allowed repository if there is a list', () => {
     const allowed = ['mirror.test/agent', 'team.test/tools/*'];
     assert.equal(choose({ repository: 'mirror.test/agent' }, allowed), 'mirror.test/agent:1');
     assert.equal(choose({ repository: 'team.test/tools/x/agent' }, allowed), 'team.test/tools/x/agent:1');

@@ -87,7 +87,7 @@ suite('a pod without the sidecar is evicted', () => {
       assert.deepEqual(await sweep(), []);
     });
 
-  test('one at a time for each owner, the next one after a new pod has the sidecar', async () => {
+  test('one at a time per owner, the next one after a new pod has the sidecar', async () => {
     const { pods, sweep } = arrange();
     pods.push({ name: 'a', owner: set('x') }, { name: 'b', owner: set('x') }, { name: 'c', owner: set('y') });
     assert.deepEqual(await sweep(), ['a', 'c']);
@@ -97,7 +97,7 @@ suite('a pod without the sidecar is evicted', () => {
     assert.deepEqual(await sweep(), ['b']);
   });
 
-  test('and then no other of that owner for half an hour, if the new one has no sidecar either', async () => {
+  test('and no other pod of its owner for half an hour, if the new one lacks the sidecar as well', async () => {
     const { pods, sweep, clock } = arrange();
     pods.push({ name: 'a', owner: set('x') });
     assert.deepEqual(await sweep(), ['a']);
@@ -107,7 +107,7 @@ suite('a pod without the sidecar is evicted', () => {
     assert.deepEqual(await sweep(), ['again']);
   });
 
-  test('few at once, however many owners there are', async () => {
+  test('with few others at once, however many owners there are', async () => {
     const { pods, sweep } = arrange();
     for (let index = 0; index < 100; index += 1) pods.push({ name: `pod-${index}`, owner: set(`x-${index}`) });
     assert.equal((await sweep()).length, 5);

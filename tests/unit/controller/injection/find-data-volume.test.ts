@@ -54,7 +54,7 @@ suite('the data volume is', () => {
     });
 });
 
-suite('there is no data volume, in words, where', () => {
+suite('a pod without a data volume gets a message if', () => {
   const cases: [what: string, given: AdmittedPod, words: RegExp][] = [
     [
       'none has a usual name',

@@ -55,7 +55,7 @@ function sidecarOf(injection: Injection): Sidecar {
 const variable = ({ env }: Sidecar, name: string) => env.find((entry) => entry.name === name);
 
 suite('an injected pod', () => {
-  test('gets no more than it needs', () => {
+  test('gets only necessary additions', () => {
     const labels = { 'app.kubernetes.io/name': 'press' };
     const patch = patchOf(inject(pod({ initContainers: [{ name: 'own' }] }, { labels })));
     assert.deepEqual(
@@ -70,14 +70,14 @@ suite('an injected pod', () => {
     );
   });
 
-  test('tells the agent what the gateway mounts inside the data volume', () => {
+  test("passes the gateway's mounts inside the data volume to the agent", () => {
     const mounts = [...gateway.volumeMounts, { name: 'logs', mountPath: '/usr/local/data/$(logs)' }];
     const injected = sidecarOf(inject(pod({ containers: [{ ...gateway, volumeMounts: mounts }] })));
     assert.equal(variable(injected, 'DATA_MOUNTS')?.value, '["$$(logs)"]');
     assert.equal(variable(sidecarOf(inject(pod())), 'DATA_MOUNTS'), undefined);
   });
 
-  test('is known by its label, its annotation, or else its own name', () => {
+  test('is identified by its label, its annotation, or else its own name', () => {
     const named = (metadata: AdmittedPod['metadata']) => variable(sidecarOf(inject(pod({}, metadata))), 'GATEWAY_NAME');
     const labels = { 'app.kubernetes.io/name': 'press' };
     assert.equal(named({ labels })?.value, 'press');
@@ -85,21 +85,21 @@ suite('an injected pod', () => {
     assert.deepEqual(named({ generateName: 'press-' })?.valueFrom, { fieldRef: { fieldPath: 'metadata.name' } });
   });
 
-  test('keeps a dollar sign in a name, which the kubelet would take for a variable', () => {
+  test('keeps a dollar sign in a name, which the kubelet would treat as a variable', () => {
     const annotations = { 'sync.io/gateway-name': '$(POD_UID)' };
     assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value, '$$(POD_UID)');
   });
 
-  test('may have an annotation as long as any text', () => {
+  test('can have an annotation of any length', () => {
     const annotations = { 'sync.io/gateway-name': 'x'.repeat(512) };
     assert.equal(variable(sidecarOf(inject(pod({}, { annotations }))), 'GATEWAY_NAME')?.value?.length, 512);
   });
 
-  test('may choose nodes with Linux', () => {
+  test('can select nodes with Linux', () => {
     patchOf(inject(pod({ os: { name: 'linux' }, nodeSelector: { 'kubernetes.io/os': 'linux', zone: 'windows' } })));
   });
 
-  test('is denied where it has more parts than any pod that runs', () => {
+  test('is denied if it has more parts than any pod that runs', () => {
     const many = (length: number) => Array.from({ length }, (_, index) => ({ name: `part-${index}` }));
     const volumes = inject(pod({ volumes: [...many(1_000), { name: 'data' }] }));
     assert.match(volumes.kind === 'denied' ? volumes.message : '', /1001 volumes.*1000 at most/);
@@ -108,7 +108,7 @@ suite('an injected pod', () => {
     patchOf(inject(pod({ volumes: [...many(999), { name: 'data' }], initContainers: many(999) })));
   });
 
-  test('is changed once only, whoever removed the metadata or wrote it before', () => {
+  test('is changed once only, even if its metadata was removed or forged', () => {
     const sidecar = { name: 'sync-agent', env: [{ name: 'CR_NAME', value: 'app' }] };
     const injected = { 'sync.io/injected': 'true', 'sync.io/cr-name': 'app' };
     const labels = { 'sync.io/agent': 'true' };
@@ -134,7 +134,7 @@ suite('an injected pod', () => {
     assert.equal((inject(pod({ initContainers: [sidecar] })) as Injected).profile, 'default');
   });
 
-  test('keeps volumes that have the names of the sidecar', () => {
+  test("keeps volumes that have the names of the sidecar's", () => {
     const volumes = [{ name: 'data', emptyDir: {} }, { name: 'sync-agent-tmp' }, { name: 'sync-agent-tmp-2' }];
     const injection = inject(pod({ volumes }));
     const added = patchOf(injection).flatMap(({ path, value }) => (path === '/spec/volumes/-' ? [value] : []));
@@ -143,7 +143,7 @@ suite('an injected pod', () => {
     assert.equal(mount?.name, 'sync-agent-tmp-3');
   });
 
-  test('is warned where the user is not known', () => {
+  test('gets a warning if its user is unknown', () => {
     const injection = inject(pod({ containers: [{ ...gateway, securityContext: {} }] }));
     assert.match(injection.kind === 'patched' ? (injection.warnings[0] ?? '') : '', /no securityContext\.runAsUser/);
   });
@@ -155,7 +155,7 @@ suite('an injected pod', () => {
   const warningsOf = (...containers: AdmittedPod['spec']['containers']) =>
     (inject(pod({ containers })) as Injected).warnings;
 
-  test('is warned of parts of the volume that a container mounts by themselves', () => {
+  test('gets a warning about parts of the volume that a container mounts separately', () => {
     const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
     assert.deepEqual(warningsOf(gateway, other), [
       'sync agent: container other mounts config/app.json of volume data by subPath: a file there never changes, and a directory no longer does after it was removed once; mount the whole volume',
@@ -165,14 +165,14 @@ suite('an injected pod', () => {
     assert.ok(warnings.length < 10 && warnings.every(({ length }) => length <= 256));
   });
 
-  test('is warned if all that is mounted looks like a single file', () => {
+  test('gets a warning if all mounts look like a single file', () => {
     const [warning = '', ...others] = warningsOf(mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }));
     assert.match(warning, /mounts only config\/app\.json of volume data, which looks like a file/);
     assert.deepEqual(others, []);
     assert.deepEqual(warningsOf(mounting({ mountPath: '/srv/data', subPath: 'plant-a' })), []);
   });
 
-  test('shares out resources of its own', () => {
+  test('can set resources of its own', () => {
     assert.deepEqual(sidecarOf(inject(pod({ resources: { limits: { memory: '1Gi' } } }))).resources, {});
     const resources = { limits: { cpu: '1' } };
     assert.deepEqual(sidecarOf(inject(pod(), gatewaySpec({ agent: { resources } }))).resources, resources);
@@ -182,7 +182,7 @@ suite('an injected pod', () => {
     });
   });
 
-  test('gets the resources and the log level of the installation, unless its own say otherwise', () => {
+  test('gets the resources and the log level of the installation, unless it sets its own', () => {
     const defaults = { logLevel: 'debug', resources: { limits: { memory: '96Mi' } } };
     const byDefault = sidecarOf(inject(pod(), gatewaySpec(), defaults));
     assert.deepEqual(byDefault.resources, defaults.resources);
@@ -213,7 +213,7 @@ suite('an injected pod', () => {
     assert.equal(files({ githubApp })[0], 'sync-git-token-app: git-token');
   });
 
-  test('has the copy of an SSH key in memory, where no other container sees it', () => {
+  test('has a copy of an SSH key in memory, hidden from other containers', () => {
     const sshKey = { secretRef: { name: 'ssh', key: 'key' } };
     const spec = gatewaySpec({ git: { repo: 'git@git.test:app.git', ref: 'main', auth: { sshKey } } });
     const injection = inject(pod(), spec);
@@ -299,7 +299,7 @@ suite('a pod that is not injected', () => {
       assert.equal(injection.kind === 'denied' && injection.because, 'resource');
     });
 
-  test('names a resource that is not there', () => {
+  test("names a resource that doesn't exist", () => {
     const named = pod({}, { annotations: { 'sync.io/cr-name': 'gone' } });
     assert.deepEqual(inject(named), {
       ...{ kind: 'denied', because: 'resource' },
@@ -307,14 +307,14 @@ suite('a pod that is not injected', () => {
     });
   });
 
-  test('has its sidecar already, wherever, and says nothing about a resource', () => {
+  test('already has its sidecar, wherever, and names no resource', () => {
     const sidecar = { name: 'sync-agent' };
     assert.deepEqual(inject(pod({ initContainers: [sidecar] })), { kind: 'unchanged' });
     assert.deepEqual(inject(pod({ containers: [gateway, sidecar] })), { kind: 'unchanged' });
   });
 });
 
-test('a readiness probe is there only where the profile allows a number of failures', () => {
+test('a readiness probe exists only if the profile limits failed syncs', () => {
   const withFailures = (maxFailures: number) => {
     const profiles = { default: { mappings: [{ source: 'a', destination: 'b' }] } };
     return sidecarOf(inject(pod(), projectSpec(gatewaySpec({ sync: { defaults: { maxFailures }, profiles } }))));

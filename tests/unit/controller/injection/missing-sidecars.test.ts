@@ -22,7 +22,7 @@ suite('pods without their sidecar', () => {
     ]);
   });
 
-  test('are not looked for any longer by one that is told to stop, though the API server is silent', async () => {
+  test('are no longer searched for after a stop, even if the API server is silent', async () => {
     const [asked, warnings] = [Promise.withResolvers<void>(), [] as string[]];
     const stream = ({ signal }: ApiRequest) => {
       asked.resolve();
@@ -45,7 +45,7 @@ suite('pods without their sidecar', () => {
     assert.deepEqual(warnings, []);
   });
 
-  test('find it in time in proportion to their number and that of the resources', () => {
+  test('are matched in time proportional to their number and that of the resources', () => {
     const make = (size: number) => ({
       resources: Array.from({ length: size }, (_, index) => `gw-${index}`),
       pods: Array.from({ length: 2 * size }, (_, index) => podOf(`pod-${index}`, `gw-${index % size}`)),

@@ -6,7 +6,7 @@ import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const followed = { crName: 'app', spec: gatewaySpec() };
 
-test('a free name is found in time in proportion to the names that are taken', () => {
+test('a free volume name is found in time proportional to the names in use', () => {
   const taken = (size: number) => [
     ...Array.from({ length: size - 1 }, (_, index) => `sync-agent-repo-${size - index}`),
     'sync-agent-repo',
@@ -17,7 +17,7 @@ test('a free name is found in time in proportion to the names that are taken', (
   });
 });
 
-test('the CAs of the installation come from the namespace of the pod, which starts without them', () => {
+test("the CAs of the installation come from the pod's namespace, and the pod starts without them", () => {
   const volumeOf = (...configMap: [] | [{ name: string; key: string }]) => {
     const { volumes, mounts } = sidecarVolumes(followed, ['sync-agent-ca'], ...configMap);
     const isOfCas = (each: object) => 'name' in each && each.name === 'sync-agent-ca-2';

@@ -40,14 +40,14 @@ function injected(spec: object, { pod = {}, ...given }: Given): Injected {
   return JSON.parse(JSON.stringify({ sidecar: added('/spec/initContainers/-')[0], volumes: added('/spec/volumes/-') }));
 }
 
-suite('a sidecar', () => {
+suite('the injected sidecar', () => {
   const plain = injected({}, { pod: { securityContext: { runAsUser: 2003, runAsGroup: 2004 } } });
   const nameOf = ({ name }: { name: string }) => name;
   /** What is there in addition to a plain sidecar. */
   const more = <T extends { name: string }>(all: T[], usual: { name: string }[]) =>
     all.filter(({ name }) => !usual.some((each) => each.name === name));
 
-  test('is this, where the resource asks for nothing special', () => {
+  test('has only default settings if the resource requests nothing special', () => {
     const { env, volumeMounts, ...rest } = plain.sidecar;
     assert.deepEqual(
       rest,
@@ -111,7 +111,7 @@ suite('a sidecar', () => {
     );
   });
 
-  test('brings these volumes along', () => {
+  test('adds its volumes', () => {
     assert.deepEqual(
       plain.volumes,
       parse(`
@@ -128,7 +128,7 @@ suite('a sidecar', () => {
     );
   });
 
-  test('has in addition what the resource and the installation ask for', () => {
+  test('has the settings that the resource and the installation request', () => {
     const secretRef = (name: string) => ({ secretRef: { name, key: `key-of-${name}` } });
     const { sidecar, volumes } = injected(
       {
@@ -210,7 +210,7 @@ suite('a sidecar', () => {
     assert.deepEqual(plain.volumes.map(nameOf), volumes.map(nameOf).slice(0, plain.volumes.length));
   });
 
-  test('mounts no keys to trust where nothing has to be signed', () => {
+  test('mounts no keys to trust if no signatures are required', () => {
     const git = {
       repo: 'https://git.test/app.git',
       ref: 'main',
@@ -231,7 +231,7 @@ suite('a sidecar', () => {
     ],
   ];
   for (const [what, pod, port, expected] of ports)
-    test(`has ports of its own: ${what}`, () => {
+    test(`has its own ports: ${what}`, () => {
       const { sidecar } = injected({ gateway: { port } }, { pod });
       const numberIn = (name: string) => Number(sidecar.env.find((each) => each.name === name)?.value);
       assert.deepEqual([numberIn('HEALTH_PORT'), numberIn('METRICS_PORT')], expected);
@@ -249,7 +249,7 @@ suite('a sidecar', () => {
     ['SELinux is in use', { seLinuxOptions: { level: 's0' } }, {}, { seLinuxOptions: { level: 's0' } }],
   ];
   for (const [what, container, whole, expected] of identities)
-    test(`runs as the gateway does where ${what}`, () => {
+    test(`runs as the gateway does if ${what}`, () => {
       const containers = [{ ...gateway, ...(container && { securityContext: container }) }];
       const { sidecar } = injected({}, { pod: { containers, ...(whole && { securityContext: whole }) } });
       const { securityContext } = sidecar as unknown as { securityContext: Record<string, unknown> };

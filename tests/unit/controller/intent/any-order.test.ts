@@ -97,7 +97,7 @@ const outcomeOf = ({ target, lastSyncCommit, lastRequest, lastPush, observedRef 
   ...{ request: lastRequest?.outcome, push: lastPush?.outcome },
 });
 
-test('whatever the order in which intents arrive, and however often the controller looks, the end is the same', () => {
+test("the order and number of intents and reconciles don't change the result", () => {
   fc.assert(
     fc.property(histories, ({ arrivals: all, order, between, isKnown }) => {
       const start = isKnown ? look(initial) : initial;
@@ -121,7 +121,7 @@ test('whatever the order in which intents arrive, and however often the controll
   );
 });
 
-test('of any number of intents the newest is followed, and says so alone', () => {
+test('the newest of any number of intents is followed, and only it is reported', () => {
   fc.assert(
     fc.property(streams, ({ order, looks }) => {
       let asked = look(initial);

@@ -276,7 +276,7 @@ const cases: Case[] = [
   },
 ];
 
-suite('with', () => {
+suite('among intents with', () => {
   for (const { says, given, follows, request, push } of cases) {
     test(`${says}, ${follows} is followed`, () => {
       const { status } = decideFor(resourceOf(given));
@@ -289,7 +289,7 @@ suite('with', () => {
   }
 
   for (const time of ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00+23:59', '0001-01-01T00:00:00+00:01']) {
-    test(`a time that no API server stores, ${time}, that of its storing counts`, () => {
+    test(`a time ${time} that no API server stores, the time of storage counts`, () => {
       const { status } = decideFor(resourceOf({ request: { at: time }, status: followsMain }));
       assert.equal(status.lastRequest?.outcome, 'Applied');
       assert.equal(status.targetTime, at(10_000));
@@ -297,17 +297,17 @@ suite('with', () => {
   }
 
   for (const targetTime of ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+23:59']) {
-    test(`a status that somebody gave the time ${targetTime}, an edit has one that can be stored`, () => {
+    test(`a status with the forged time ${targetTime}, an edit gets a valid one`, () => {
       const { status } = decideFor(resourceOf({ ref: 'next', refWritten: 20, status: { ...followsV1, targetTime } }));
       assert.match(status.observedRefTime ?? '', /^\d{4}-/);
     });
-    test(`a status that somebody gave the time ${targetTime} for its edit, it stays one that can be stored`, () => {
+    test(`a status with the forged time ${targetTime} for its edit, the time stays valid`, () => {
       const { status } = decideFor(resourceOf({ status: { ...followsMain, observedRefTime: targetTime } }));
       assert.match(status.observedRefTime ?? '1970-', /^\d{4}-/);
     });
   }
 
-  test('something newer, the message says what that is', () => {
+  test('a newer one, the message names it', () => {
     const messageOf = (given: Asked) => {
       const { lastRequest, lastPush } = decideFor(resourceOf(given)).status;
       return [lastRequest, lastPush].find((echo) => echo?.outcome === 'Superseded')?.message;
@@ -320,7 +320,7 @@ suite('with', () => {
     assert.match(messageOf({ push: { at: at(5) }, ...dev, status }) ?? '', /newer request asks for v1/);
   });
 
-  test('an edit that names nothing, and is taken back, spec.git.ref is followed', () => {
+  test('an edit that requests nothing and is reverted, spec.git.ref is followed', () => {
     const lost = decideFor(resourceOf({ ref: 'nowhere', refWritten: 20, request: first, status: followsV1 })).status;
     assert.deepEqual([lost.target?.ref, lost.lastRequest?.outcome], ['v1', 'Superseded']);
     const back = decideFor(resourceOf({ ref: 'main', refWritten: 30, request: first, status: lost })).status;
@@ -337,7 +337,7 @@ suite('with', () => {
   });
 });
 
-suite('a request for a commit', () => {
+suite('a request for a commit hash', () => {
   const hash = '9'.repeat(40);
   const tips = (...names: string[]) => new Map([...refs, [hash, hash], ...names.map((name) => [name, hash] as const)]);
   const cases: [tips: string[], allowedRefs: string[], outcome: string][] = [
@@ -350,7 +350,7 @@ suite('a request for a commit', () => {
     [[], ['dev'], 'Ignored'],
   ];
   for (const [names, allowedRefs, outcome] of cases) {
-    test(`at ${names.join(' and ') || 'no tip'} is ${outcome} where ${JSON.stringify(allowedRefs)} is allowed`, () => {
+    test(`at ${names.join(' and ') || 'no tip'} is ${outcome} if ${JSON.stringify(allowedRefs)} is allowed`, () => {
       const asked = resourceOf({ request: { ref: hash, at: at(10) }, allowedRefs });
       const { status } = decideFor(asked, { answer: { kind: 'refs', refs: tips(...names) } });
       assert.equal(status.lastRequest?.outcome, outcome);
@@ -364,7 +364,7 @@ suite('a request for a commit', () => {
   };
   const namesOf = (count: number, name: string) => Array.from({ length: count }, (_, n) => `refs/heads/${name}${n}`);
 
-  test('is held against each of hundreds of tips', () => {
+  test('is compared with each of hundreds of tips', () => {
     const names = [...namesOf(500, 'feature/some-honest-name-'), 'refs/heads/release/1.0'];
     const globs = Array.from({ length: 10 }, (_, n) => `hotfix-${n}/**`);
     assert.equal(judge(names, [...globs, 'release/*'])?.outcome, 'Applied');
@@ -372,7 +372,7 @@ suite('a request for a commit', () => {
   });
 
   for (const glob of [`${'*a'.repeat(120)}*b`, `${'?'.repeat(200)}*b`, `{${'*a*,'.repeat(60)}}b`]) {
-    test(`is judged soon, whatever a tenant allows and a host shows: ${glob.slice(0, 10)}…`, () => {
+    test(`is decided fast, whatever a tenant allows and a server shows: ${glob.slice(0, 10)}…`, () => {
       const globs = Array.from({ length: 64 }, (_, n) => `${glob}${n}`);
       for (const length of [240, 1_000]) {
         const started = processorMs();
@@ -386,7 +386,7 @@ suite('a request for a commit', () => {
   }
 });
 
-suite('a push', () => {
+suite('a push event', () => {
   const branches: [branch: string, allowedRefs: string[], outcome: string][] = [
     ['refs/heads/dev', [], 'Ignored'],
     ['refs/heads/dev', ['dev'], 'Applied'],
@@ -403,7 +403,7 @@ suite('a push', () => {
       ?.outcome;
   };
   for (const [branch, allowedRefs, outcome] of branches) {
-    test(`to ${branch} is ${outcome} where ${JSON.stringify(allowedRefs)} is allowed`, () => {
+    test(`to ${branch} is ${outcome} if ${JSON.stringify(allowedRefs)} is allowed`, () => {
       assert.equal(outcomeOf(branch, allowedRefs), outcome);
     });
   }

@@ -8,8 +8,8 @@ const pushed = { ref: 'refs/heads/dev', at: at(10) };
 
 const statusOf = (given: Asked) => decideFor(resourceOf({ allowedRefs: ['dev', 'v*'], ...given })).status;
 
-suite('where no policy refuses a delivery about another repository', () => {
-  test('its request is ignored, in words that say what to do', () => {
+suite('if no policy rejects deliveries for another repository', () => {
+  test('a request for it is ignored, with a message that names the remedy', () => {
     const { target, lastRequest } = statusOf({ request: { ...asked, repo: 'team/unrelated' } });
     assert.equal(target?.ref, 'main');
     const { message, ...echo } = lastRequest ?? {};
@@ -17,12 +17,12 @@ suite('where no policy refuses a delivery about another repository', () => {
     assert.match(String(message), /team\/unrelated.*spec\.webhook\.repositories/);
   });
 
-  test('its push is ignored', () => {
+  test('a push to it is ignored', () => {
     const { target, lastPush } = statusOf({ push: { ...pushed, repo: 'team/unrelated' } });
     assert.deepEqual([target?.ref, lastPush?.outcome, lastPush?.repo], ['main', 'Ignored', 'team/unrelated']);
   });
 
-  test('a request for its own repository is followed, however that is written', () => {
+  test('a request for the own repository is followed, however its URL is written', () => {
     for (const [path, spellings] of Object.entries(SPELLINGS))
       for (const repo of spellings) {
         const { target, lastRequest } = statusOf({ repo, request: { ...asked, repo: path } });
@@ -38,12 +38,12 @@ suite('where no policy refuses a delivery about another repository', () => {
     }
   });
 
-  test('a request that names no repository is followed, and its echo has none', () => {
+  test('a request without a repository is followed, and its echo has none', () => {
     const { target, lastRequest } = statusOf({ request: asked });
     assert.deepEqual([target?.ref, lastRequest], ['v1', { ...asked, outcome: 'Applied' }]);
   });
 
-  test('a request that is done stays done when spec.git.repo becomes another one', () => {
+  test('a completed request stays complete when spec.git.repo changes', () => {
     const request = { ...asked, repo: 'app' };
     const status = statusOf({ request });
     const after = statusOf({ request, status, repo: 'https://git.test/other.git', repoWritten: 20 });

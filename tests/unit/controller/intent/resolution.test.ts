@@ -28,7 +28,7 @@ const echoOf = (given: Asked) => {
   return { ...echo, ...('requeryInMs' in rest && { requeryInMs: rest.requeryInMs }) };
 };
 
-suite('a request or a push is answered in status', () => {
+suite('the status answers a request or a push', () => {
   const notAllowed = 'is not allowed: see spec.webhook.allowedRefs';
   const waits = 'yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref';
   const cases: [name: string, Asked, ReturnType<typeof echoOf>][] = [
@@ -168,7 +168,7 @@ suite('a request or a push is answered in status', () => {
     });
   }
 
-  test('where nothing is asked of the host, that it waits', () => {
+  test("as waiting if the git server can't be queried", () => {
     const lastRequest = { ...request, outcome: 'Pending' };
     const lastPush = { ...push, outcome: 'Pending' };
     const asked = { request, push, allowedRefs: ['dev'] };
@@ -194,8 +194,8 @@ suite('a request or a push is answered in status', () => {
   });
 });
 
-suite('what is followed', () => {
-  test('is the commit of the ref', () => {
+suite('the followed commit', () => {
+  test('is that of the ref', () => {
     assert.deepEqual(resolveFor({ request }), {
       kind: 'resolved',
       followed: {
@@ -207,7 +207,7 @@ suite('what is followed', () => {
     });
   });
 
-  test('may not be there', () => {
+  test('can be missing', () => {
     const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
     const rest = { requeryInMs: undefined, isJudged: true, known: undefined };
     assert.deepEqual(resolveFor({ ref: 'gone' }), {
@@ -266,7 +266,7 @@ suite('what is followed', () => {
   };
   const pending = { ...request, outcome: 'Pending' };
 
-  test('is what the host said before, while it is unavailable', () => {
+  test('is that of the last response while the server is unavailable', () => {
     const failure = { kind: 'failed', retryAfterMs: 5_000, requeryInMs: undefined };
     const why = { reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
     const echo = { lastRequest: { ...pending, message: 'the host is unreachable' } };
@@ -283,7 +283,7 @@ suite('what is followed', () => {
   });
 });
 
-test('a query asks for the refs that are named, and for a commit that is requested', () => {
+test('a query requests the named refs, and a requested commit', () => {
   const needed = (given: Asked) => neededRefs(readIntents(resourceOf({ status: followsMain, ...given })));
   const ofMain = [
     'refs/tags/main',
@@ -306,7 +306,7 @@ test('a query asks for the refs that are named, and for a commit that is request
   assert.deepEqual(needed({ request: { ref: commit } }), { prefixes: ofMain, commit });
 });
 
-test('a host that does not show a ref is asked eight times in a minute, less and less often', () => {
+test("a server that doesn't show a ref is queried eight times in a minute, less and less often", () => {
   const looks: number[] = [];
   for (let sinceMs = 0, next = nextQueryInMs(0, 0); next !== undefined; next = nextQueryInMs(0, sinceMs)) {
     sinceMs += next;
@@ -318,7 +318,7 @@ test('a host that does not show a ref is asked eight times in a minute, less and
   assert.equal(nextQueryInMs(0, (looks[0] ?? 0) - 1), 1);
 });
 
-test('a time is read as RFC 3339 has it, of the years 1 to 9999', () => {
+test('times are parsed as in RFC 3339, for the years 1 to 9999', () => {
   for (const [text, time] of [
     ['1970-01-01T00:00:01Z', 1_000],
     ['1970-01-01t00:00:01.5z', 1_500],

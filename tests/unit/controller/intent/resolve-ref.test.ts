@@ -34,14 +34,14 @@ const cases: [name: string, commit: string | undefined, qualifiedRef?: string, a
   ['HEAD', a, 'HEAD'],
 ];
 
-suite('a ref name', () => {
+suite('a ref name without a prefix', () => {
   for (const [name, commit, qualifiedRef = '', ambiguous = false] of cases) {
     test(`${name} is ${commit ? qualifiedRef : 'nothing'}`, () => {
       assert.deepEqual(resolveRef(name, refs), commit && { commit, qualifiedRef, ambiguous });
     });
   }
 
-  test('asks the host for no more than it may stand for', () => {
+  test('is queried only as the full refs that it can stand for', () => {
     assert.deepEqual(refPrefixes('refs/heads/main'), ['refs/heads/main']);
     assert.deepEqual(refPrefixes(a), []);
     assert.deepEqual(refPrefixes('HEAD'), ['HEAD']);

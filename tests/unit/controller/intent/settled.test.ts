@@ -48,7 +48,7 @@ function observed({ polled = true, observedGeneration = 2, request: asked }: Cas
   };
 }
 
-suite('what a status says', () => {
+suite('the status contains the outcome', () => {
   for (const expected of cases) {
     test(`of ${expected.says}`, () => {
       const gatewaySync = observed(expected);
@@ -64,7 +64,7 @@ suite('what a status says', () => {
     });
   }
 
-  test('makes one event of one request, however often it is looked at, and another of the next', () => {
+  test('of one request in one event, however often it is reconciled, and of the next in another', () => {
     const first = observed({
       says: '',
       request: { outcome: undefined },

@@ -30,8 +30,8 @@ async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promis
   return liveness.isAlive;
 }
 
-suite('a program', () => {
-  test('is alive while each of its loops is within its own limit', () => {
+suite("the controller's liveness", () => {
+  test('holds while each of its loops is within its own limit', () => {
     const stuckFor = { watches: 0, lease: 0 };
     const { watches, lease } = {
       watches: { name: 'watches', stuckForMs: () => stuckFor.watches, limitMs: 1_000 },
@@ -47,7 +47,7 @@ suite('a program', () => {
     assert.equal(liveness.isAlive, true, 'it went on after all');
   });
 
-  test('says which loop stopped', () => {
+  test('names the loop that stopped', () => {
     const lines: string[] = [];
     const loud = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
     const stopped = { name: 'queue', stuckForMs: () => 300_001, limitMs: 300_000 };
@@ -59,7 +59,7 @@ suite('a program', () => {
     );
   });
 
-  test('is not alive once a worker hangs, also while the other workers go on', async () => {
+  test('ends once a worker hangs, even if the other workers continue', async () => {
     let clock = 0;
     const hanging = Promise.withResolvers<undefined>();
     const queue = new KeyedQueue({
@@ -81,12 +81,12 @@ suite('a program', () => {
     assert.equal(liveness.isAlive, true);
   });
 
-  test('stays alive while the API server is unavailable, or refuses one of its watches', async (t) => {
+  test('holds while the API server is unavailable, or refuses one of its watches', async (t) => {
     assert.equal(await isAliveWith(t, () => Promise.reject(new Error('ECONNREFUSED'))), true);
     assert.equal(await isAliveWith(t, () => Promise.reject(new ApiError(403, '{}'))), true);
   });
 
-  test('is not alive once a watch neither hears anything nor tries again', async (t) => {
+  test('ends once a watch neither receives data nor retries', async (t) => {
     assert.equal(await isAliveWith(t, () => new Promise(() => {})), false);
   });
 });

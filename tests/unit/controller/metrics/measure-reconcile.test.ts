@@ -14,7 +14,7 @@ async function countedAfter(reconcile: () => Promise<Requeue>): Promise<(string 
   );
 }
 
-test('reconciles are counted with their times, without those that were deferred', async () => {
+test('reconciles are counted with their durations, without deferred ones', async () => {
   assert.deepEqual(await countedAfter(async () => undefined), ['1', '0', '1']);
   assert.deepEqual(await countedAfter(async () => ({ afterMs: 5 })), ['1', '0', '1']);
   assert.deepEqual(await countedAfter(() => Promise.reject(new Error('no'))), ['0', '1', '1']);

@@ -29,7 +29,7 @@ const seriesOf = async (resources: SampledResource[]) =>
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-test('the series of outcomes are there before the first event, since Prometheus sees no increase in what begins with it', async () => {
+test('the controller exports outcome series before the first event, so that Prometheus sees each increase', async () => {
   const page = (await createMetrics().registry.metrics()).split('\n');
   const of = (name: string, ...outcomes: string[]) => outcomes.map((outcome) => `${name}{outcome="${outcome}"} 0`);
   for (const line of [
@@ -42,8 +42,8 @@ test('the series of outcomes are there before the first event, since Prometheus 
   assert.ok(page.some((line) => line.startsWith('process_')));
 });
 
-suite('the series of resources', () => {
-  test('count them by condition, and say of each whether it is ready, and what its gateways do', async () => {
+suite('the series about resources', () => {
+  test('count them by condition, and show readiness and gateways of each', async () => {
     const gateways = { summary: '1/2 synced', total: 2, synced: 1, pending: 1, error: 0 } as GatewayCounts;
     const three = resource('three', 'False');
     three.status = { ...three.status, gateways };
@@ -68,7 +68,7 @@ suite('the series of resources', () => {
     ]);
   });
 
-  test('name gateways whose clocks are wrong', async () => {
+  test('list gateways with wrong clocks', async () => {
     const one = resource('one', 'True');
     const gateway = { name: 'g', namespace: 'a', syncStatus: 'Synced' as const };
     const discoveredGateways = [
@@ -86,7 +86,7 @@ suite('the series of resources', () => {
     );
   });
 
-  test('say how far a rollout is, where there is one', async () => {
+  test('show the progress of a rollout, if there is one', async () => {
     const rolledOut = resource('one', 'True');
     const rollout = { phase: 'Stopped', waitsFor: 'Approval', failed: 2 } as SampledResource['status']['rollout'];
     rolledOut.status = { ...rolledOut.status, rollout };
@@ -101,13 +101,13 @@ suite('the series of resources', () => {
     );
   });
 
-  test('hold whatever somebody wrote into a status', async () => {
+  test('survive any content of a status', async () => {
     const odd = resource('one', 'True');
     for (const condition of odd.status.conditions ?? []) condition.type = 'a"b\\c\nd';
     assert.equal((await seriesOf([odd]))[0], 'sync_controller_conditions{type="a\\"b\\\\c\\nd",status="True"} 2');
   });
 
-  test('let others have their turn while thousands are written down', async () => {
+  test('yield to other tasks while thousands are written', async () => {
     const many = Array.from({ length: 2_000 }, (_, n) => resource(`r${n}`, 'True'));
     let turns = 0;
     const count = () => {

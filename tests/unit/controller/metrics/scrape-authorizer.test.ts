@@ -23,8 +23,8 @@ function reviewer(options = {}) {
   return { authorizer: new ScrapeAuthorizer(client, options), asked };
 }
 
-suite('callers with made-up tokens', () => {
-  test('do not have the one forgotten who may read', async () => {
+suite('scrapers with fabricated tokens', () => {
+  test("don't evict the token of an authorized one", async () => {
     const { authorizer, asked } = reviewer();
     assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
     for (let n = 0; n < 200; n += 1) assert.equal(await authorizer.authorize(`Bearer made-up-${n}`), 'unauthenticated');
@@ -32,7 +32,7 @@ suite('callers with made-up tokens', () => {
     assert.equal(asked.tokens.filter((token) => token === 'prometheus').length, 1);
   });
 
-  test('have the API server asked by few calls at a time: the lease goes over the same connections', async () => {
+  test('cause few requests at a time, because the lease uses the same connections', async () => {
     const { authorizer, asked } = reviewer({ rememberMs: 0 });
     const prometheus = () => authorizer.authorize('Bearer prometheus');
     await prometheus();
@@ -43,7 +43,7 @@ suite('callers with made-up tokens', () => {
     assert.ok(asked.most <= 4, String(asked.most));
   });
 
-  test('do not hold up the one who is asked about again', async () => {
+  test("don't delay the renewal of an authorized one", async () => {
     const { authorizer, asked } = reviewer({ rememberMs: 0 });
     await authorizer.authorize('Bearer prometheus');
     asked.isHeld = true;
@@ -55,7 +55,7 @@ suite('callers with made-up tokens', () => {
     await Promise.all(answers);
   });
 
-  test('are refused at once where many of them wait', async () => {
+  test('are rejected at once while many of them wait', async () => {
     const { authorizer, asked } = reviewer();
     asked.isHeld = true;
     const answers = Array.from({ length: 1_000 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`));

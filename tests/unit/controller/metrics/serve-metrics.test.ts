@@ -50,7 +50,7 @@ async function scrape(port: number, ca?: string) {
 }
 
 suite('the metrics endpoint', { concurrency: true }, () => {
-  test('has a certificate for the names of its Service, and answers nobody without a token', async (t) => {
+  test('has a certificate for the names of its Service, and answers only clients with a token', async (t) => {
     const { port } = await serve(t, 0);
     const { status, certificate } = await scrape(port);
     assert.equal(status, 401);
@@ -59,14 +59,14 @@ suite('the metrics endpoint', { concurrency: true }, () => {
     assert.equal((await scrape(port, certificate.toString())).status, 401, 'a client that trusts it is content');
   });
 
-  test('answers also where other addresses hold all its connections', async (t) => {
+  test('answers even if other addresses hold all its connections', async (t) => {
     const { port } = await serve(t, 0);
     const addresses = Array.from({ length: 6 }, (_, index) => `127.0.0.${index + 2}`);
     await Promise.all(addresses.map((from) => holdConnections(t, { port, from, count: 10 })));
     for (let scrapes = 0; scrapes < 10; scrapes += 1) assert.equal((await scrape(port)).status, 401);
   });
 
-  test('refuses those who ask with tokens that nobody knows as soon as too many of them wait', async (t) => {
+  test('rejects clients with unknown tokens at once when too many of them wait', async (t) => {
     const asked: string[] = [];
     const client = {
       create: (_: string, { spec }: { spec: { token: string } }) => {
@@ -95,7 +95,7 @@ suite('the metrics endpoint', { concurrency: true }, () => {
     assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1']);
   });
 
-  test('takes up a new certificate a month before the last one ends, without a restart', async (t) => {
+  test('uses a new certificate a month before the last one expires, without a restart', async (t) => {
     const { port, clock } = await serve(t, 80 * DAY);
     const first = (await scrape(port)).certificate;
     clock.now += 50 * DAY;

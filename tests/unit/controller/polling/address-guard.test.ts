@@ -37,7 +37,7 @@ function arrange(t: TestContext, repo: string, names: Record<string, string[][]>
 /** The test's own hosts are local, so 127.0.0.1 is let through here, and 127.0.0.2 stands for what is not. */
 const other = new Networks(['127.0.0.2/32']);
 
-suite('denied by default', () => {
+suite('the addresses denied by default include', () => {
   const denied = new Networks(defaults);
   for (const address of [
     ...['127.0.0.1', '127.9.9.9', '169.254.169.254', '0.0.0.0', '100.100.100.200', '168.63.129.16'],
@@ -58,7 +58,7 @@ suite('denied by default', () => {
     test(address, () => assert.ok(denied.has(address)));
   }
 
-  test('nothing else', () => {
+  test('no others', () => {
     for (const address of [
       '10.0.0.1',
       '192.168.0.1',
@@ -75,14 +75,14 @@ suite('denied by default', () => {
       assert.ok(!denied.has(address), address);
   });
 
-  test('and the local ones are those that an installation may allow', () => {
+  test('all local ones, which an installation can allow', () => {
     assert.ok(
       isLocalAddress('169.254.169.254') && !isLocalAddress('100.100.100.200') && !isLocalAddress('fd00:ec2::254'),
     );
   });
 });
 
-suite('a denied address is not connected to', { concurrency: 4 }, () => {
+suite('a denied address is never connected to', { concurrency: 4 }, () => {
   const refusal = { name: 'TerminalError', reason: 'AddressDenied' };
 
   for (const transport of ['http', 'https', 'ssh', 'git']) {
@@ -92,19 +92,19 @@ suite('a denied address is not connected to', { concurrency: 4 }, () => {
       ['100.100.100.200', []],
       ['[::ffff:169.254.169.254]', []],
     ] as const) {
-      test(`by ${transport}, ${host} ${addresses}`, async (t) => {
+      test(`over ${transport}, ${host} ${addresses}`, async (t) => {
         const { client } = arrange(t, `${transport}://${host}/app.git`, { 'git.test': [[...addresses]] });
         await assert.rejects(client.query(main), refusal);
       });
     }
   }
 
-  test('by the short form of ssh', async (t) => {
+  test('in the short form of ssh', async (t) => {
     const { client } = arrange(t, 'git@git.test:app.git', { 'git.test': [['168.63.129.16']] });
     await assert.rejects(client.query(main), refusal);
   });
 
-  test('where a proxy would connect to it', async (t) => {
+  test('by a proxy', async (t) => {
     const denied = new Networks(defaults);
     const resolve = async () => [{ address: '169.254.169.254', family: 4 }];
     const guard = new AddressGuard({ resolve }, (address) => denied.has(address));
@@ -116,19 +116,19 @@ suite('a denied address is not connected to', { concurrency: 4 }, () => {
   });
 });
 
-suite('a name without an address is a host that cannot be reached, and ends nothing else', () => {
+suite('a host name without an address is an unreachable server, without other effects,', () => {
   for (const transport of ['http', 'https', 'ssh', 'git']) {
-    test(`by ${transport}`, async (t) => {
+    test(`over ${transport}`, async (t) => {
       const { client } = arrange(t, `${transport}://git.test/app.git`, { 'git.test': [[]] });
       await assert.rejects(client.query(main), { name: 'TransientError', code: 'git.unknownName' });
     });
   }
 });
 
-suite('a name is looked up once for each connection, and that address is connected to', { concurrency: 4 }, () => {
+suite('a host name is resolved once per connection, and only that address is used,', { concurrency: 4 }, () => {
   const moving = () => ({ 'git.test': [['127.0.0.1'], ['127.0.0.2']] });
 
-  test('by HTTP', async (t) => {
+  test('over HTTP', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');
@@ -138,7 +138,7 @@ suite('a name is looked up once for each connection, and that address is connect
     assert.equal(lookups.length, 1);
   });
 
-  test('by git://, and the host is told its name', async (t) => {
+  test('over git://, and the server gets its name', async (t) => {
     const daemon = await startGitDaemon();
     t.after(() => daemon.stop());
     const repository = await daemon.createRepository('app');
@@ -152,7 +152,7 @@ suite('a name is looked up once for each connection, and that address is connect
     await until(received, { accept: (text) => asked.test(text), describe: 'the question with the name of the host' });
   });
 
-  test('by ssh', async (t) => {
+  test('over ssh', async (t) => {
     const { port, received } = await startListener(t);
     const { client, lookups } = arrange(t, `ssh://git@git.test:${port}/app.git`, moving(), other);
     await assert.rejects(client.query(main), { name: 'TransientError' });
@@ -161,7 +161,7 @@ suite('a name is looked up once for each connection, and that address is connect
   });
 });
 
-test('ssh connects to where it is told, whatever host and port git reads in the URL', async (t) => {
+test('ssh connects to the given address, whatever host and port git reads in the URL', async (t) => {
   const { port, received } = await startListener(t);
   const elsewhere = await startListener(t);
   const access = { sshHost: { address: '127.0.0.1', port, alias: 'git.test' }, ignoresHostKey: true };
@@ -171,7 +171,7 @@ test('ssh connects to where it is told, whatever host and port git reads in the 
   assert.equal(elsewhere.received(), '');
 });
 
-test('a URL in which git could find another host than the one that was checked is refused', async (t) => {
+test('a URL in which git could find another host than the checked one is rejected', async (t) => {
   const { port, received } = await startListener(t);
   for (const scheme of ['ssh', 'git']) {
     const { client } = arrange(t, `${scheme}://a%40127.0.0.1%3a${port}%2f@192.0.2.1/app.git`, {});
@@ -182,7 +182,7 @@ test('a URL in which git could find another host than the one that was checked i
   assert.equal(received(), '');
 });
 
-suite('ssh without known_hosts is refused before anybody is connected to', { concurrency: true }, () => {
+suite('ssh without known_hosts is rejected before any connection', { concurrency: true }, () => {
   const { insecureIgnoreHostKey: _, ...sshKey } = sshAuth.sshKey;
   for (const [what, auth] of [
     ['with a key', { sshKey }],
@@ -204,8 +204,8 @@ suite('ssh without known_hosts is refused before anybody is connected to', { con
   }
 });
 
-suite('a redirect', { concurrency: 4 }, () => {
-  test('within the host is followed', async (t) => {
+suite('a redirect of a git server', { concurrency: 4 }, () => {
+  test('within the server is followed', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');
@@ -217,7 +217,7 @@ suite('a redirect', { concurrency: 4 }, () => {
     assert.equal((await client.query(main)).get('refs/heads/main'), commit);
   });
 
-  test('to another host is not', async (t) => {
+  test("to another server isn't followed", async (t) => {
     const { port, received } = await startListener(t);
     const url = await startHost(t, (_, response) => {
       response.writeHead(301, { Location: `http://git.test:${port}/app.git/info/refs` }).end();

@@ -11,13 +11,13 @@ const ABOUT_A_SECRET = [
   ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],
 ];
 
-test('what another Secret may fix is tried again within a minute, however long it has been wrong', () => {
+test('an error that another Secret can fix is retried within a minute, however long it lasts', () => {
   for (const reason of ABOUT_A_SECRET) {
     const waitMs = backoff(new TerminalError('', { code: 'x', reason }), HOUR_MS);
     assert.ok(waitMs >= 45_000 && waitMs <= 60_000, `${reason}: ${waitMs}`);
   }
 });
 
-test('a host that has been unavailable for long is left alone for minutes', () => {
+test('a server that has been unavailable for long is queried every few minutes', () => {
   assert.ok(backoff(new TransientError('', { code: 'x', reason: 'GitUnreachable' }), HOUR_MS) >= 225_000);
 });

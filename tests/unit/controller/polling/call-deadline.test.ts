@@ -17,7 +17,7 @@ function arrange(t: TestContext) {
   };
 }
 
-suite('a call', () => {
+suite('a call to a git server', () => {
   for (const [what, timeoutMs, seconds] of [
     ['without a time limit ends after 20 s', undefined, 20],
     ['with a shorter one ends earlier', 5_000, 5],
@@ -44,7 +44,7 @@ suite('a call', () => {
     assert.equal(third.signal.aborted, false, 'the place is free again');
   });
 
-  test('that has ended is not aborted', (t) => {
+  test("isn't aborted once it has ended", (t) => {
     const { start, pass } = arrange(t);
     const deadline = start('a', 5_000);
     deadline.clear();

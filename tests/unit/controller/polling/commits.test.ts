@@ -22,8 +22,8 @@ const startEvilHost = (t: TestContext) =>
     });
   });
 
-suite('made-up commits', { concurrency: 4 }, () => {
-  test('of one resource that asks for 200 cost the host a few requests, and delay no other resource', async (t) => {
+suite('fabricated commit hashes', { concurrency: 4 }, () => {
+  test('in 200 requests of one resource cost the server a few requests, and delay no other resource', async (t) => {
     const { query, untilAnswered, fetches, first, queries } = await arrange(t);
     for (let index = 0; index < 200; index += 1) {
       query('evil/one', { commit: madeUp(index), event: `request ${index}` });
@@ -43,7 +43,7 @@ suite('made-up commits', { concurrency: 4 }, () => {
     assert.ok(fetches() - before <= 30, `${fetches() - before} requests for commits came before`);
   });
 
-  test('that the host is silent about fail for the resource that asked, and for no other', async (t) => {
+  test("that the server doesn't answer fail for the requesting resource only", async (t) => {
     const { query, untilAnswered } = await arrange(t, 5_000);
     const repo = await startEvilHost(t);
     for (let index = 0; index < 8; index += 1)
@@ -56,7 +56,7 @@ suite('made-up commits', { concurrency: 4 }, () => {
     assert.equal(failed.lastGood?.get('refs/heads/main'), tip, 'its refs stay known');
   });
 
-  test('are looked up once for a request, however often the refs are polled', async (t) => {
+  test('are looked up once per request, however often the refs are polled', async (t) => {
     const { untilAnswered, query, fetches, queries } = await arrange(t);
     const wish = { commit: madeUp(1), intervalMs: 50, event: 'request' };
     const result = await untilAnswered('evil/one', wish);
@@ -95,7 +95,7 @@ suite('a requested commit', { concurrency: 4 }, () => {
     assert.equal(fetches(), 1);
   });
 
-  test('that is the tip of a branch or tag comes with their names, and costs no fetch', async (t) => {
+  test('comes with the names of branches and tags at it, and costs no fetch', async (t) => {
     const { repository, untilAnswered, first, fetches } = await arrange(t);
     await repository.tag('v1');
     const result = await untilAnswered('good/one', { prefixes: [], commit: first, event: 'request' });

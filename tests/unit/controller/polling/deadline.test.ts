@@ -51,16 +51,16 @@ async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Prom
 
 const head = `HTTP/1.1 200 OK\r\nContent-Type: ${ADVERTISEMENT}\r\n`;
 
-suite('a query has one deadline, where', { concurrency: 4 }, () => {
+suite('a query has a single deadline if', { concurrency: 4 }, () => {
   test('the host never answers', async (t) => {
     await assertGivenUp(t, { repo: `http://127.0.0.1:${await startServer(t, () => {})}/app.git` });
   });
 
-  test('the host accepts, but never speaks TLS', async (t) => {
+  test('the server accepts, but never speaks TLS', async (t) => {
     await assertGivenUp(t, { repo: `https://127.0.0.1:${await startServer(t, () => {})}/app.git` });
   });
 
-  test('headers trickle', async (t) => {
+  test('the headers trickle', async (t) => {
     const port = await startServer(t, (socket) => trickle(socket, `${head}X-Slow: `));
     await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
   });
@@ -82,14 +82,14 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
     await assertGivenUp(t, { repo: `http://127.0.0.1:${port}/app.git` });
   });
 
-  test('the git binary waits for a host that trickles', async (t) => {
+  test('the git binary waits for a server that trickles', async (t) => {
     const port = await startServer(t, (socket) => trickle(socket, 'fff0'));
     const repo = `git://127.0.0.1:${port}/app.git`;
     await assertGivenUp(t, { repo });
     await assertNothingRuns(`:${port}/`);
   });
 
-  test('the git binary asks a host that is slow each time', async (t) => {
+  test('the git binary sends several requests to a slow server', async (t) => {
     const refs = `${packet(`${'b'.repeat(40)} refs/heads/main\0agent=git\n`)}0000`;
     const port = await startServer(t, (socket) =>
       socket.once('data', () => void setTimeout(() => socket.end(refs), DEADLINE_MS * 0.7)),
@@ -97,13 +97,13 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
     await assertGivenUp(t, { repo: `git://127.0.0.1:${port}/app.git` });
   });
 
-  test('ssh waits for a host that says nothing', async (t) => {
+  test('ssh waits for a silent server', async (t) => {
     const port = await startServer(t, () => {});
     await assertGivenUp(t, { repo: `ssh://git@127.0.0.1:${port}/app.git`, auth: sshAuth });
     await assertNothingRuns(`-p ${port} `);
   });
 
-  test('the API server does not hand out the credentials', async (t) => {
+  test("the API server doesn't return the credentials", async (t) => {
     const port = await startServer(t, () => {});
     const tools = queryTools(`https://127.0.0.1:${port}`);
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
@@ -116,7 +116,7 @@ suite('a query has one deadline, where', { concurrency: 4 }, () => {
   });
 });
 
-suite('a query ends, where the host', { concurrency: 2 }, () => {
+suite('a query ends if the server', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
     ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
   ] as const) {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { until } from '../../../support/until.ts';
 import { arrange } from './repositories-world.ts';
 
-test('two processes of git ask at a time, one of them for a namespace, and HTTP waits for neither', async (t) => {
+test('two git processes run at a time, one of them for a namespace, and HTTP waits for neither', async (t) => {
   const { query, first, untilAnswered } = await arrange(t, 2_500);
   let [open, most] = [0, 0];
   const server = createServer((socket) => {

@@ -71,8 +71,8 @@ const answerWithToken: RequestListener = (_, response) => {
   response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
 };
 
-suite('the keeper of tokens', () => {
-  test('waits for no API, and tells who may look again', async (t) => {
+suite('the store of GitHub App tokens', () => {
+  test('waits for no API, and enqueues the resource when there is a token', async (t) => {
     const { supply, secrets, enqueued, calls } = await arrange(t, answerWithToken);
     for (const name of ['a', 'b']) assert.equal(await supply(name), undefined);
     await until(() => enqueued.length === 2, { describe: 'both are enqueued' });
@@ -82,7 +82,7 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1);
   });
 
-  test('hands a token over again where somebody deleted the Secret, or made another one of its name', async (t) => {
+  test('writes a token again if its Secret was deleted or recreated', async (t) => {
     const { supply, secrets, there, enqueued, calls } = await arrange(t, answerWithToken);
     await supply('a');
     await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
@@ -98,7 +98,7 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1, 'the token is the same');
   });
 
-  test('hands a token over again where the cluster was restored with an earlier one, and not where somebody labels the Secret', async (t) => {
+  test('writes a token again after a restore of the cluster, but not because of a label', async (t) => {
     const { supply, secrets, there, enqueued } = await arrange(t, answerWithToken);
     await supply('a');
     await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
@@ -111,7 +111,7 @@ suite('the keeper of tokens', () => {
     assert.equal(secrets.length, 2);
   });
 
-  test('takes a Secret for one that is there while the API server does not say', async (t) => {
+  test("assumes that a Secret exists while the API server can't tell", async (t) => {
     const { supply, secrets, there, apiServer, enqueued } = await arrange(t, answerWithToken);
     await supply('a');
     await until(() => enqueued.length === 1, { describe: 'enqueued of the token' });
@@ -125,7 +125,7 @@ suite('the keeper of tokens', () => {
     assert.equal(secrets.length, 2, 'it looks again');
   });
 
-  test('asks an API that never answers once, however often a resource is looked at', async (t) => {
+  test('queries an API that never answers once, however often a resource is reconciled', async (t) => {
     const { supply, calls } = await arrange(t, () => {});
     assert.equal(await supply('a'), undefined);
     await until(() => calls() > 0, { describe: 'the API is asked' });
@@ -133,7 +133,7 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1);
   });
 
-  test('leaves an API alone for a while that has failed', async (t) => {
+  test('pauses after an API has failed', async (t) => {
     const { supply, enqueued, calls } = await arrange(t, (_, response) => void response.writeHead(503).end('{}'));
     await supply('a');
     await until(() => enqueued.length > 0, { describe: 'enqueued of the failure' });
@@ -142,7 +142,7 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1);
   });
 
-  test('asks for no other token within a minute, however soon the first one ends', async (t) => {
+  test('requests no other token within a minute, however soon the first one expires', async (t) => {
     const { supply, enqueued, calls } = await arrange(t, (_, response) => {
       const expires = new Date(Date.now() + 60_000).toISOString();
       response.writeHead(201).end(JSON.stringify({ token: 'token', expires_at: expires }));
@@ -155,7 +155,7 @@ suite('the keeper of tokens', () => {
     assert.equal(calls(), 1);
   });
 
-  test('forgets the token of a resource that names another one, unless somebody shares it', async (t) => {
+  test('drops the token of a resource that names another one, unless others share it', async (t) => {
     const { supply, enqueued, calls } = await arrange(t, answerWithToken);
     for (const name of ['a', 'b']) await supply(name);
     await until(() => enqueued.length === 2, { describe: 'both have a token' });

@@ -33,20 +33,20 @@ function tokenOf(secret: string, answer: { status: number; headers?: Record<stri
 }
 
 suite('a token of a GitHub App', () => {
-  test('is good for as long as the answer says', async () => {
+  test('is valid as long as the response says', async () => {
     const lifetime = await lifetimeOf(new Date(Date.now() + HOUR_MS / 2).toISOString());
     assert.ok(lifetime > HOUR_MS / 2 - 30_000 && lifetime <= HOUR_MS / 2, String(lifetime));
   });
 
   for (const expiresAt of ['2126-01-01T00:00:00Z', '+275760-09-13T00:00:00.000Z']) {
-    test(`is renewed within an hour, though the answer says ${expiresAt}`, async () => {
+    test(`is renewed within an hour, although the response says ${expiresAt}`, async () => {
       const lifetime = await lifetimeOf(expiresAt);
       assert.ok(lifetime > HOUR_MS - 30_000 && lifetime <= HOUR_MS, String(lifetime));
     });
   }
 });
 
-suite('GitHub, asked for a token,', () => {
+suite('after a refusal, GitHub', () => {
   const inSeconds = () => ({ 'retry-after': '90' });
   const asDate = () => ({ 'retry-after': new Date(Date.now() + 90_000).toUTCString() });
   const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
@@ -60,7 +60,7 @@ suite('GitHub, asked for a token,', () => {
     { status: 429, headersOf: () => ({}), reason: 'GitRateLimited', waitMs: undefined },
   ];
   for (const { status, headersOf, reason, waitMs } of cases) {
-    test(`is left alone for as long as it says: ${status} ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
+    test(`isn't queried for the requested time: ${status} ${JSON.stringify(Object.keys(headersOf()))}`, async () => {
       await assert.rejects(tokenOf(key, { status, headers: headersOf() }), (error) => {
         assert.ok(error instanceof TransientError, String(error));
         assert.equal(error.reason, reason);
@@ -74,7 +74,7 @@ suite('GitHub, asked for a token,', () => {
     });
   }
 
-  test('is left alone by all who ask for the same installation with the same key, and by nobody else', async () => {
+  test('is queried for other installations and keys, but not for the same ones', async () => {
     const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = Buffer.from(otherKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
     const client = {
@@ -106,13 +106,13 @@ suite('GitHub, asked for a token,', () => {
     assert.equal(calls, 3, 'another installation');
   });
 
-  test('has refused it where it says nothing of a limit', async () => {
+  test('counts as having rejected the App if it names no limit', async () => {
     const headers = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': inAMinute() };
     await assert.rejects(tokenOf(key, { status: 403, headers }), TerminalError);
   });
 });
 
-test('a token for commit statuses may do nothing else, and is not the one that agents have', async () => {
+test("a token for commit statuses has no other permission, and isn't the one for agents", async () => {
   const asked: object[] = [];
   const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
   const postJson = async (_: URL, body: { permissions: object }) => {
@@ -146,7 +146,7 @@ function keyOf({ n, e = 3, d = n, factors = n / 2 }: { n: number; e?: number; d?
 
 suite('the key of a GitHub App', () => {
   for (const modulusLength of [2048, 3072, 4096]) {
-    test(`may have ${modulusLength} bits, in either form`, async () => {
+    test(`can have ${modulusLength} bits, in either form`, async () => {
       const made = generateKeyPairSync('rsa', { modulusLength }).privateKey;
       for (const type of ['pkcs1', 'pkcs8'] as const) {
         const { token } = await tokenWith(Buffer.from(made.export({ type, format: 'pem' })).toString('base64'));
@@ -168,7 +168,7 @@ suite('the key of a GitHub App', () => {
     ],
   ];
   for (const [what, secret, words] of costly) {
-    test(`${what} is refused, and nothing is signed with it`, async () => {
+    test(`is rejected if it is ${what}, and signs nothing`, async () => {
       const before = process.cpuUsage();
       await assert.rejects(tokenWith(secret), (error: Error & { reason?: string }) => {
         assert.equal(error.reason, 'AuthenticationFailed');
@@ -182,7 +182,7 @@ suite('the key of a GitHub App', () => {
   }
 });
 
-suite('what GitHub is asked', () => {
+suite('the request to GitHub for a token', () => {
   const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
   const gitOf = (repo: string, more: object = {}) => ({ repo, auth: { githubApp: { ...githubApp, ...more } } });
   const client = {
@@ -207,7 +207,7 @@ suite('what GitHub is asked', () => {
     return { status: 201, body: { token: `t${call}`, expires_at: expires } };
   };
 
-  test('names the installation and the repository, and is signed with the key of the App', async () => {
+  test("names the installation and the repository, and is signed with the App's key", async () => {
     const { apps, calls } = appsWith(good);
     const began = Math.floor(Date.now() / 1000);
     const git = { ...gitOf('https://github.com/plant/config.git'), caSecretRef: { name: 'ca', key: 'ca' } };
@@ -237,7 +237,7 @@ suite('what GitHub is asked', () => {
     assert.equal(tokenHostOf({ namespace: 'ns', git: gitOf('https://x.test/a/b', { apiBaseURL: 'no URL' }) }), '');
   });
 
-  test('is asked once by all who need the same token, until ten minutes before it ends', async () => {
+  test('is sent once for all that need the same token, until ten minutes before it expires', async () => {
     const { apps, calls } = appsWith((call) => good(call, call === 1 ? 10 : 11));
     const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
     assert.equal(apps.known(request), undefined);
@@ -263,7 +263,7 @@ suite('what GitHub is asked', () => {
     assert.equal(calls.length, 7, 'nobody else has it');
   });
 
-  test('again after a failure, which nobody keeps, and not for one that was dropped meanwhile', async () => {
+  test("is repeated after a failure, which isn't cached, but not for a resource that was dropped", async () => {
     const { apps } = appsWith((call) => (call === 1 ? { status: 503 } : good(call)));
     const request = { namespace: 'ns', git: gitOf('https://github.com/a/b') };
     await assert.rejects(apps.token(request));
@@ -290,7 +290,7 @@ suite('what GitHub is asked', () => {
     ['no time', { status: 201, body: { token: 't', expires_at: 'soon' } }, refused],
   ];
   for (const [what, answer, error] of answers)
-    test(`and answers: ${what}`, async () => {
+    test(`is answered ${what}`, async () => {
       const asked = appsWith(() => answer).apps.token({ namespace: 'ns', git: gitOf('https://github.com/a/b') });
       if (error) await assert.rejects(asked, error);
       else await asked;

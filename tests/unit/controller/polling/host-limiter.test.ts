@@ -31,8 +31,8 @@ function makeCalls() {
 
 const limits = { total: 1_000, perNamespace: 1_000, perHost: 8, perSecond: 1_000 };
 
-suite('at one host', () => {
-  test('a namespace has half of the places at most, and no host stands in the way of another', async () => {
+suite('on one git server', () => {
+  test('a namespace has at most half of the places, and no server delays another one', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 4 });
     const { begun, call, end } = makeCalls();
     for (const name of ['a', 'b', 'c']) limiter.add(call('x', name), false);
@@ -66,7 +66,7 @@ suite('at one host', () => {
     assert.ok(begun.length <= 8);
   });
 
-  test('namespaces have their turns, however many calls one of them has', async () => {
+  test('namespaces take turns, however many calls one of them has', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1 });
     const { begun, call, end } = makeCalls();
     for (let index = 0; index < 500; index += 1) limiter.add(call('evil', `evil ${index}`), true);
@@ -77,7 +77,7 @@ suite('at one host', () => {
     assert.deepEqual(begun, ['evil 0', 'evil 1', 'good 1', 'fine 1', 'evil 2', 'good 2', 'evil 3']);
   });
 
-  test('urgent calls go first, even one that waited as a poll, and each is made once', async () => {
+  test('urgent calls go first, even if they waited as polls, and each is made once', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1 });
     const { begun, call, end } = makeCalls();
     const waiting = call('x', 'waiting');
@@ -91,7 +91,7 @@ suite('at one host', () => {
     assert.deepEqual(begun, ['running', 'urgent', 'waiting', 'poll']);
   });
 
-  test('polls go on while others always have urgent calls', async () => {
+  test('polls continue while others always have urgent calls', async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1 });
     const { begun, call, end } = makeCalls();
     for (let index = 0; index < 100; index += 1) limiter.add(call('evil', `evil ${index}`), true);
@@ -100,7 +100,7 @@ suite('at one host', () => {
     assert.ok(begun.includes('poll'), begun.join(', '));
   });
 
-  test('no more than a second’s worth begins at once, and the rest at its rate', async () => {
+  test("at most a second's worth begins at once, and the rest at its rate", async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     const begunAt: number[] = [];
     const started = performance.now();
@@ -113,14 +113,14 @@ suite('at one host', () => {
     assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
   });
 
-  test('the rate counts the requests that calls cost the host', () => {
+  test('the rate counts the requests that a call costs', () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1_000, perSecond: 20 });
     const { begun, call } = makeCalls();
     for (let index = 0; index < 30; index += 1) limiter.add(call('x', `${index}`, { requests: 5 }), false);
     assert.equal(begun.length, 4);
   });
 
-  test('a call that was removed is not made', async () => {
+  test("a removed call isn't made", async () => {
     const limiter = new HostLimiter({ ...limits, perHost: 1 });
     const { begun, call, end } = makeCalls();
     const needless = call('x', 'needless');
@@ -134,8 +134,8 @@ suite('at one host', () => {
   });
 });
 
-suite('over all hosts', () => {
-  test('a namespace whose hosts are silent has its share, and others are asked at once', () => {
+suite('across all git servers', () => {
+  test('a namespace with silent servers has its share, and others are served at once', () => {
     const limiter = new HostLimiter(DEFAULT_LIMITS);
     const { begun, call } = makeCalls();
     for (let index = 0; index < 1_000; index += 1) {
@@ -147,7 +147,7 @@ suite('over all hosts', () => {
     assert.ok(limiter.stuckForMs < 1_000, 'what waits for hosts is no reason for a restart');
   });
 
-  test('so do many of them together', () => {
+  test('many such namespaces together have theirs', () => {
     const limiter = new HostLimiter(DEFAULT_LIMITS);
     const { begun, call } = makeCalls();
     for (let namespace = 0; namespace < 16; namespace += 1)
@@ -158,7 +158,7 @@ suite('over all hosts', () => {
     assert.equal(begun.at(-1), 'good');
   });
 
-  test('what is held back comes in turn as soon as there are places', async () => {
+  test('deferred calls run in order as soon as there are places', async () => {
     const limiter = new HostLimiter({ ...limits, total: 2 });
     const { begun, call, end } = makeCalls();
     for (const namespace of ['a', 'b'])
@@ -171,7 +171,7 @@ suite('over all hosts', () => {
     for (const name of order) assert.ok(begun.indexOf(name) < 6, `${name}: ${begun.join(', ')}`);
   });
 
-  test('hosts that were asked once are not kept in mind', async () => {
+  test("servers that were queried once aren't remembered", async () => {
     const limiter = new HostLimiter({ ...limits, perSecond: 50 });
     const { begun, call, end } = makeCalls();
     for (let index = 0; index < 100; index += 1) limiter.add(call('x', `${index}`, { host: `host-${index}` }), false);

@@ -74,8 +74,8 @@ function aliasOf(question: Buffer): Buffer {
   return Buffer.concat([header, question.subarray(12), record, target]);
 }
 
-suite('the resolver', { concurrency: 4 }, () => {
-  test('finds a name in a moment while those of eight domains stay silent, and gives these up', async (t) => {
+suite('the resolver of host names', { concurrency: 4 }, () => {
+  test('finds a name at once while those of eight domains stay silent, and drops these', async (t) => {
     const silent = Array.from({ length: 8 }, (_, index) => `git.silent-${index}.test`);
     const names = Object.fromEntries(silent.map((name) => [name, 'silent'] as const));
     const { resolve } = await arrange(t, { ...names, 'git.good.test': { a: '192.0.2.1' } });
@@ -94,7 +94,7 @@ suite('the resolver', { concurrency: 4 }, () => {
   const cluster =
     'nameserver 192.0.2.53\nsearch apps.svc.cluster.local svc.cluster.local cluster.local\noptions ndots:5\n';
 
-  test('finds the services of a cluster by their short names', async (t) => {
+  test('finds the services of a cluster under their short names', async (t) => {
     const { resolve, asked } = await arrange(
       t,
       { 'gitea.apps.svc.cluster.local': { a: '192.0.2.1' }, 'gitea.git.svc.cluster.local': { a: '192.0.2.2' } },
@@ -109,7 +109,7 @@ suite('the resolver', { concurrency: 4 }, () => {
     assert.equal(asked.length, 2, 'a full name is asked for as it is');
   });
 
-  test('asks for a name with enough dots first as it is, and stops where a server is silent', async (t) => {
+  test('queries a name with enough dots as it is first, and stops if a server is silent', async (t) => {
     const { resolve, asked } = await arrange(
       t,
       {
@@ -126,7 +126,7 @@ suite('the resolver', { concurrency: 4 }, () => {
     assert.ok(!asked.includes('a.b.lan A'));
   });
 
-  test('knows the aliases of a pod before it asks anybody', async (t) => {
+  test('reads the aliases of a pod before it queries a server', async (t) => {
     const hosts = '# kubelet\n127.0.0.1\tlocalhost\n192.0.2.7  other git.test # alias\n2001:db8::7 git.test\n';
     const { resolve, asked } = await arrange(t, { 'git.test': { a: '192.0.2.1' } }, { hosts });
     assert.deepEqual((await resolve('GIT.test')).toSorted(), ['192.0.2.7', '2001:db8::7']);
@@ -153,7 +153,7 @@ suite('the resolver', { concurrency: 4 }, () => {
       );
     });
 
-  test('reads 32 search domains and no more', async (t) => {
+  test('reads at most 32 search domains', async (t) => {
     const search = Array.from({ length: 34 }, (_, index) => `d${index}`).join(' ');
     const { resolve, asked } = await arrange(t, {}, { resolvConf: `search ${search}\n` });
     await assert.rejects(resolve('git'), { code: 'ENOTFOUND' });
@@ -161,7 +161,7 @@ suite('the resolver', { concurrency: 4 }, () => {
     assert.ok(asked.includes('git.d31 A') && !asked.includes('git.d32 A'));
   });
 
-  test('says of which family an address is, and puts those first that this machine can reach', async (t) => {
+  test('returns the family of an address, and lists reachable ones first', async (t) => {
     const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
     const hosts = '2001:db8::7 alias\n192.0.2.7 alias # and more\n';
     const { resolver } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa } }, { hosts });
@@ -181,7 +181,7 @@ suite('the resolver', { concurrency: 4 }, () => {
     }
   });
 
-  test('gives the addresses of both families', async (t) => {
+  test('returns the addresses of both families', async (t) => {
     const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
     const { resolve } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa }, 'six.test': { aaaa } });
     assert.deepEqual((await resolve('git.test')).toSorted(), ['192.0.2.1', '2001:db8::1']);
@@ -189,7 +189,7 @@ suite('the resolver', { concurrency: 4 }, () => {
     await assert.rejects(resolve('nothing.test'), { code: 'ENOTFOUND' });
   });
 
-  test('knows no address of an alias that leads nowhere, and asks on for its other names', async (t) => {
+  test('ignores an alias that leads nowhere, and tries its other names', async (t) => {
     const names = { 'git.test': 'dangling', 'git.test.lan': { a: '192.0.2.1' }, 'app.test': 'dangling' } as const;
     const { resolve } = await arrange(t, names, { resolvConf: 'search lan\n' });
     assert.deepEqual(await resolve('git.test'), ['192.0.2.1']);

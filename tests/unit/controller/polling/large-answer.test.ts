@@ -50,7 +50,7 @@ async function writeRefs(response: ServerResponse, bytes: number): Promise<void>
   }
 }
 
-suite('a host that answers with refs that nobody asked for', () => {
+suite("a server that sends refs that weren't requested", () => {
   const kinds = [
     { name: 'with protocol version 2', start: VERSION_2, isOld: false },
     { name: 'without it', start: `${SERVICE}${packet(`${'a'.repeat(40)} HEAD\0agent=git\n`)}`, isOld: true },
@@ -60,7 +60,7 @@ suite('a host that answers with refs that nobody asked for', () => {
       ['24 MiB', 24 * MIB],
       ['64 MB', 64 * MIB],
     ] as const) {
-      test(`${name}: ${size} fit through the controller's heap`, { timeout: 120_000 }, async (t) => {
+      test(`${name}: ${size} pass through the controller's heap`, { timeout: 120_000 }, async (t) => {
         const repo = await startHost(t, async (request, response) => {
           response.on('error', () => {});
           response.writeHead(200, { 'Content-Type': ADVERTISEMENT });
@@ -77,7 +77,7 @@ suite('a host that answers with refs that nobody asked for', () => {
   }
 });
 
-test('the API of a host has 64 KiB for an answer', async (t) => {
+test('the API of a git server can send at most 64 KiB', async (t) => {
   const url = new URL(await startHost(t, (_, response) => void response.end(Buffer.alloc(10 * MIB))));
   const { http } = queryTools();
   t.after(() => http.close());
@@ -85,7 +85,7 @@ test('the API of a host has 64 KiB for an answer', async (t) => {
   await assert.rejects(answer, { name: 'TransientError', reason: 'GitAnswerTooLarge', message: /more than 64 KiB/ });
 });
 
-test('a host that wants to be left alone for years is asked again after an hour', async (t) => {
+test('a server that asks for a pause of years is queried again after an hour', async (t) => {
   const url = await startHost(
     t,
     (_, response) => void response.writeHead(429, { 'Retry-After': '1000000000000' }).end(),

@@ -5,7 +5,7 @@ import { git } from '../../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { clientFor } from './query-world.ts';
 
-test('a host serves a commit of a repository whose ids are SHA-256, and none with an id of the other kind', async (t) => {
+test('a server has a commit of a repository with SHA-256 IDs, and none with an ID of the other kind', async (t) => {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
   const { url, path, git: run, commit } = await daemon.createRepository('x');
@@ -20,7 +20,7 @@ test('a host serves a commit of a repository whose ids are SHA-256, and none wit
   assert.deepEqual([...other.keys()], []);
 });
 
-test('a host serves no commit with a SHA-256 id of a repository whose ids are SHA-1', async (t) => {
+test('a server has no commit with a SHA-256 ID in a repository with SHA-1 IDs', async (t) => {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
   const { url, commit } = await daemon.createRepository('x');

@@ -26,7 +26,7 @@ async function assertTriedAgain(query: Promise<unknown>): Promise<void> {
 /** An advertisement of protocol version 0. */
 const version0 = (...lines: string[]) => `${SERVICE}${lines.map((line) => packet(`${line}\n`)).join('')}0000`;
 
-suite('an answer that is not whole is tried again, where', () => {
+suite('an incomplete response is retried if', () => {
   const ref = packet(`${first} refs/heads/other\n`);
   for (const [name, answer] of [
     ['it has no bytes', ''],
@@ -47,7 +47,7 @@ suite('an answer that is not whole is tried again, where', () => {
     ]),
     ['a peeled hash is cut off', `${packet(`${first} refs/heads/main peeled:${second.slice(1)}`)}0000`],
   ] as const) {
-    test(`the host is asked for refs and ${name}`, async (t) => {
+    test(`the refs are requested and ${name}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query(main));
     });
   }
@@ -75,25 +75,25 @@ suite('an answer that is not whole is tried again, where', () => {
     ['an error of its own', packet('ERR secret words')],
     ['half a packet', '00'],
   ] as const) {
-    test(`a commit is asked for and the host says ${name}`, async (t) => {
+    test(`a commit is requested and the server says ${name}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startLyingHost(t, answer)).query({ prefixes: [], commit: first }));
     });
   }
 
   for (const answer of ['', '000', packet('ERR secret words'), `003e${first} HEAD\0x`]) {
-    test(`a host with git:// says ${JSON.stringify(answer.slice(0, 12))}`, async (t) => {
+    test(`a server with git:// says ${JSON.stringify(answer.slice(0, 12))}`, async (t) => {
       await assertTriedAgain(clientFor(t, await startGitHost(t, answer)).query(main));
     });
   }
 });
 
-suite('a host', () => {
-  test('that has no such ref is believed once it has said everything', async (t) => {
+suite('a git server', () => {
+  test('is believed if it lists no such ref, once its response is complete', async (t) => {
     const refs = await clientFor(t, await startLyingHost(t, '0000')).query(main);
     assert.equal(refs.size, 0);
   });
 
-  test('is asked in the words of the protocol, at the place that it redirects to', async (t) => {
+  test('is queried by the protocol, at the place that it redirects to', async (t) => {
     const asked: string[] = [];
     const url = await startHost(t, async (request, response) => {
       const body = await text(request);
@@ -137,7 +137,7 @@ suite('a host', () => {
       assert.deepEqual(Object.fromEntries(answer), refs);
     });
 
-  test('that begins to send a commit in any way serves it', async (t) => {
+  test('has a commit if it begins to send it in any way', async (t) => {
     for (const section of ['packfile', 'shallow-info', 'acknowledgments', 'wanted-refs']) {
       const client = clientFor(t, await startLyingHost(t, packet(`${section}\n`)));
       assert.equal((await client.query({ prefixes: [], commit: first })).get(first), first, section);
@@ -147,28 +147,28 @@ suite('a host', () => {
     assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
   });
 
-  test('that goes on after the end of its answer is not listened to any more', { timeout: 30_000 }, async (t) => {
+  test("isn't read beyond the end of its response", { timeout: 30_000 }, async (t) => {
     const { url, sent } = await startFlood(t, '0000');
     const refs = await clientFor(t, url).query(main);
     assert.deepEqual(Object.fromEntries(refs), { 'refs/heads/main': first });
     assert.ok(sent() < 32 * 1024 * 1024, `${sent()} bytes were taken`);
   });
 
-  test('that sends marks and never a word is left', { timeout: 30_000 }, async (t) => {
+  test('is abandoned if it sends keep-alives but no response', { timeout: 30_000 }, async (t) => {
     const url = await startHost(t, (_, response) => {
       flood(response.writeHead(200, { 'Content-Type': ADVERTISEMENT }), '0000');
     });
     await assertTriedAgain(clientFor(t, url).query(main));
   });
 
-  test('that says it does not serve a commit is believed', async (t) => {
+  test("is believed if it says that it doesn't serve a commit", async (t) => {
     for (const words of [`upload-pack: not our ref ${first}`, `want ${first} not valid`]) {
       const client = clientFor(t, await startLyingHost(t, packet(`ERR ${words}`)));
       assert.equal((await client.query({ prefixes: [], commit: first })).size, 0);
     }
   });
 
-  test('has no commit whose id is of another kind than its own, and is not asked for it', async (t) => {
+  test("has no commit with an ID of another hash, and isn't queried for it", async (t) => {
     for (const [format, ids] of [
       ['sha256', 40],
       ['sha1', 64],
@@ -185,7 +185,7 @@ suite('a host', () => {
     }
   });
 
-  test('that is no git host stays refused', async (t) => {
+  test("stays rejected if it doesn't serve git", async (t) => {
     const url = await startHost(t, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>a page</html>');
     });
@@ -216,7 +216,7 @@ suite('a host', () => {
     }
   });
 
-  test('that speaks protocol version 2 is asked for everything at once, and names what was asked for', async (t) => {
+  test('with protocol version 2 is queried for everything at once, and names the requested refs', async (t) => {
     const server = await startGitServer();
     t.after(() => server.stop());
     const repository = await server.createRepository('app');

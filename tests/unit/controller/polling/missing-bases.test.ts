@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { clientFor } from './query-world.ts';
 
-test('a host that sends the difference from an object that is not there is asked once for a commit', {
+test('a server that sends a delta against a missing object is queried once for a commit', {
   timeout: 60_000,
 }, async (t) => {
   let fetches = 0;

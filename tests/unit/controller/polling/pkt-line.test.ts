@@ -15,8 +15,8 @@ async function read(bytes: Buffer | string, pieceSize = 64): Promise<string[]> {
   return lines;
 }
 
-suite('pkt-line', () => {
-  test('is read as it was written, in whatever pieces it arrives', async () => {
+suite('the pkt-line parser', () => {
+  test('reads lines as they were written, in any chunks', async () => {
     const lines = fc.array(fc.string({ unit: 'grapheme', maxLength: 50 }));
     await fc.assert(
       fc.asyncProperty(lines, fc.integer({ min: 1, max: 200 }), async (given, pieceSize) => {
@@ -26,11 +26,11 @@ suite('pkt-line', () => {
     );
   });
 
-  test('knows its markers', async () => {
+  test('recognizes markers', async () => {
     assert.deepEqual(await read(`${packet('a')}000100020000`, 1), ['a', 'delimiter', 'end', 'flush']);
   });
 
-  test('refuses what is malformed or cut off, whatever it is', async () => {
+  test('rejects malformed or truncated input of any kind', async () => {
     for (const text of ['00', 'zzzz', '0003', '0010short', '<html>', '-001', '0x05a', 'fff1', `${packet('a')}00`]) {
       await assert.rejects(read(text), /malformed/, text);
     }
@@ -45,7 +45,7 @@ suite('pkt-line', () => {
     );
   });
 
-  test('is refused where line after line says next to nothing', async () => {
+  test('rejects line after line with hardly any content', async () => {
     for (const line of ['0000', '0001', '0004', '0005a', '0006a\n']) {
       assert.equal((await read(line.repeat(1_000))).length, 1_000);
       await assert.rejects(read(line.repeat(1_001)), /malformed/, line);
@@ -53,7 +53,7 @@ suite('pkt-line', () => {
     assert.equal((await read(packet('a'.repeat(40)).repeat(5_000))).length, 5_000);
   });
 
-  test('costs no more than its length, also where a host sends it byte by byte', async () => {
+  test('takes linear time, even if a server sends single bytes', async () => {
     const longest = packet('x'.repeat(65_516));
     const began = processorMs();
     const lines = await read(longest.repeat(8), 1);

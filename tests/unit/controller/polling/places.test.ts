@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Places } from '../../../../controller/polling/places.ts';
 
-suite('places', () => {
-  test('are for whoever comes first in one half, and for namespaces that have none in the other', () => {
+suite('places for concurrent calls', () => {
+  test('are for all in one half, and for namespaces that have none in the other', () => {
     const places = new Places(4);
     assert.ok(places.isEmpty);
     for (const namespace of ['a', 'a']) {
@@ -19,7 +19,7 @@ suite('places', () => {
     assert.ok(places.isEmpty && places.hasFor('a'));
   });
 
-  test('may be fewer for a namespace', () => {
+  test('can be limited per namespace', () => {
     const places = new Places(8, 1);
     places.take('a');
     assert.ok(!places.hasFor('a') && places.hasFor('b'));

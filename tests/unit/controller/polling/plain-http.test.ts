@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { queryClient, sshTools } from './query-world.ts';
 
-test('a CA for plain HTTP is refused for good, and in words, since there is no certificate to check', async (t) => {
+test('a CA for plain HTTP is rejected permanently with a message, because there is no certificate to check', async (t) => {
   const server = await startGitServer();
   t.after(() => server.stop());
   const { url: repo } = await server.createRepository('app');

@@ -28,7 +28,7 @@ async function arrange(t: TestContext) {
 }
 
 suite('a private CA', { concurrency: true }, () => {
-  test('is trusted, and no connection is used for a bundle that does not vouch for it', async (t) => {
+  test("is trusted, and no connection is reused for a bundle that doesn't contain it", async (t) => {
     const { commit, ask, ca, otherCa } = await arrange(t);
     const untrusted = { name: 'TerminalError', reason: 'CertificateNotTrusted' };
     for (let round = 0; round < 2; round += 1) {
@@ -38,7 +38,7 @@ suite('a private CA', { concurrency: true }, () => {
     }
   });
 
-  test('may be named by a certificate below it, which is enough for git', async (t) => {
+  test('can be an intermediate CA, which is enough for git', async (t) => {
     const { server, commit, ask } = await arrange(t);
     const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', rejectUnauthorized: false });
     await once(socket, 'secureConnect');
@@ -47,7 +47,7 @@ suite('a private CA', { concurrency: true }, () => {
     assert.equal((await ask(certificate)).get('refs/heads/main'), commit);
   });
 
-  test('of more than 64 KiB is refused in words, before anybody is asked', async (t) => {
+  test('of more than 64 KiB is rejected with a message before any connection', async (t) => {
     const { server, commit, ask, ca } = await arrange(t);
     await assert.rejects(ask(ca.padEnd(64 * 1024 + 1, '\n')), {
       name: 'TerminalError',

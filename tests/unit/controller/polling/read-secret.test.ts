@@ -12,7 +12,7 @@ function readFrom(get: () => Promise<object>): Promise<string> {
 const refuse = (status: number, reason: string) => () =>
   Promise.reject(new ApiError(status, JSON.stringify({ reason, message: 'words of the API server' })));
 
-suite('a Secret', () => {
+suite('a Secret with credentials', () => {
   test('is read by its key', async () => {
     assert.equal(await readFrom(async () => ({ data: { token: Buffer.from('täst').toString('base64') } })), 'täst');
   });
@@ -23,7 +23,7 @@ suite('a Secret', () => {
     ['has no such key', async () => ({ data: { other: '' } })],
     ['has no data', async () => ({})],
   ] as const) {
-    test(`that ${what} needs a person`, async () => {
+    test(`that ${what} has to be fixed by a user`, async () => {
       const error = { name: 'TerminalError', reason: 'SecretNotFound', message: /plant\/git/ };
       await assert.rejects(readFrom(get), error);
     });
@@ -34,7 +34,7 @@ suite('a Secret', () => {
     ['is busy', refuse(429, 'TooManyRequests')],
     ['cannot be reached', () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))],
   ] as const) {
-    test(`is asked for again where the API server ${what}, and its words stay out`, async () => {
+    test(`is read again if the API server ${what}, whose message is left out`, async () => {
       await assert.rejects(readFrom(get), {
         name: 'TransientError',
         reason: 'SecretUnavailable',

@@ -6,7 +6,7 @@ import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, startHost, VERSION_2 } from './query-world.ts';
 import { arrange, commitOf, HOUR_MS } from './repositories-world.ts';
 
-suite('repositories', { concurrency: 4 }, () => {
+suite('subscribed repositories', { concurrency: 4 }, () => {
   test('are queried once for 1,000 resources of a namespace, and each is enqueued', async (t) => {
     const { query, enqueued, queries, first, untilAnswered } = await arrange(t);
     const keys = Array.from({ length: 1_000 }, (_, index) => `default/${index}`);
@@ -17,7 +17,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('are asked anew for an event, also where an answer is known, and once for each event', async (t) => {
+  test('are queried again for an event, even with a known response, and once per event', async (t) => {
     const { repository, untilAnswered, queries } = await arrange(t);
     await untilAnswered('default/a');
     const second = await repository.commit({ files: { a: '2' } });
@@ -29,7 +29,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 3);
   });
 
-  test('do not count a query that began before an event', async (t) => {
+  test("don't count a query that began before an event", async (t) => {
     const { server, repository, query, untilAnswered, enqueued, queries } = await arrange(t);
     const asked = Promise.withResolvers<void>();
     server.fault = { delay: asked.promise, times: 1 };
@@ -51,7 +51,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('tell those who poll of what somebody else found out', async (t) => {
+  test('notify pollers of responses to other queries', async (t) => {
     const { repository, untilAnswered, enqueued } = await arrange(t);
     await repository.tag('v1');
     await untilAnswered('default/polls');
@@ -63,7 +63,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.deepEqual(enqueued.sort(), ['default/asks', 'default/polls']);
   });
 
-  test('are polled at the least interval of those who share them', async (t) => {
+  test('are polled at the shortest interval of their subscribers', async (t) => {
     const { repository, untilAnswered, query, enqueued, queries, repositories } = await arrange(t);
     await untilAnswered('default/seldom');
     await untilAnswered('default/often', { intervalMs: 50 });
@@ -78,7 +78,7 @@ suite('repositories', { concurrency: 4 }, () => {
     await until(() => queries() > before, { describe: 'a poll, since the interval is short again' });
   });
 
-  test('are polled an interval after the last query, whoever caused it', async (t) => {
+  test('are polled an interval after the last query, whatever caused it', async (t) => {
     const { untilAnswered, queries } = await arrange(t);
     const started = performance.now();
     await untilAnswered('default/a', { intervalMs: 3_000 });
@@ -89,7 +89,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 5, 'no poll in more than an interval');
   });
 
-  test('that failed are asked again after their back-off, and at once for an event', async (t) => {
+  test('are queried after a backoff if they failed, and at once for an event', async (t) => {
     const { server, untilAnswered, queries } = await arrange(t);
     server.fault = { status: 503, times: 1 };
     assert.equal(commitOf(await untilAnswered('default/a', { event: 'request 1' }), ''), 'git.http503');
@@ -99,14 +99,14 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(queries(), 1);
   });
 
-  test('that want to be asked again at once are given a moment, and whoever asked gets that answer', async (t) => {
+  test('are queried after a moment if they ask for a retry at once, for all waiting subscribers', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 429, headers: { 'Retry-After': '0' } };
     const answer = await untilAnswered('default/a');
     assert.ok(answer.kind === 'error' && answer.retryAfterMs >= 1_000);
   });
 
-  test('that fail are polled again after the time for which they have, however many deliveries ask meanwhile', async (t) => {
+  test('are polled again after their backoff if they fail, however many deliveries arrive in the meantime', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 503 };
     const started = performance.now();
@@ -117,7 +117,7 @@ suite('repositories', { concurrency: 4 }, () => {
   });
 
   for (const seconds of ['3601', '1000000000000', '9'.repeat(400)]) {
-    test(`that want to be asked again in ${seconds.slice(0, 30)} seconds are asked in an hour`, async (t) => {
+    test(`are queried in an hour if they ask for a retry in ${seconds.slice(0, 30)} seconds`, async (t) => {
       const { server, untilAnswered } = await arrange(t);
       server.fault = { status: 429, headers: { 'Retry-After': seconds } };
       const answer = await untilAnswered('default/a');
@@ -126,7 +126,7 @@ suite('repositories', { concurrency: 4 }, () => {
     });
   }
 
-  test('that say by 403 that they were asked too often are left alone for as long as they ask, and blame no credentials', async (t) => {
+  test("aren't queried for the requested time after a throttling 403, which isn't blamed on credentials", async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 403, headers: { 'Retry-After': '600' } };
     const answer = await untilAnswered('default/a');
@@ -134,7 +134,7 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.deepEqual([answer.error.reason, answer.retryAfterMs], ['GitRateLimited', 600_000]);
   });
 
-  test('that refuse credentials without a word of a pause are asked again after a back-off of our own', async (t) => {
+  test('are queried after our own backoff if they refuse credentials without a Retry-After', async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 403 };
     const answer = await untilAnswered('default/a');
@@ -142,14 +142,14 @@ suite('repositories', { concurrency: 4 }, () => {
     assert.equal(answer.error.reason, 'AuthenticationFailed');
   });
 
-  test('that name a time that is no number of seconds are asked after a back-off of our own', async (t) => {
+  test("are queried after our own backoff if their Retry-After isn't a number", async (t) => {
     const { server, untilAnswered } = await arrange(t);
     server.fault = { status: 429, headers: { 'Retry-After': '1e300' } };
     const answer = await untilAnswered('default/a');
     assert.ok(answer.kind === 'error' && answer.retryAfterMs <= 5_000, JSON.stringify(answer));
   });
 
-  test('are queried in each namespace separately, so a ref over which the host fails harms no other one', async (t) => {
+  test('are queried separately in each namespace, so a ref that breaks a response harms no other namespace', async (t) => {
     const tip = 'a'.repeat(40);
     const repo = await startHost(t, async (request, response) => {
       const body = await text(request);
@@ -168,7 +168,7 @@ suite('repositories', { concurrency: 4 }, () => {
     );
   });
 
-  test('have the longest time limit of those who share a query', async (t) => {
+  test('use the longest time limit of the subscribers of a query', async (t) => {
     const { server, subscribe, untilAnswered } = await arrange(t);
     server.fault = { hang: true };
     subscribe('default/patient', { timeoutMs: 1_500 });

@@ -9,7 +9,7 @@ import { queryClient, sshAuth, sshTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
-test('ssh is told where to connect to, and looks the host up in known_hosts as it does by itself', async (t) => {
+test("ssh connects to the given address, and uses the host's own name in known_hosts", async (t) => {
   const seen: unknown[] = [];
   class Recorder extends Git {
     override async run(_: string[], { access }: GitOptions = {}): Promise<Buffer> {
@@ -33,7 +33,7 @@ test('ssh is told where to connect to, and looks the host up in known_hosts as i
   }
 });
 
-test('an SSH key may have 64 KiB, since it is in memory while the host is asked', async (t) => {
+test('an SSH key can have 64 KiB, because it is in memory during the query', async (t) => {
   const ask = (key: string) => {
     const tools = sshTools(key);
     t.after(() => tools.http.close());
@@ -44,7 +44,7 @@ test('an SSH key may have 64 KiB, since it is in memory while the host is asked'
   await assert.rejects(ask(PRIVATE_KEY.padEnd(64 * 1024)), { name: 'TransientError' });
 });
 
-test('where ssh cannot connect, an error says that ssh takes no proxy if there is one', async (t) => {
+test("if ssh can't connect and a proxy is configured, the error says that ssh doesn't use it", async (t) => {
   const messageWith = async (environment: NodeJS.ProcessEnv, repo = 'ssh://git@127.0.0.1:1/app.git') => {
     const tools = sshTools();
     tools.http.close();

@@ -29,9 +29,9 @@ const server = createServer((socket) => {
 }).listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
 
-suite('an answer that comes in tiny pieces', () => {
+suite('a response in tiny chunks', () => {
   for (const size of [1, 16]) {
-    test(`of ${size} bytes is given up before its time is over`, { timeout: 60_000 }, async (t) => {
+    test(`of ${size} bytes is abandoned before its timeout`, { timeout: 60_000 }, async (t) => {
       const line = packet(`${'c'.repeat(40)} refs/heads/x\n`);
       const worker = new Worker(host, { eval: true, workerData: { line, size, advertisement: VERSION_2 } });
       t.after(() => worker.terminate());

@@ -25,11 +25,11 @@ const pod: ObservedPod = {
 /** A change of an object of that name. */
 const change = <T>(key: string, object: T, previous?: T) => ({ type: 'upserted' as const, key, object, previous });
 
-suite('a change of a GatewaySync affects', () => {
+suite('a change of a GatewaySync enqueues', () => {
   const affected = (fields: Partial<ObservedGatewaySync>, previous = gatewaySync) =>
     affectedByGatewaySync(change('ns/app', { ...gatewaySync, ...fields }, previous));
 
-  test('itself when it is new, edited, asked to move, or created again', () => {
+  test('itself when it is new, edited, requested to sync, or recreated', () => {
     assert.deepEqual(affectedByGatewaySync(change('ns/app', gatewaySync)), ['ns/app']);
     assert.deepEqual(affected({ generation: 2 }), ['ns/app']);
     assert.deepEqual(affected({ request: { ref: 'v1', applied: false } }), ['ns/app']);
@@ -38,7 +38,7 @@ suite('a change of a GatewaySync affects', () => {
     assert.deepEqual(affected({ deleting: true }), ['ns/app']);
   });
 
-  test('nothing when its status is written, or it is gone', () => {
+  test('nothing when only its status is written, or it is deleted', () => {
     assert.deepEqual(affected({ resourceVersion: '2', status: {} }), []);
     assert.deepEqual(affectedByGatewaySync({ type: 'deleted', key: 'ns/app', previous: gatewaySync }), []);
   });
@@ -50,8 +50,8 @@ test('a resource has high priority while its status lacks the result of a reques
   assert.equal(priorityOf(undefined), 'low');
 });
 
-suite('a change of a pod affects', () => {
-  test('the resource that it belongs to and the one that it belonged to', () => {
+suite('a change of a pod enqueues', () => {
+  test('the resource that it belongs to and its previous one', () => {
     assert.deepEqual(affectedByPod(change('ns/gateway-0', pod)), ['ns/app']);
     assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod, live: false }, pod)), ['ns/app']);
     const moved = change('ns/gateway-0', { ...pod, crName: 'other' }, pod);
@@ -59,13 +59,13 @@ suite('a change of a pod affects', () => {
     assert.deepEqual(affectedByPod({ type: 'deleted', key: 'ns/gateway-0', previous: pod }), ['ns/app']);
   });
 
-  test('nothing if no field changed that is kept, or it has no sidecar', () => {
+  test('nothing if no stored field changed, or it has no sidecar', () => {
     assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod }, pod)), []);
     assert.deepEqual(affectedByPod(change('ns/gateway-0', { ...pod, sidecar: 'missing' })), []);
   });
 });
 
-suite('a change of a report affects', () => {
+suite('a change of a report enqueues', () => {
   const report = { podUID: 'pod', status: { state: 'Synced' as const } };
   const pods = { ownerOf: (key: string) => (key === 'ns/gateway-0' ? 'ns/app' : undefined) };
 
@@ -73,13 +73,13 @@ suite('a change of a report affects', () => {
     assert.deepEqual(affectedByReport(change('ns/gateway-0', report), pods), ['ns/app']);
   });
 
-  test('nothing if its content is the same, or its pod belongs to no resource', () => {
+  test('nothing if its content is unchanged, or its pod belongs to no resource', () => {
     assert.deepEqual(affectedByReport(change('ns/gateway-0', { ...report }, report), pods), []);
     assert.deepEqual(affectedByReport(change('ns/stranger', report), pods), []);
   });
 });
 
-suite('a change of a RoleBinding affects', () => {
+suite('a change of a RoleBinding enqueues', () => {
   const binding = {
     namespace: 'ns',
     name: 'sync-agent-app',
@@ -90,13 +90,13 @@ suite('a change of a RoleBinding affects', () => {
     isOurs: true,
   };
 
-  test('the resource after which it is named, also when it is gone', () => {
+  test('the resource that it is named after, even when it is deleted', () => {
     assert.deepEqual(affectedByRoleBinding(change('ns/sync-agent-app', binding)), ['ns/app']);
     const gone = { type: 'deleted' as const, key: 'ns/sync-agent-app', previous: binding };
     assert.deepEqual(affectedByRoleBinding(gone), ['ns/app']);
   });
 
-  test('nothing if it is named after no resource', () => {
+  test("nothing if it isn't named after a resource", () => {
     assert.deepEqual(affectedByRoleBinding(change('ns/app', { ...binding, name: 'app' })), []);
   });
 });

@@ -34,7 +34,7 @@ const without = () => {
 };
 
 suite('a decision about a commit status', () => {
-  test('adds nothing to the status of a resource that asks for none, and drops what was there', () => {
+  test('adds nothing to the status of a resource without one, and removes a previous one', () => {
     const { status, commitStatus } = decideFor(without());
     assert.equal(commitStatus, undefined);
     assert.ok(!JSON.stringify(status).includes('ommitStatus'));
@@ -42,19 +42,19 @@ suite('a decision about a commit status', () => {
     assert.equal(JSON.stringify(dropped.status), JSON.stringify(status));
   });
 
-  test('says what is wanted of the commit that it has just found', () => {
+  test('requests one for the commit that was just found', () => {
     const { commitStatus } = decideFor(resource());
     assert.deepEqual(commitStatus?.wanted, { commit, state: 'pending', description: 'no gateway yet', ref: 'main' });
     assert.equal(commitStatus.destination.context, 'oslo/gateways/plant');
   });
 
-  test('notes what was posted, and keeps it', () => {
+  test('records a posted one, and keeps it', () => {
     const { status } = decideFor(resource(), { posted, problem: undefined });
     assert.deepEqual(status.commitStatus, posted);
     assert.deepEqual(decideFor({ ...resource(), status }).status.commitStatus, posted);
   });
 
-  test('says what is wrong without a word in Ready, and once, also after a restart', () => {
+  test('reports a problem outside of Ready, and once, even after a restart', () => {
     const { status, transitions } = decideFor(resource(), { posted: undefined, problem });
     const said = conditionOf(status.conditions, 'CommitStatus');
     assert.deepEqual([said?.status, said?.reason, said?.message], ['False', problem.reason, problem.message]);
@@ -69,7 +69,7 @@ suite('a decision about a commit status', () => {
     assert.equal(conditionOf(over.status.conditions, 'CommitStatus')?.status, 'True');
   });
 
-  test('that can be posted nowhere is a problem, and nothing is wanted', () => {
+  test('is a problem if there is no destination, and requests none', () => {
     const { status, commitStatus } = decideFor(resource(), undefined, '');
     assert.equal(conditionOf(status.conditions, 'CommitStatus')?.reason, 'ClusterNameMissing');
     assert.equal(commitStatus, undefined);

@@ -118,8 +118,8 @@ const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' };
 const noSecret = { reason: 'SecretNotFound', message: 'there is no Secret' };
 const hostKey = (reason: string) => failed({ reason, message: 'bad key', transient: false });
 
-suite('the conditions', () => {
-  test('where all is well', () => assert.deepEqual(judge({}), allWell));
+suite('the conditions of a resource', () => {
+  test('are as expected for a healthy one', () => assert.deepEqual(judge({}), allWell));
 
   /** What differs from that; undefined for a condition that is not there. */
   const cases: [name: string, Given, Record<string, object | undefined>][] = [
@@ -491,7 +491,7 @@ suite('conditions are merged', () => {
   });
 });
 
-suite('a merge patch', () => {
+suite('a merge patch of a status', () => {
   /** RFC 7386, section 2. */
   function apply(target: unknown, patch: unknown): unknown {
     if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
@@ -514,7 +514,7 @@ suite('a merge patch', () => {
   })).any;
   const object = fc.dictionary(fc.constantFrom('a', 'b', 'c'), json, { noNullPrototype: true });
 
-  test('makes the one out of the other, and there is none where nothing differs', () => {
+  test('turns one status into the other, and is empty if they are equal', () => {
     fc.assert(
       fc.property(object, object, (before, after) => {
         const patch = mergePatchOf(before, after);
@@ -524,7 +524,7 @@ suite('a merge patch', () => {
     );
   });
 
-  test('says of each key that differs what it is, and nothing of the others', () => {
+  test('contains the new value of each key that differs, and no others', () => {
     const before = { a: 1, b: { c: 1, d: 2 }, e: [1], f: 0, g: { h: 1 } };
     assert.deepEqual(mergePatchOf(before, { a: 1, b: { c: 2, d: 2 }, e: [1, 2], g: [1] }), {
       ...{ b: { c: 2 }, e: [1, 2], f: null, g: [1] },

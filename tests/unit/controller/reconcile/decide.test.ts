@@ -74,12 +74,12 @@ const unreachable: Answer = {
   retryAfterMs: 5_000,
 };
 
-suite('a host that is unavailable', () => {
-  test('is asked again by the next poll', () => {
+suite('a git server that is unavailable', () => {
+  test('is queried again by the next poll', () => {
     assert.equal(decideFor(observed(), unreachable).retryAfterMs, undefined);
   });
 
-  test('is asked again where a request or a push waits for it, or the ref was not resolved yet', () => {
+  test("is queried again if a request or a push waits for it, or the ref isn't resolved yet", () => {
     const asked = { at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
     const request = { ...observed(), request: { ...asked, ref: 'v1', id: '1' } };
     const push = { ...observed(), push: { ...asked, ref: 'refs/heads/main' } };
@@ -89,7 +89,7 @@ suite('a host that is unavailable', () => {
     assert.equal(decideFor(request, refs).retryAfterMs, undefined, 'it has answered');
   });
 
-  test('is asked again also where nothing is polled', () => {
+  test('is queried again even without polling', () => {
     assert.equal(decideFor(observed({ polling: false }), unreachable).retryAfterMs, 5_000);
   });
 
@@ -99,7 +99,7 @@ suite('a host that is unavailable', () => {
   });
 });
 
-suite('while the host is asked', () => {
+suite('while the git server is queried', () => {
   const asking = (forMs: number) => ({ kind: 'asking' as const, forMs });
   const pod = {
     ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
@@ -113,7 +113,7 @@ suite('while the host is asked', () => {
     return condition && `${condition.status} ${condition.reason}`;
   };
 
-  test('a quick answer is waited for, so that it makes one write', () => {
+  test('a quick response is awaited, so that one write is enough', () => {
     for (const [gatewaySync, patience] of [
       [asked(), 1_000],
       [fresh(), 5_000],
@@ -125,7 +125,7 @@ suite('while the host is asked', () => {
     }
   });
 
-  test('a pod without its sidecar may be in a namespace without the label', () => {
+  test('a pod without its sidecar can be in a namespace without the label', () => {
     const { status } = decideFor(observed(), refs, { missing: [pod], isLabelRequired: true });
     assert.match(
       status.discoveredGateways?.[0]?.message ?? '',
@@ -174,7 +174,7 @@ suite('while the host is asked', () => {
     assert.equal(find(status, 'AgentAccess'), 'False ForeignRoleBinding');
   });
 
-  test('once more after a failure, the failure stays, and the fleet goes on', () => {
+  test('again after a failure, the failure stays, and the fleet continues', () => {
     const waiting = decideFor(observed({ polling: false }), unreachable).status;
     const failed = { ...observed({ polling: false }), status: waiting };
     const { status, holdForMs } = decideFor(failed, asking(0));
@@ -186,14 +186,14 @@ suite('while the host is asked', () => {
   });
 });
 
-suite('a ref that the host does not show yet', () => {
+suite("a ref that the git server doesn't show yet", () => {
   const request = { ref: 'v1', id: '1', at: new Date(now).toISOString(), applied: false, writtenAt: now };
   const decideAfter = (seconds: number, fields: object = {}, status = observed().status) => {
     const gatewaySync = { ...observed(), request: { ...request, ...fields }, status };
     return decideFor(gatewaySync, refs, {}, now + seconds * 1_000);
   };
 
-  test('is asked for again with growing pauses, and nothing is written meanwhile', () => {
+  test('is queried with growing pauses, without writes in between', () => {
     const looks: number[] = [];
     let { status, requeryInMs } = decideAfter(0);
     const first = status;
@@ -213,11 +213,11 @@ suite('a ref that the host does not show yet', () => {
     assert.ok(looks.length >= 5 && looks.length <= 12 && (looks.at(-1) ?? 0) > 50 && (looks.at(-1) ?? 0) <= 60);
   });
 
-  test('is Failed at once where the request is older than a minute', () => {
+  test('is Failed at once if the request is older than a minute', () => {
     assert.equal(decideAfter(60).status.lastRequest?.outcome, 'Failed');
   });
 
-  test('is waited for from when the request was stored, where it has no time of its own or one that is ahead', () => {
+  test('is awaited from the time of storage if the request has no valid time of its own', () => {
     for (const at of ['', 'soon', '2100-01-01T00:00:00Z']) {
       assert.equal(decideAfter(5, { at }).status.lastRequest?.outcome, 'Pending');
       assert.equal(decideAfter(60, { at }).status.lastRequest?.outcome, 'Failed');
@@ -225,7 +225,7 @@ suite('a ref that the host does not show yet', () => {
   });
 });
 
-suite('agents that do not get what they need', () => {
+suite('agents that lack Secrets or permissions', () => {
   const accessProblems = [{ reason: 'ForeignRoleBinding', message: 'it was made by somebody else' }];
   const pod = {
     ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
@@ -241,7 +241,7 @@ suite('agents that do not get what they need', () => {
     };
   };
 
-  test('make one condition and one event, and gateways that wait for it are not ready', () => {
+  test("cause one condition and one event, and gateways that wait for them aren't ready", () => {
     assert.deepEqual(reasonsOf({ accessProblems, pods: [pod] }), {
       access: 'ForeignRoleBinding',
       ready: 'False ForeignRoleBinding',
@@ -249,7 +249,7 @@ suite('agents that do not get what they need', () => {
     });
   });
 
-  test('do no harm to what is ready all the same', () => {
+  test("don't affect gateways that are ready all the same", () => {
     const report = { podUID: 'pod', status: { state: 'Synced' as const, commit } };
     assert.deepEqual(reasonsOf({ accessProblems, pods: [pod], reportOf: () => report }), {
       access: 'ForeignRoleBinding',
@@ -258,7 +258,7 @@ suite('agents that do not get what they need', () => {
     });
   });
 
-  test('are gone otherwise, without an event', () => {
+  test('leave no condition once they have all, without an event', () => {
     assert.deepEqual(reasonsOf({ pods: [pod] }), { access: 'Granted', ready: 'Unknown Syncing', events: [] });
   });
 });
@@ -276,7 +276,7 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
 });
 
-suite('while the revision of spec.sync cannot be kept, so that no rollout begins', () => {
+suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {
   const pod = {
     ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
     ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
@@ -306,7 +306,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     ['a newer commit', {}, newer],
     ['an edit of spec.sync', { spec: { ...spec, revision: 's' }, generation: 2 }, refs],
   ] as const) {
-    test(`nothing claims that gateways have ${what}`, () => {
+    test(`no condition claims that gateways have ${what}`, () => {
       assert.deepEqual(conditionsAt(looked, answer, { isRevisionKept, accessProblems: [problem] }), [
         `Unknown Waiting: ${problem.message}`,
         `False RevisionNotWritten: ${problem.message}`,
@@ -323,7 +323,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     ['the resource is paused', { ...edited, spec: { ...edited.spec, paused: true } }, refs],
   ] as const) {
     for (const isKept of [true, false]) {
-      test(`no edit is rolled out that is in no rollout: ${what}, its revision is ${isKept ? 'kept' : 'not kept'}`, () => {
+      test(`no edit is complete that is in no rollout: ${what}, its revision is ${isKept ? 'stored' : 'not stored'}`, () => {
         const [rolledOut = '', ready = ''] = conditionsAt(looked, answer, { isRevisionKept: isKept });
         assert.match(rolledOut, /^Unknown Waiting: .*spec\.sync/);
         assert.doesNotMatch(ready, /^True/);
@@ -343,7 +343,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
       ['the git host does not have it', { kind: 'refs', refs: new Map() }],
       ['the resource is paused', undefined, true],
     ] as const) {
-      test(`no other ${what} is rolled out that is in no rollout: ${why}`, () => {
+      test(`no other ${what} is complete that is in no rollout: ${why}`, () => {
         const looked = { ...editedGit, spec: { ...editedGit.spec, paused: paused ?? false } };
         const [rolledOut = '', ready = ''] = conditionsAt(looked, answer as Answer, { isRevisionKept: true });
         assert.match(rolledOut, /^Unknown Waiting: .*spec\.git/);
@@ -352,7 +352,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     }
   }
 
-  test('a resource stays rolled out by an edit that changes nothing of it, and while nothing newer is known', () => {
+  test('a resource stays complete after an edit without effect, and until something newer is known', () => {
     const polling = { spec: { ...spec, polling: { ...spec.polling, enabled: false } }, generation: 2 };
     for (const [looked, answer] of [
       [polling, { kind: 'asking', forMs: 60_000 }],
@@ -362,7 +362,7 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
       assert.match(conditionsAt(looked, answer as Answer, { isRevisionKept: true })[0] ?? '', /^True Complete/);
   });
 
-  test('a resource without gateways is not ready before its first rollout, nor before the next one', () => {
+  test("a resource without gateways isn't ready before its first or its next rollout", () => {
     const first = { ...observed(), spec };
     for (const [accessProblems, words] of [
       [[problem], /^False RevisionNotWritten/],
@@ -376,18 +376,18 @@ suite('while the revision of spec.sync cannot be kept, so that no rollout begins
     }
   });
 
-  test('gateways that have all that is wanted are ready', () => {
+  test('gateways that are up to date are ready', () => {
     const [rolledOut = '', ready = ''] = conditionsAt({}, refs, { isRevisionKept, accessProblems: [problem] });
     assert.match(rolledOut, /^True Complete/);
     assert.match(ready, /^True Synced/);
   });
 });
 
-suite('an ssh host whose key is not checked', () => {
+suite("an ssh server whose host key isn't checked", () => {
   const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
   const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
 
-  test('makes a condition and one event, and is no reason not to be ready', () => {
+  test("causes a condition and one event, and doesn't prevent Ready", () => {
     const first = decideFor({ ...observed(), spec }, refs);
     const stateOf = (type: string) => {
       const { status, reason } = first.status.conditions?.find((condition) => condition.type === type) ?? {};
@@ -403,7 +403,7 @@ suite('an ssh host whose key is not checked', () => {
   });
 });
 
-suite('the status', () => {
+suite('the status of a resource', () => {
   const seenAt = '2026-01-01T00:00:05.000Z';
   const followed = { lastSyncRef: 'main', lastSyncCommit: commit, lastSyncCommitShort: commit.slice(0, 8) };
   const target = { ref: 'main', source: 'Spec' as const };
@@ -415,20 +415,20 @@ suite('the status', () => {
   const decided = (status: GatewaySyncStatus, answer: Answer | Asking | undefined, fields: object = {}) =>
     decideFor({ ...observed(), generation: 4, status, ...fields }, answer as Answer).status;
 
-  test('of a new resource says what is followed, and since when', () => {
+  test('lists the followed commit of a new resource, with its time', () => {
     assert.deepEqual(plain(decided({}, refs)), {
       ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Resolved', target },
       ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
     });
   });
 
-  test('keeps the time while the commit stays, and moves it with the commit', () => {
+  test('keeps the time while the commit stays, and changes it with the commit', () => {
     const before = { ...followed, lastSyncTime: 'then' };
     assert.equal(decided(before, refs).lastSyncTime, 'then');
     assert.notEqual(decided({ ...before, lastSyncCommit: 'b'.repeat(40) }, refs).lastSyncTime, 'then');
   });
 
-  test('of a resource whose host was never reached says what is wanted', () => {
+  test('lists the desired ref if the git server was never reached', () => {
     assert.deepEqual(plain(decided({}, unreachable)), {
       ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', pendingRef: 'main' },
     });
@@ -443,7 +443,7 @@ suite('the status', () => {
     assert.equal(decided(known, undefined).pendingRef, undefined);
   });
 
-  test('follows what a host said before it was unavailable', () => {
+  test('follows the last response of a git server that is now unavailable', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
     assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as Answer)), {
       ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', target },
@@ -451,7 +451,7 @@ suite('the status', () => {
     });
   });
 
-  test('rolls out what a host said before it was unavailable, also after an edit', () => {
+  test('rolls out the last response of a git server that is now unavailable, even after an edit', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
     const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
     const begun = (answer: Answer) => decided({}, answer, { spec }).rollout;
@@ -469,7 +469,7 @@ suite('the status', () => {
     assert.equal(decided({ ...seen, target, targetTime: seenAt, ...followed }, refs).targetTime, undefined);
   });
 
-  test('names the first three gateways that failed, and pods that wait', () => {
+  test('lists the first three failed gateways, and waiting pods', () => {
     const pods = ['d', 'c', 'b', 'a'].map((name) => ({
       ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
       ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true, waiting: 'no node' },
@@ -487,7 +487,7 @@ suite('the status', () => {
     assert.equal(messageOf('Error'), '0/4 synced; a: failed; b: failed; c: failed');
   });
 
-  test('names who gave an order only as far as that can be believed', () => {
+  test('names the author of a command only if that is certain', () => {
     const { rollout } = decideFor(
       { ...observed(), spec: { ...gatewaySpec({}), rollout: {}, revision: 'r' } },
       refs,

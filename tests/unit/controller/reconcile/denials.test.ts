@@ -25,7 +25,7 @@ function arrange() {
 }
 
 suite('denied pods', () => {
-  test('have one event a minute for each message and resource', () => {
+  test('cause one event per minute for each message and resource', () => {
     const { events, clock, add } = arrange();
     for (let at = 0; at < 60_000; at += 1_000) {
       clock.now = at;
@@ -48,7 +48,7 @@ suite('denied pods', () => {
     assert.equal(latestOf('plant/a'), undefined);
   });
 
-  test('do not count for another resource of that name, and are forgotten if too many resources have some', () => {
+  test("don't count for another resource of that name, and are dropped if too many resources have some", () => {
     const { latestOf, uids, add } = arrange();
     add('no profile', 'a');
     uids.current = 'second';
@@ -59,7 +59,7 @@ suite('denied pods', () => {
     assert.equal(latestOf('plant/a'), undefined);
   });
 
-  test('have messages that fit into a condition, whatever is in the pod', () => {
+  test('have messages that fit into a condition, whatever the pod contains', () => {
     const { latestOf, add } = arrange();
     add(`container ${'\u{1F600}'.repeat(500_000)}`, 'a');
     const { message = '' } = latestOf('plant/a') ?? {};

@@ -40,7 +40,7 @@ function fleetOf(status: Partial<SyncReportStatus> | undefined, { paused = false
   });
 }
 
-suite('why a pod does not start', () => {
+suite("the reason why a pod doesn't start", () => {
   const waiting = 'container sync-agent waits: CrashLoopBackOff';
   const messageOf = (status: Partial<SyncReportStatus> | undefined) => {
     const report = {
@@ -61,7 +61,7 @@ suite('why a pod does not start', () => {
     }).gateways[0]?.message;
   };
 
-  test('is said of a gateway without a report, and next to what a report says', () => {
+  test('is shown for a gateway without a report, and next to a report', () => {
     assert.equal(messageOf(undefined), waiting);
     assert.equal(messageOf({ state: 'Synced', commit: wanted }), waiting);
     assert.equal(
@@ -70,14 +70,14 @@ suite('why a pod does not start', () => {
     );
   });
 
-  test('fits into status, and ends with a whole character', () => {
+  test('fits into the status, and ends with a whole character', () => {
     const message = messageOf({ state: 'Error', message: `x${'😀'.repeat(600)}` }) ?? '';
     assert.equal(message.length, 1_024);
     assert.ok(message.isWellFormed());
   });
 });
 
-suite('a gateway is shown as what it is:', () => {
+suite('a gateway is shown in its real state', () => {
   const paused = { profile: { paused: true } };
   const dryRun = { profile: { dryRun: true } };
   const cases: [name: string, status: Partial<SyncReportStatus> | undefined, shown: string, given?: Given][] = [
@@ -117,13 +117,13 @@ suite('a gateway is shown as what it is:', () => {
     });
   }
 
-  test('no sum of what its report says is more than the API server stores', () => {
+  test('counts from a report never exceed the limits of the API server', () => {
     const files = { added: 2 ** 31 - 1, modified: 2 ** 31 - 1, deleted: 1, unchanged: 0 };
     assert.equal(fleetOf({ state: 'Synced', commit: wanted, files }).gateways[0]?.filesChanged, 2 ** 31 - 1);
   });
 });
 
-suite('the fleet', () => {
+suite('the list of gateways', () => {
   const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
   const shown = { name: 'edge', namespace: 'ns', serviceAccountName: 'gateway', profile: 'default' };
   const files = { added: 1, modified: 2, deleted: 4, unchanged: 8 };
@@ -148,7 +148,7 @@ suite('the fleet', () => {
       wantedOf: () => ({ commit: wanted }),
     });
 
-  test('is of all pods that live, by name, with what their agents say', () => {
+  test("contains all living pods, by name, with their agents' reports", () => {
     const ended = { ...pod, name: 'gateway-9', live: false };
     const { gateways, counts } = discover([{ ...pod, name: 'gateway-1' }, ended, pod], [{ ...pod, name: 'a' }, ended]);
     const said = {
@@ -168,7 +168,7 @@ suite('the fleet', () => {
     });
   });
 
-  test('says of a gateway no more than its agent does', () => {
+  test('contains no more about a gateway than its agent reports', () => {
     assert.deepEqual(discover([pod], [], { state: 'Pending' }).gateways, [
       { ...shown, podName: 'gateway-0', syncStatus: 'Pending' },
     ]);
@@ -176,7 +176,7 @@ suite('the fleet', () => {
     assert.equal(discover([pod], [], status).gateways[0]?.filesChanged, 0);
   });
 
-  test('is listed up to 200', () => {
+  test('has at most 200 entries', () => {
     const { gateways } = discover(Array.from({ length: 201 }, (_, index) => ({ ...pod, name: `${index}` })));
     assert.equal(gateways.length, 201);
     assert.equal(listed(gateways).length, 200);
@@ -190,7 +190,7 @@ suite('the fleet', () => {
     assert.deepEqual(kept.slice(0, 198), broken.slice(0, 198));
   });
 
-  test('says of a clock that is wrong by how much, and is named before others', () => {
+  test('shows by how much a clock is wrong, and lists that gateway first', () => {
     const one = discoverGateways({
       isLabelRequired: false,
       ...{ gatewaySync, pods: [pod], missing: [], wantedOf: () => ({ commit: wanted }) },
@@ -204,7 +204,7 @@ suite('the fleet', () => {
     assert.equal(listed(wrong).at(-1)?.clockSkew, 60);
   });
 
-  test('is held against the revision, where there is one', () => {
+  test('is compared with the revision, if there is one', () => {
     const stateFor = (revision: string | undefined) =>
       discoverGateways({
         isLabelRequired: false,

@@ -4,7 +4,7 @@ import { LastingFailures } from '../../../../controller/reconcile/lasting-failur
 
 const MINUTE_MS = 60_000;
 
-suite('a resource that goes on failing', () => {
+suite('a resource that keeps failing', () => {
   /** Numbers of the failures of which people are told, one after each pause (milliseconds). */
   const told = (pausesMs: number[]) => {
     const lasting = new LastingFailures();
@@ -15,7 +15,7 @@ suite('a resource that goes on failing', () => {
     });
   };
 
-  test('is an event after the fifth failure in a row, with the words of the error', () => {
+  test('gets an event after the fifth failure in a row, with the error message', () => {
     const lasting = new LastingFailures();
     const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf({ failures, error: new Error('no'), now: 0 }));
     assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
@@ -23,15 +23,15 @@ suite('a resource that goes on failing', () => {
     assert.match(news[4]?.message ?? '', /^5 reconciles in a row failed, .*: no$/);
   });
 
-  test('is no other event for each five that come quickly, as while its gateways keep changing', () => {
+  test('gets no other event for further quick failures, such as while its gateways keep changing', () => {
     assert.deepEqual(told(Array(300).fill(300)), [5]);
   });
 
-  test('is one again before the last one is forgotten, an hour later', () => {
+  test('gets another event an hour later', () => {
     assert.deepEqual(told(Array(20).fill(5 * MINUTE_MS)), [5, 10, 15, 20]);
   });
 
-  test('is one again in another row', () => {
+  test('gets another event in another row of failures', () => {
     const lasting = new LastingFailures();
     const eventAt = (failures: number) => lasting.eventOf({ failures, error: new Error('no'), now: 0 });
     assert.ok(eventAt(5));

@@ -14,8 +14,8 @@ function arrange() {
   return { clock, pace, work };
 }
 
-suite('the pace of a resource', () => {
-  test('leaves a request its two decisions in a row, even in a large fleet', async () => {
+suite("the pace of a resource's reconciles", () => {
+  test('allows two in a row for a request, even in a large fleet', async () => {
     const { pace, work } = arrange();
     assert.equal(pace.waitMs('a/b'), 0);
     await work(150);
@@ -24,7 +24,7 @@ suite('the pace of a resource', () => {
     assert.equal(pace.waitMs('a/b'), 0);
   });
 
-  test('gives a resource that wants more about a tenth of the processor, whatever one decision takes', async () => {
+  test('limits a busy resource to about a tenth of the processor, however long each takes', async () => {
     for (const tookMs of [1, 15, 600]) {
       const { clock, pace, work } = arrange();
       const began = clock.now;
@@ -40,7 +40,7 @@ suite('the pace of a resource', () => {
     }
   });
 
-  test('is charged for work that fails', async () => {
+  test('counts failed ones as well', async () => {
     const { clock, pace } = arrange();
     const failing = pace.run('a/b', () => {
       clock.now += 5_000;
@@ -50,7 +50,7 @@ suite('the pace of a resource', () => {
     assert.ok(pace.waitMs('a/b') > 0);
   });
 
-  test('lets timers and sockets have their turn between the decisions of many', async () => {
+  test('leaves time for timers and sockets between many of them', async () => {
     const pace = new Pace();
     const order: string[] = [];
     const decisions = ['a', 'b', 'c'].map((name) =>

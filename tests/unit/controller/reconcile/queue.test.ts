@@ -17,7 +17,7 @@ function makeQueue(handle: Handle, options: Partial<QueueOptions> = {}) {
   return new StartedQueue({ concurrency: 2, backoffMs: () => 5, log, ...options });
 }
 
-suite('a keyed queue', () => {
+suite('the work queue', () => {
   test('handles a key once, however often it was added while it waited', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => void handled.push(key));
@@ -28,7 +28,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(handled, ['a']);
   });
 
-  test('never runs two handlers for one key, and handles it again when it came back meanwhile', async () => {
+  test('never runs two handlers for one key, and requeues it if it was added in between', async () => {
     let [running, most, count] = [0, 0, 0];
     const first = Promise.withResolvers<void>();
     const queue = makeQueue(async () => {
@@ -60,7 +60,7 @@ suite('a keyed queue', () => {
     await queue.stop();
   });
 
-  test('keeps the priority of what is put off', async () => {
+  test('keeps the priority of deferred keys', async () => {
     const handled: string[] = [];
     const queue = makeQueue(
       async (key) => {
@@ -78,7 +78,7 @@ suite('a keyed queue', () => {
     assert.ok(handled.lastIndexOf('request') < 100, `${handled.lastIndexOf('request')} polls before it`);
   });
 
-  test('tries again after an error, with the back-off of its failures in a row', async () => {
+  test('retries after an error, with the backoff of the failures in a row', async () => {
     const asked: number[] = [];
     const attempts: number[] = [];
     let runs = 0;
@@ -99,7 +99,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(attempts, [1, 2, 3, 4]);
   });
 
-  test('counts on where a handler only put its work off between two failures', async () => {
+  test('keeps counting failures if a handler defers its work in between', async () => {
     const asked: number[] = [];
     let runs = 0;
     const queue = makeQueue(
@@ -117,7 +117,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(asked.slice(0, 3), [1, 2, 3]);
   });
 
-  test('does not let a back-off stand in the way of a request', async () => {
+  test("doesn't delay a request by a backoff", async () => {
     let runs = 0;
     const queue = makeQueue(
       async () => {
@@ -135,7 +135,7 @@ suite('a keyed queue', () => {
     await queue.stop();
   });
 
-  test('keeps the earliest of several appointments', async () => {
+  test('keeps the earliest of several due times', async () => {
     let runs = 0;
     const queue = makeQueue(async () => {
       runs += 1;
@@ -149,7 +149,7 @@ suite('a keyed queue', () => {
     await queue.stop();
   });
 
-  test('lets no key that comes back all the time starve 5,000 others', async () => {
+  test('lets no permanently returning key starve 5,000 others', async () => {
     const handled: string[] = [];
     let running = 0;
     const queue = makeQueue(
@@ -177,7 +177,7 @@ suite('a keyed queue', () => {
     assert.ok(handled.filter((key) => key === 'hot').length > 1);
   });
 
-  test('handles a request that arrives in a flood of polls next', async () => {
+  test('handles a request next if it arrives in a flood of polls', async () => {
     const handled: string[] = [];
     const queue = makeQueue(
       async (key) => {
@@ -218,7 +218,7 @@ suite('a keyed queue', () => {
     }
   });
 
-  test('leaves half of the workers to others, whatever holds up those of one namespace', async () => {
+  test('leaves half of the workers to others, whatever blocks those of one namespace', async () => {
     for (const priority of ['high', 'low'] as const) {
       const handled: string[] = [];
       const held = Promise.withResolvers<undefined>();
@@ -241,7 +241,7 @@ suite('a keyed queue', () => {
     }
   });
 
-  test('is not stuck while a namespace uses all that it may have', async () => {
+  test("isn't stuck while a namespace uses its whole share", async () => {
     let clock = 0;
     const ends: (() => void)[] = [];
     const queue = makeQueue(
@@ -265,7 +265,7 @@ suite('a keyed queue', () => {
     await queue.stop();
   });
 
-  test('tells how long a key waited for a worker, from the first time it was added', async () => {
+  test('reports how long a key waited for a worker, since it was first added', async () => {
     let clock = 0;
     const waited: number[] = [];
     const queue = makeQueue(async () => undefined, { now: () => clock, onTaken: (seconds) => waited.push(seconds) });
@@ -279,7 +279,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(waited, [3, 1]);
   });
 
-  test('is stuck for as long as its oldest handler runs, and not while it has nothing to do', async () => {
+  test('is stuck for as long as its oldest handler runs, and not while it is idle', async () => {
     let clock = 0;
     const hanging = Promise.withResolvers<undefined>();
     const queue = makeQueue((key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)), {
@@ -299,7 +299,7 @@ suite('a keyed queue', () => {
     assert.equal(queue.stuckForMs, 0);
   });
 
-  test('keeps nothing of keys that are gone before it starts, as that of a spare', async () => {
+  test('stores nothing of deleted keys before it starts, as on a standby replica', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => void handled.push(key));
     for (const priority of ['high', 'low'] as const) queue.add(`gone/${priority}`, priority);
@@ -311,7 +311,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(handled, ['stays/a']);
   });
 
-  test('handles a key once more that is forgotten while its handler runs: what it kept meanwhile has to go', async () => {
+  test('handles a key again that is dropped while its handler runs, to remove new state', async () => {
     const kept: string[] = [];
     const [begun, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const queue = makeQueue(async (key) => {
@@ -331,7 +331,7 @@ suite('a keyed queue', () => {
     assert.deepEqual(kept, []);
   });
 
-  test('waits at its end for what runs, and begins nothing more', async () => {
+  test('waits for running handlers when it closes, and starts no others', async () => {
     const handled: string[] = [];
     const queue = makeQueue(async (key) => {
       await sleep(20);
@@ -345,7 +345,7 @@ suite('a keyed queue', () => {
   });
 
   for (const afterMs of [2 ** 31, 1e15, Number.POSITIVE_INFINITY, Number.NaN]) {
-    test(`does not handle what is due in ${afterMs} ms at once`, async () => {
+    test(`doesn't handle a key at once that is due in ${afterMs} ms`, async () => {
       let handled = 0;
       const queue = makeQueue(async () => {
         handled += 1;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { EventLimiter } from '../../../../controller/reconcile/record-event.ts';
 
-suite('events of a resource that flaps', () => {
-  test('are held back after a burst, and come again with time', () => {
+suite('events of a flapping resource', () => {
+  test('are withheld after a burst, and resume with time', () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 100 }, () => limiter.take('a/b', 0)).filter(Boolean).length;
     assert.equal(taken, 12);
@@ -12,13 +12,13 @@ suite('events of a resource that flaps', () => {
     assert.equal(limiter.take('a/b', 3_600_000), true);
   });
 
-  test('hold back those of no other resource', () => {
+  test('withhold those of no other resource', () => {
     const limiter = new EventLimiter();
     for (let index = 0; index < 100; index += 1) limiter.take('a/b', 0);
     assert.equal(limiter.take('a/c', 0), true);
   });
 
-  test('of thousands of resources of a namespace at once are held back, and come again with time', () => {
+  test('of thousands of resources of a namespace at once are withheld, and resume with time', () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 5_000 }, (_, index) => limiter.take(`a/${index}`, 0)).filter(Boolean).length;
     assert.equal(taken, 60);
@@ -26,7 +26,7 @@ suite('events of a resource that flaps', () => {
     assert.equal(limiter.take('a/another', 5_000), true);
   });
 
-  test('of thousands of namespaces at once are held back, and come again with time', () => {
+  test('of thousands of namespaces at once are withheld, and resume with time', () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 5_000 }, (_, index) => limiter.take(`${index}/a`, 0)).filter(Boolean).length;
     assert.equal(taken, 200);
@@ -34,7 +34,7 @@ suite('events of a resource that flaps', () => {
     assert.equal(limiter.take('another/a', 1_000), true);
   });
 
-  test('leave some to the next namespace, however many a few of them would like', () => {
+  test('leave some to the next namespace, however many a few others cause', () => {
     const limiter = new EventLimiter();
     for (let now = 0; now < 60_000; now += 100) {
       for (let namespace = 0; namespace < 20; namespace += 1)
@@ -43,7 +43,7 @@ suite('events of a resource that flaps', () => {
     }
   });
 
-  test('are forgotten one by one, so that a namespace cannot refill its budget by many resources', () => {
+  test("are dropped one by one, so a namespace can't refill its budget with many resources", () => {
     const limiter = new EventLimiter();
     const taken = Array.from({ length: 100_000 }, (_, index) => limiter.take(`a/${index % 3_000}`, 0));
     assert.equal(taken.filter(Boolean).length, 60);

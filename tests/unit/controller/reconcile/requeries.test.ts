@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Requeries } from '../../../../controller/reconcile/requeries.ts';
 
-test('a git server is queried again once that is due, and only once until its answer is there', () => {
+test('a git server is queried again when that is due, and only once until its response', () => {
   const requeries = new Requeries();
   const numberAt = (now: number) => {
     requeries.advance(now);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ResourceState, SharedLimits } from '../../../../controller/reconcile/resource-state.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 
-test('a resource has one event for each foreign repository, and remembers a bounded number of them', () => {
+test('a resource gets one event per foreign repository, and remembers a limited number of them', () => {
   const client = {} as KubernetesClient;
   const state = new ResourceState({
     client,

@@ -63,7 +63,7 @@ const givenUp = ({ rollout }: GatewaySyncStatus, what: Case): GatewaySyncStatus 
   return { rollout: rollout && { ...rollout, givenUp: [`${newest} ${revision}`] } };
 };
 
-suite('what a rollout waits for', () => {
+suite('a rollout waits', () => {
   for (const [what, given, expected] of [
     ['its gateways alone', {}, undefined],
     ['somebody who approves the first wave', { rollout: { waves } }, 'Approval'],
@@ -71,28 +71,28 @@ suite('what a rollout waits for', () => {
     ['a window', { rollout: { waves, windows: frozen } }, 'Window'],
     ['newer agents', { rollout: { waves, windows: frozen }, agentVersion: '0.0.9' }, 'Agents'],
   ] as const) {
-    test(`is ${what}`, () => {
+    test(`for ${what}`, () => {
       const { rollout } = next(complete(given), given).fields;
       assert.equal(rollout?.waitsFor, expected);
     });
   }
 
-  test('is somebody who lets a commit be tried again that was given up', () => {
+  test('for a user to retry a commit that was rolled back', () => {
     const { rollout } = next(givenUp(complete({}), {}), {}).fields;
     assert.deepEqual([rollout?.nextCommit, rollout?.waitsFor], [newest, 'Retry']);
   });
 
-  test('is nothing when all is done', () => {
+  test('for nothing when all is complete', () => {
     assert.equal(complete({ rollout: { waves } }).rollout?.waitsFor, undefined);
   });
 
-  test('is a later wave to be approved', () => {
+  test('for the approval of a later wave', () => {
     const rollout = { waves: [{ name: 'none', selector: { matchLabels: { a: 'b' } } }, ...waves] };
     assert.equal(next(complete({ rollout }), { rollout }).fields.rollout?.waitsFor, 'Approval');
   });
 });
 
-test('an approval is of the revision of spec.sync that the status named when it came', () => {
+test('an approval belongs to the revision of spec.sync in the status at that time', () => {
   const rollout = { waves };
   const approved = { rollout, annotations: { 'sync.io/approve': newest } };
   const begun = next(complete({ rollout }), approved).fields;
@@ -106,7 +106,7 @@ test('an approval is of the revision of spec.sync that the status named when it 
   assert.deepEqual([again?.phase, again?.waitsFor, again?.nextCommit], ['Progressing', undefined, undefined]);
 });
 
-test('an approval that comes together with an edit of spec.sync is of what the status named', () => {
+test('an approval with a simultaneous edit of spec.sync belongs to the revision in the status', () => {
   const rollout = { waves };
   const waiting = next(complete({ rollout }), { rollout }).fields;
   assert.deepEqual([waiting.rollout?.nextCommit, waiting.rollout?.nextRevision], [newest, undefined]);
@@ -117,7 +117,7 @@ test('an approval that comes together with an edit of spec.sync is of what the s
   assert.equal(next(waiting, approved).fields.rollout?.commit, newest);
 });
 
-test('an order waits while the resource is paused', () => {
+test('a command waits while the resource is paused', () => {
   const before = next(complete({}), {}).fields;
   const annotations = { 'sync.io/rollback': 'previous' };
   const held = next(before, { paused: true, annotations }).fields;
@@ -125,7 +125,7 @@ test('an order waits while the resource is paused', () => {
   assert.equal(next(held, { annotations }).fields.rollout?.phase, 'RollingBack');
 });
 
-test('so does an approval', () => {
+test('an approval waits while the resource is paused', () => {
   const rollout = { waves };
   const before = next(complete({ rollout }), { rollout }).fields;
   const approved = { rollout, annotations: { 'sync.io/approve': newest } };
@@ -134,7 +134,7 @@ test('so does an approval', () => {
   assert.equal(next(held, approved).fields.rollout?.commit, newest);
 });
 
-test('all orders that were seen are noted, each with what it said', () => {
+test('all commands are recorded with their values', () => {
   const annotations = { 'sync.io/approve': newest, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
   const { rollout } = next(complete({}), { annotations }).fields;
   assert.deepEqual(rollout?.handled, {
@@ -144,7 +144,7 @@ test('all orders that were seen are noted, each with what it said', () => {
   assert.equal(next({ rollout, history: [] } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
 });
 
-test('each gateway is to have the commit that it was let have', () => {
+test('each gateway should have the commit that it was admitted for', () => {
   const rollout = { waves };
   const before = complete({ rollout });
   assert.equal(next(before, { rollout }).wantedOf(pod).commit, stable);
@@ -152,16 +152,16 @@ test('each gateway is to have the commit that it was let have', () => {
   assert.equal(next(before, approved).wantedOf(pod).commit, newest);
 });
 
-suite('while the revision of spec.sync is not kept', () => {
+suite("while the revision of spec.sync isn't stored", () => {
   const isRevisionKept = false;
 
-  test('nothing begins', () => {
+  test('no rollout begins', () => {
     assert.deepEqual(next({}, { isRevisionKept }).fields, {});
     const { rollout } = next(complete({}), { isRevisionKept }).fields;
     assert.deepEqual([rollout?.phase, rollout?.commit, rollout?.nextCommit], ['Complete', stable, undefined]);
   });
 
-  test('a rollback goes on', () => {
+  test('a rollback continues', () => {
     const before = next(complete({}), {}).fields;
     assert.equal(before.rollout?.phase, 'Progressing');
     const ordered = { isRevisionKept, annotations: { 'sync.io/rollback': 'previous' } };
@@ -170,7 +170,7 @@ suite('while the revision of spec.sync is not kept', () => {
   });
 });
 
-suite('a step of a rollout is made from', () => {
+suite('a step of a rollout takes into account', () => {
   interface World {
     rollout?: object;
     status?: GatewaySyncStatus;
@@ -206,7 +206,7 @@ suite('a step of a rollout is made from', () => {
   const began = Date.parse('2026-11-22T11:00:00Z');
   const unknown = { report: undefined, says: undefined, isOutdated: false };
 
-  test('the gateways that live, what people want, and the rules', () => {
+  test('living gateways, user commands, and the settings', () => {
     const rules = {
       waves: [
         { name: 'a', soak: '10m' },
@@ -241,7 +241,7 @@ suite('a step of a rollout is made from', () => {
     });
   });
 
-  test('its own times and lengths, and what is followed without a ref', () => {
+  test('its own times and durations, and a followed commit without a ref', () => {
     const { input } = inputOf({ rollout: { progressDeadline: '5m' }, sync: { lastSyncCommit: newest } });
     assert.equal(input.deadlineMs, 300_000);
     assert.equal(input.wanted?.ref, newest);
@@ -298,7 +298,7 @@ suite('a step of a rollout is made from', () => {
     });
   }
 
-  test('what is wrong with a gateway, in the words of its agent and of its pod', () => {
+  test('the problem of a gateway, in the words of its agent and of its pod', () => {
     const says = (world: World) => inputOf(world).input.gateways[0]?.says;
     const report = { state: 'Error', message: 'the data volume is full' } as const;
     const pod = { waiting: 'gateway: CrashLoopBackOff' };
@@ -306,7 +306,7 @@ suite('a step of a rollout is made from', () => {
     assert.equal(says({ report: {} }), undefined);
   });
 
-  test('what is wrong with a gateway, but not what was with an earlier commit', () => {
+  test('the problem of a gateway, but not one with an earlier commit', () => {
     const status = { rollout: { number: 3 } } as unknown as GatewaySyncStatus;
     const says = (report: World['report']) =>
       inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.says;
@@ -318,7 +318,7 @@ suite('a step of a rollout is made from', () => {
     assert.equal(says({ state: 'Pending' }), 'words', 'it may be what keeps it from taking part');
   });
 
-  test('what a report says of rollouts', () => {
+  test("a report's information about rollouts", () => {
     const said = { rollout: 3, commit: newest, revision: 'c'.repeat(32), agentVersion: '9.9.9' };
     const { rollout, commit, revision } = said;
     const reported = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0]?.report;
@@ -327,7 +327,7 @@ suite('a step of a rollout is made from', () => {
     assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'well' });
   });
 
-  test('the revision that an approval is about', () => {
+  test('the revision of an approval', () => {
     const rollout = {
       commit: 'now',
       revision: 'r1',
@@ -350,8 +350,8 @@ suite('a step of a rollout is made from', () => {
   });
 });
 
-suite('what becomes of a rollout', () => {
-  test('is nothing where there are none: all are to have the newest commit', () => {
+suite('the result of a rollout', () => {
+  test('is empty without spec.rollout: all gateways should have the newest commit', () => {
     const gatewaySync = projectGatewaySync({
       metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
       ...{ spec: gatewaySpec({}), status: complete({}) },
@@ -367,7 +367,7 @@ suite('what becomes of a rollout', () => {
     );
   });
 
-  suite('is told to who asked for the commit', () => {
+  suite('is reported to the request for the commit', () => {
     const request = { ref: 'v2', outcome: 'Applied', id: '1' };
     const target = { ref: 'v2', source: 'Request' };
     const failing = (state: GatewaySyncStatus) =>
@@ -400,7 +400,7 @@ suite('what becomes of a rollout', () => {
       history: [entry(newest, '2026-11-22T11:30:00Z'), entry(stable, '2026-11-22T10:00:00Z')],
     };
 
-    test('where it stopped, in words that stay true', () => {
+    test('if it stopped, with a message that stays true', () => {
       const before = { ...failing(begun), lastRequest: request };
       const message = `commit ${newest} failed on gateway-0`;
       assert.deepEqual(told(before, request), { phase: 'Stopped', ...request, outcome: 'Failed', message });
@@ -410,7 +410,7 @@ suite('what becomes of a rollout', () => {
       assert.deepEqual(told(before, undefined), { phase: 'Stopped' });
     });
 
-    test('where somebody took it back before all gateways had it', () => {
+    test('if a user rolled it back before all gateways had the commit', () => {
       const before = { ...begun, lastRequest: request };
       const message = `commit ${newest} was taken back before all gateways had it`;
       assert.deepEqual(told(before, request, undefined, 'previous'), {
@@ -419,7 +419,7 @@ suite('what becomes of a rollout', () => {
       });
     });
 
-    test('not where all gateways had it once, whatever comes of it later', () => {
+    test('but not if all gateways had the commit once, whatever follows', () => {
       assert.deepEqual(told(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const { targetTime } = wasComplete;
@@ -433,7 +433,7 @@ suite('what becomes of a rollout', () => {
       assert.deepEqual(told(failing(again as never), request), { phase: 'Stopped' });
     });
 
-    test('where it asks anew for what was given up before', () => {
+    test('if the request repeats a commit that was rolled back before', () => {
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const other = { ...request, id: '2' };
       const message = `commit ${newest} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${newest}`;
@@ -443,7 +443,7 @@ suite('what becomes of a rollout', () => {
       });
     });
 
-    test('where it fails, although all gateways had the commit before it was asked for again', () => {
+    test('if it fails, although all gateways had the commit before the request was repeated', () => {
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
       const failed = { ...failing(retried), lastRequest: request, targetTime: '2026-11-22T11:45:00Z' };
@@ -451,13 +451,13 @@ suite('what becomes of a rollout', () => {
     });
   });
 
-  test('is looked at again when its clock says so', () => {
+  test('is checked again when its next time comes', () => {
     const rollout = { waves: [{ name: 'all', selector: { matchLabels: { a: 'b' } } }] };
     const begun = next(complete({ rollout }), { rollout });
     assert.ok(begun.wakeInMs !== undefined && begun.wakeInMs > 0 && begun.wakeInMs <= 900_000, `${begun.wakeInMs}`);
   });
 
-  test('keeps a revision of the spec that is ahead of both', () => {
+  test('keeps a revision of the spec that is newer than both', () => {
     const begun = next(complete({ rollout: { waves } }), { rollout: { waves } }).fields;
     const { revision } =
       next(complete({ rollout: { waves } }), { rollout: { waves }, destination: 'x' }).fields.rollout ?? {};

@@ -6,7 +6,7 @@ import type { RolloutPhase, RolloutStatus } from '../../../../shared/api/rollout
 
 const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
 
-suite('a write', () => {
+suite('a status write', () => {
   const at = (phase: RolloutPhase, more: Partial<RolloutStatus> = {}): GatewaySyncStatus => ({
     rollout: { ...rollout, phase, ...more },
   });
@@ -16,7 +16,7 @@ suite('a write', () => {
     return changes.filter(([before, after], now) => throttle.waitMs(before, after, now) === 0).length;
   };
 
-  test('of a phase that flaps comes twice a second', () => {
+  test('of a flapping phase comes twice per second', () => {
     const [soaking, progressing] = [at('Soaking'), at('Progressing')];
     const flaps = Array.from({ length: 1_000 }, (_, n): [GatewaySyncStatus, GatewaySyncStatus] =>
       n % 2 === 0 ? [soaking, progressing] : [progressing, soaking],
@@ -24,7 +24,7 @@ suite('a write', () => {
     assert.equal(writtenAtOnce(flaps), 2);
   });
 
-  test('of a rollout that begins, stops or goes back comes at once', () => {
+  test('of a rollout that begins, stops or rolls back comes at once', () => {
     assert.equal(
       writtenAtOnce([
         [at('Soaking'), at('Progressing')],

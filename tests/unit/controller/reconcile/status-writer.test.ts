@@ -40,8 +40,8 @@ const tree = fc.letrec((tie) => ({
   node: fc.dictionary(key, fc.oneof({ depthSize: 'small' }, leaf, tie('node')), { noNullPrototype: true }),
 })).node;
 
-suite('a merge patch', () => {
-  test('turns what was into what is to be', () => {
+suite('a merge patch of two objects', () => {
+  test('turns one into the other', () => {
     fc.assert(
       fc.property(tree, tree, (before, after) => {
         const patch = mergePatchOf(before, after);
@@ -50,16 +50,16 @@ suite('a merge patch', () => {
     );
   });
 
-  test('is nothing where nothing differs', () => {
+  test('is empty if they are equal', () => {
     fc.assert(fc.property(tree, (value) => assert.equal(mergePatchOf(value, structuredClone(value)), undefined)));
   });
 
-  test('of nothing, or to nothing, is a difference', () => {
+  test('from undefined, or to undefined, counts as a difference', () => {
     assert.deepEqual([isEqual({ a: 1 }, undefined), isEqual(undefined, { a: 1 })], [false, false]);
     assert.deepEqual([isEqual(undefined, undefined), isEqual({ a: 1, b: undefined }, { a: 1 })], [true, true]);
   });
 
-  test('says no more than what differs', () => {
+  test('contains only differences', () => {
     const before = { conditions: [{ type: 'Ready' }], target: { ref: 'a', requestId: '1' }, count: 1 };
     const after = { conditions: [{ type: 'Ready' }], target: { ref: 'b' }, count: 1 };
     assert.deepEqual(mergePatchOf(before, after), { target: { ref: 'b', requestId: null } });
@@ -121,8 +121,8 @@ function arrange() {
 
 const rollout = { number: 2, phase: 'Progressing' } as RolloutStatus;
 
-suite('a status', () => {
-  test('is written also where somebody changed the resource meanwhile', async () => {
+suite('the status of a resource', () => {
+  test('is written even if another client changed the resource in the meantime', async () => {
     const { stored, change, writer, repairs } = arrange();
     change(); // the receiver annotates it
     await writer.write({ observedGeneration: 1 });
@@ -130,7 +130,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 0);
   });
 
-  test('that may not be written now is not taken for written, and is written later', async () => {
+  test("doesn't count as written while it is throttled, and is written later", async () => {
     const { stored, writer, lease } = arrange();
     lease.isHeld = false;
     await assert.rejects(writer.write({ observedGeneration: 1 }), /not written/);
@@ -141,7 +141,7 @@ suite('a status', () => {
     assert.deepEqual(stored.status, { observedGeneration: 1 });
   });
 
-  test('that somebody else changed at the same moment is ours in the end', async () => {
+  test('is ours in the end if another client changed it at the same moment', async () => {
     const { stored, change, watch, writer } = arrange();
     await writer.write({ observedGeneration: 1 });
     change({ observedRef: 'evil' });
@@ -151,7 +151,7 @@ suite('a status', () => {
     assert.deepEqual(stored.status, { observedGeneration: 1, profileCount: 1 });
   });
 
-  test('is decided again where another leader took a rollout on meanwhile', async () => {
+  test('is decided again if another leader continued a rollout in the meantime', async () => {
     const { stored, change, writer } = arrange();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
     change({ rollout: stopped });
@@ -164,7 +164,7 @@ suite('a status', () => {
     ['an edit', { generation: 2 }],
     ['an order', { annotations: { 'sync.io/rollback': 'previous' } }],
   ] as const) {
-    test(`that lets more gateways in is decided again after ${what} that came first`, async () => {
+    test(`that admits more gateways is decided again after ${what} that came first`, async () => {
       const { stored, change, writer } = arrange();
       change({}, edit);
       await assert.rejects(writer.write({ rollout }), { status: 409 });
@@ -172,7 +172,7 @@ suite('a status', () => {
     });
   }
 
-  test('that lets more gateways in is decided again after an edit that the watch brought before it was sent', async () => {
+  test('that admits more gateways is decided again after an edit that the watch delivered before the write', async () => {
     const { stored, change, watch, writer } = arrange();
     const seen = writer.latest();
     change({}, { generation: 2 });
@@ -181,7 +181,7 @@ suite('a status', () => {
     assert.deepEqual(stored.status, {});
   });
 
-  test('that a restored backup took back before the watch brought it is written again', async () => {
+  test('is written again if a restored backup reverted it before the watch delivered it', async () => {
     const { stored, watch, writer, repairs, clock } = arrange();
     const backup = { ...stored };
     await writer.write({ observedGeneration: 1 });
@@ -193,7 +193,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 0);
   });
 
-  test('that the watch brings late is nobody else’s', async () => {
+  test("doesn't count as foreign if the watch delivers it late", async () => {
     const { watch, writer, repairs, clock } = arrange();
     await writer.write({ observedGeneration: 1 });
     clock.now += 5 * 60_000;
@@ -202,14 +202,14 @@ suite('a status', () => {
     assert.deepEqual(writer.latest()?.status, { observedGeneration: 1 });
   });
 
-  test('is decided by the spec that was there when we wrote last, also before the watch brings it', async () => {
+  test('is decided by the spec of our last write, even before the watch delivers it', async () => {
     const { change, writer } = arrange();
     change({}, { generation: 2 });
     await writer.write({ observedGeneration: 1 });
     assert.equal(writer.latest()?.generation, 2);
   });
 
-  test('that another leader took on before it was sent is decided again', async () => {
+  test('is decided again if another leader changed it before the write', async () => {
     const { stored, change, watch, writer, repairs } = arrange();
     const seen = writer.latest();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
@@ -220,7 +220,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 0);
   });
 
-  test('that the last leader wrote while our first one was on its way is as good as our own', async () => {
+  test('counts as our own if the last leader wrote it during our first write', async () => {
     const { change, watch, writer, repairs } = arrange();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
     change({ rollout: stopped });
@@ -230,7 +230,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 0);
   });
 
-  test('that says nothing new of a rollout is written whatever came first', async () => {
+  test('is written in any case if it changes nothing of a rollout', async () => {
     const { stored, change, watch, writer } = arrange();
     change({ rollout });
     watch();
@@ -239,7 +239,7 @@ suite('a status', () => {
     assert.deepEqual(stored.status, { rollout, observedRef: 'main' });
   });
 
-  test('that somebody else changed later is told, counts for nothing, and is put right', async () => {
+  test('is reported, ignored, and repaired if another client changed it later', async () => {
     const { stored, change, watch, writer, repairs } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'main', source: 'Spec' as const } };
     await writer.write(status);
@@ -257,7 +257,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 2);
   });
 
-  test('whose answer was lost is our own when the watch brings it', async () => {
+  test('counts as our own if its response was lost and the watch delivers it', async () => {
     const { watch, writer, repairs, network } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
     network.losesAnswers = true;
@@ -267,7 +267,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 0);
   });
 
-  test('whose answer was lost is still to be put right where somebody else changes it', async () => {
+  test('is still repaired if its response was lost and another client changes it', async () => {
     const { change, watch, writer, repairs, network } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
     network.losesAnswers = true;
@@ -279,7 +279,7 @@ suite('a status', () => {
     assert.equal(repairs.count, 1);
   });
 
-  test('that the last leader wrote is as good as our own', () => {
+  test('counts as our own if the last leader wrote it', () => {
     const { change, watch, writer, repairs } = arrange();
     change({ observedGeneration: 1 });
     watch();
@@ -288,7 +288,7 @@ suite('a status', () => {
   });
 });
 
-suite('what a process knows of a status', () => {
+suite('the status that a process remembers', () => {
   const of = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
     ({ uid: 'uid', resourceVersion: String(version), generation: 1, status, ...more }) as ObservedGatewaySync;
   const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
@@ -303,7 +303,7 @@ suite('what a process knows of a status', () => {
     mayWrite = true,
   ) => noteWatched(memory, { object: of(3, status, more), previous, mayWrite });
 
-  test('is told of as somebody else’s where another one is stored than was decided, until it is put right', () => {
+  test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
     const rightful = { uid: 'uid', status: ours };
     assert.deepEqual(see(decided, theirs), { memory: { ...decided, rightful }, isForeign: true });
     // What was rightful first stays so, whatever else comes.
@@ -334,12 +334,12 @@ suite('what a process knows of a status', () => {
     ['that is older than what we wrote', { ...decided, written: of(4, ours) }, theirs],
   ];
   for (const [what, memory, status, more, mayWrite] of isOurs) {
-    test(`is no foreign one: ${what}`, () => {
+    test(`isn't foreign: ${what}`, () => {
       assert.deepEqual(see(memory, status, more, mayWrite), { memory, isForeign: false });
     });
   }
 
-  test('is compared with what we wrote, and not with what was seen before', () => {
+  test('is the written one, not the one seen before', () => {
     const memory = { ...decided, written: of(2, theirs) };
     assert.deepEqual(see(memory, theirs), { memory: { ...decided, written: undefined }, isForeign: false });
     assert.equal(see(memory, ours).isForeign, true);
@@ -348,7 +348,7 @@ suite('what a process knows of a status', () => {
     assert.deepEqual(first, { memory: decided, isForeign: false });
   });
 
-  test('counts as written where one that was sent turns up, but not one that was refused', () => {
+  test('counts as written if a sent one turns up, but not a rejected one', () => {
     const sent = noteSent(decided, theirs);
     assert.deepEqual(see(sent, theirs), { memory: noteWritten(sent, undefined), isForeign: false });
     assert.equal(see(noteRefused(sent), theirs).isForeign, true);
@@ -357,7 +357,7 @@ suite('what a process knows of a status', () => {
     assert.deepEqual(noteRefused(decided).sent, undefined);
   });
 
-  test('is no more than the last four that were sent', () => {
+  test('is one of the last four that were sent', () => {
     const all = ['a', 'b', 'c', 'd', 'e'].map(refs);
     const memory = all.reduce(noteSent, decided);
     assert.deepEqual(
@@ -366,7 +366,7 @@ suite('what a process knows of a status', () => {
     );
   });
 
-  test('is judged after a write by what the watch brought meanwhile', () => {
+  test('is compared after a write with the object that the watch delivered in the meantime', () => {
     const memory = { ...decided, written: previous };
     assert.deepEqual(endWrite(memory, undefined, true), { memory, isForeign: false });
     assert.deepEqual(endWrite(decided, of(3, theirs), true), { memory: decided, isForeign: false });
@@ -377,7 +377,7 @@ suite('what a process knows of a status', () => {
     assert.equal(endWrite(memory, of(3, theirs), false).isForeign, false);
   });
 
-  test('is the later of what was written and what was seen, of the same resource', () => {
+  test('is the later of the written and the seen one, for the same resource', () => {
     const written = of(10, ours);
     assert.equal(storedIn({ written }, of(9)), written);
     for (const cached of [of(10), of(11), of(9, {}, { uid: 'next' }), undefined])
@@ -385,7 +385,7 @@ suite('what a process knows of a status', () => {
     assert.deepEqual(storedIn({}, previous), previous);
   });
 
-  test('is what it is to be while somebody else’s is stored', () => {
+  test('is the desired one while a foreign one is stored', () => {
     const rightful = { uid: 'uid', status: ours };
     assert.deepEqual(latestIn({ rightful }, of(3, theirs)), of(3, ours));
     assert.deepEqual(latestIn({ rightful }, of(3, theirs, { uid: 'next' })), of(3, theirs, { uid: 'next' }));
@@ -404,6 +404,6 @@ suite('what a process knows of a status', () => {
     ['after an order where the rollout stays', theirs, of(3, {}, order), true],
   ];
   for (const [what, status, now, expected] of applies) {
-    test(`may still be written ${what}`, () => assert.equal(stillApplies(status, of(2), now), expected));
+    test(`can still be written ${what}`, () => assert.equal(stillApplies(status, of(2), now), expected));
   }
 });

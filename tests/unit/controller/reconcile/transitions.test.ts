@@ -15,7 +15,7 @@ const now = Date.parse('2026-11-21T12:00:10.000Z');
 const request = { id: 'a', ref: 'v1', at: '2026-11-21T12:00:00.000Z' };
 const push = { ref: 'refs/heads/main', at: '2026-11-21T12:00:09.500Z' };
 
-test('a request and a push that become applied are each told with the time since they were made', () => {
+test('an applied request and an applied push are each reported with their age', () => {
   const before = { lastRequest: { ...request, outcome: 'Pending' as const } };
   const after = {
     lastRequest: { ...request, outcome: 'Applied' as const },
@@ -24,7 +24,7 @@ test('a request and a push that become applied are each told with the time since
   assert.deepEqual(appliedDelays(before, after, now), [10, 0.5]);
 });
 
-test('a delivery about another repository is told with the repository, so that there is one event for each', () => {
+test('a delivery for another repository is reported with the repository, for one event each', () => {
   const repo = 'team/unrelated';
   const lastRequest = { ...request, repo, outcome: 'Ignored' as const, message: otherRepository(repo) };
   const [told, ...others] = transitionsOf({}, { lastRequest });
@@ -33,14 +33,14 @@ test('a delivery about another repository is told with the repository, so that t
   assert.match(String(told?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
 });
 
-test('what was applied before, or is not applied, is not told', () => {
+test("deliveries that were already applied, or aren't, aren't reported", () => {
   const applied = { lastRequest: { ...request, outcome: 'Applied' as const } };
   assert.deepEqual(appliedDelays(applied, applied, now), []);
   assert.deepEqual(appliedDelays({}, { lastRequest: { ...request, outcome: 'Failed' } }, now), []);
   assert.deepEqual(appliedDelays({}, {}, now), []);
 });
 
-test('a time that cannot be read is no time, and one ahead of our clock is now', () => {
+test('an invalid time is ignored, and a future one counts as now', () => {
   const at = (value?: string) => ({
     lastRequest: { ref: 'v1', outcome: 'Applied' as const, ...(value && { at: value }) },
   });
@@ -51,7 +51,7 @@ test('a time that cannot be read is no time, and one ahead of our clock is now',
 
 const withOrders = (handled?: RolloutStatus['handled']) => ({ rollout: { handled } as RolloutStatus });
 
-test('an order of people is told once, with who gave it', () => {
+test("a user's command is reported once, with its author", () => {
   const after = withOrders({ approve: 'abc', rollback: 'previous', retry: 'def' });
   const authors = { approve: { user: 'anna', manager: 'kubectl-annotate' }, rollback: { manager: 'kubectl-annotate' } };
   assert.deepEqual(
@@ -66,18 +66,18 @@ test('an order of people is told once, with who gave it', () => {
   assert.deepEqual(orderTransitions(after, withOrders(), authors), []);
 });
 
-test('an order that means nothing is told as a warning', () => {
+test('a command without effect is reported as a warning', () => {
   const told = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
   assert.deepEqual(told, [
     { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, and has no effect' },
   ]);
 });
 
-test('orders that were there before the rollout are no news', () => {
+test("commands from before the rollout aren't reported", () => {
   assert.deepEqual(orderTransitions({}, withOrders({ approve: 'abc' }), {}), []);
 });
 
-suite('events tell', () => {
+suite('events report', () => {
   const conditions = (...given: [type: string, status: 'True' | 'False' | 'Unknown', reason: string][]) => ({
     conditions: given.map(([type, status, reason]) => ({
       ...{ type, status, reason, message: `of ${reason}`, lastTransitionTime: '2026-01-01T00:00:00Z' },
@@ -220,7 +220,7 @@ suite('events tell', () => {
     });
   }
 
-  test('the owner of a pod that it runs as the user of its image, once, of ten pods at most', () => {
+  test('once that a pod runs as the user of its image, for at most ten pods', () => {
     const named = (name: string, fields: Partial<ObservedPod> = {}) =>
       ({ name, uid: `uid of ${name}`, live: true, userUnset: true, ...fields }) as ObservedPod;
     const listing = (...names: string[]) =>

@@ -30,7 +30,7 @@ const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['sta
 const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
 const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted }) => admitted);
 
-test('a canary that is deleted in mid-wave lets nobody else have the commit, until another one is verified', () => {
+test('a canary that is deleted during its wave holds the commit back until another one is verified', () => {
   const setup = setupOf();
   let world = control(withAgent(begun(setup), 0, gone), setup);
   assert.deepEqual(
@@ -49,28 +49,28 @@ test('a canary that is deleted in mid-wave lets nobody else have the commit, unt
   assert.deepEqual(admittedIn(world), [ALL, ALL]);
 });
 
-test('a canary that is away when the commit comes is waited for', () => {
+test('a canary that is absent when the commit comes is waited for', () => {
   const setup = setupOf();
   const before = control(withAgent(control(makeWorld(setup), setup), 0, gone), setup);
   const world = control({ ...before, wanted: 'A' }, setup);
   assert.deepEqual(admittedIn(world), ['', '']);
 });
 
-test('a canary that is paused lets nobody else have the commit', () => {
+test('a paused canary holds the commit back from others', () => {
   const setup = setupOf();
   const world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
   assert.equal(admittedIn(world)[1], '');
   assert.match(rolloutOf(world).message ?? '', /all of its gateways are paused or in a dry run/);
 });
 
-test('a wave that never had a gateway is passed, which is said', () => {
+test('a wave that never had a gateway is skipped, which the summary says', () => {
   const setup = setupOf({}, [[false], [false]]);
   const world = begun(setup);
   assert.deepEqual([rolloutOf(world).wave, admittedIn(world)], ['rest', [ALL, ALL]]);
   assert.match(rolloutOf(world).message ?? '', /without gateways: canary/);
 });
 
-test('a fleet without gateways waits for one, and goes on when one is there', () => {
+test('a fleet without gateways waits for one, and continues when there is one', () => {
   const setup = setupOf();
   let world = begun(setup);
   for (const index of [0, 1, 2]) world = withAgent(world, index, gone);
@@ -89,7 +89,7 @@ test('a fleet that never had a gateway waits for none', () => {
   assert.equal(rolloutOf(begun(setup, empty)).phase, 'Complete');
 });
 
-test('the last wave needs none of its own when it has had none for as long as the deadline is, and others are well', () => {
+test('the last wave needs no gateway if it had none for the length of the deadline, and others are healthy', () => {
   const setup = setupOf();
   let world = begun(setup);
   for (const index of [1, 2]) world = withAgent(world, index, gone);
@@ -118,7 +118,7 @@ for (const [when, isGoneBefore] of [
   });
 }
 
-test('a last wave that lost one of two gateways to another wave waits for the other one', () => {
+test('a last wave that lost one of two gateways to another wave waits for the other', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, Array(3).fill([true]));
   let world = control(sync(begun(setup), 0, setup), setup);
   for (const index of [1, 2]) world = control(sync(world, index, setup), setup);
@@ -131,7 +131,7 @@ for (const [how, change] of [
   ['are created again', gone],
   ['are paused', { isResting: true }],
 ] as const) {
-  test(`a last wave whose gateways all ${how} in mid-wave is not done by that`, () => {
+  test(`a last wave whose gateways all ${how} during the wave isn't complete because of that`, () => {
     const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] }, [
       [true, false],
       [false, true],
@@ -164,7 +164,7 @@ test('a wave that has a gateway for a moment before its turn needs one', () => {
   }
 });
 
-test('those that rest are let in when the others have it', () => {
+test('unready gateways are admitted when the others have the commit', () => {
   const setup = setupOf({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
   let world = begun(setup);
   for (const index of [1, 2]) world = withAgent(world, index, { isResting: true });
@@ -173,7 +173,7 @@ test('those that rest are let in when the others have it', () => {
   assert.equal(rolloutOf(control(sync(world, 0, setup), setup)).phase, 'Complete');
 });
 
-test('a share is taken of those that count, and of others when they are gone', () => {
+test('a percentage applies to gateways that count, and to others when they are gone', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
   let world = begun(setup, withAgent(makeWorld(setup), 0, { isResting: true }));
   assert.deepEqual(
@@ -188,7 +188,7 @@ test('a share is taken of those that count, and of others when they are gone', (
   assert.equal(admittedIn(world)[1], '');
 });
 
-test('who takes the place of those that are gone is let in no sooner than a window is open', () => {
+test('replacements are admitted only once a window is open', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
   const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
   assert.deepEqual(rolloutOf(world).admission[0], {
@@ -197,7 +197,7 @@ test('who takes the place of those that are gone is let in no sooner than a wind
   });
 });
 
-test('a canary that takes the place of another one has to be well', () => {
+test('the replacement of a canary has to be healthy', () => {
   const setup = setupOf({}, [[true], [true], [false]]);
   let world = control(sync(begun(setup), 0, setup), setup);
   const createdAt = world.now + 10;
@@ -207,7 +207,7 @@ test('a canary that takes the place of another one has to be well', () => {
   assert.equal(rolloutOf(world).phase, 'Stopped');
 });
 
-test('one more that comes and never starts holds nobody up', () => {
+test('an additional gateway that never starts delays no other', () => {
   const setup = setupOf({}, [[true], [true], [true], [false]]);
   let world = begun(setup, withAgent(makeWorld(setup), 2, gone));
   const createdAt = world.now + 10;
@@ -216,13 +216,13 @@ test('one more that comes and never starts holds nobody up', () => {
   assert.equal(rolloutOf(world).wave, 'rest');
 });
 
-test('a wave on which the commit failed everywhere is not done, however many may fail', () => {
+test("a wave on which the commit failed everywhere isn't complete, whatever maxFailures is", () => {
   const setup = setupOf({ maxFailures: 5 });
   const world = control(sync(begun(setup, makeWorld(setup), 'B'), 0, setup), setup);
   assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Stopped', '']);
 });
 
-test('a gateway that was not ready before is not verified, whatever its agent says', () => {
+test("a gateway that wasn't ready before isn't verified, whatever its agent reports", () => {
   const setup = setupOf();
   let world = sync(begun(setup, withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
   world = control(world, setup);
@@ -232,7 +232,7 @@ test('a gateway that was not ready before is not verified, whatever its agent sa
   assert.equal(rolloutOf(world).wave, 'rest');
 });
 
-test('a canary that dies while the next wave waits is waited for again, and fails by the deadline', () => {
+test('a canary that dies while the next wave waits is waited for again, and fails at the deadline', () => {
   const setup = setupOf({ waves: [{ name: 'canary' }, { name: 'next', approval: true }] }, [
     [true, false],
     [false, true],

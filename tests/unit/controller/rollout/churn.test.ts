@@ -7,7 +7,7 @@ import { all, canary, DEADLINE, Fleet, twenty } from './fleet.ts';
 
 const one: RolloutSpec = { waves: [{ name: 'all', maxConcurrent: 1 }] };
 
-test('a newcomer whose clock is ahead of the controller does not end the step', () => {
+test("a new gateway whose clock is ahead of the controller's doesn't end the step", () => {
   const fleet = new Fleet(canary, [[true], [true], [false]]);
   fleet.gateways.splice(1, 1);
   fleet.look();
@@ -21,7 +21,7 @@ test('a newcomer whose clock is ahead of the controller does not end the step', 
 });
 
 suite('maxConcurrent', () => {
-  test('holds when all gateways are created again at once', () => {
+  test('holds when all gateways are recreated at once', () => {
     const fleet = new Fleet(one, twenty);
     fleet.look();
     for (const index of all) fleet.replace(index);
@@ -37,7 +37,7 @@ suite('maxConcurrent', () => {
     assert.equal(fleet.letIn.length, 1);
   });
 
-  test('leaves out what has not been ready for as long as the deadline is', () => {
+  test("ignores gateways that haven't been ready for the length of the deadline", () => {
     const fleet = new Fleet(one, twenty);
     fleet.gateways = fleet.gateways.map((gateway, index) =>
       index < 5 ? { ...gateway, notReadySince: fleet.now - DEADLINE } : gateway,
@@ -46,7 +46,7 @@ suite('maxConcurrent', () => {
     assert.deepEqual(fleet.letIn, ['g0', 'g1', 'g2', 'g3', 'g4', 'g5']);
   });
 
-  test('is no place for ever: who came later and hangs frees it after the deadline, and is named until then', () => {
+  test('releases the place of a late gateway that hangs after the deadline, and names it until then', () => {
     const fleet = new Fleet(one, [[true], [true]]);
     fleet.look();
     fleet.well(0);
@@ -62,8 +62,8 @@ suite('maxConcurrent', () => {
   });
 });
 
-suite('a fleet that is replaced bit by bit', () => {
-  test('comes through a soak, and is complete', () => {
+suite('a fleet whose pods are replaced one by one', () => {
+  test('completes a soak', () => {
     const fleet = new Fleet({ waves: [{ name: 'all', soak: '30m' }] }, twenty);
     fleet.look();
     fleet.well(...all);
@@ -79,7 +79,7 @@ suite('a fleet that is replaced bit by bit', () => {
     assert.equal(fleet.rollout.phase, 'Complete');
   });
 
-  test('does not fail for what has only just been created', () => {
+  test("doesn't fail for new pods", () => {
     const fleet = new Fleet(canary, twenty);
     fleet.look();
     fleet.well(...all.slice(1));
@@ -93,7 +93,7 @@ suite('a fleet that is replaced bit by bit', () => {
     assert.deepEqual([fleet.rollout.failures, fleet.rollout.phase], [undefined, 'Complete']);
   });
 
-  test('fails for what does not come through, also while it soaks', () => {
+  test("fails for pods that don't become healthy, even during a soak", () => {
     const fleet = new Fleet({ waves: [{ name: 'all', soak: '60m' }] }, [[true], [true], [true]]);
     fleet.look();
     fleet.well(0, 1, 2);
@@ -107,8 +107,8 @@ suite('a fleet that is replaced bit by bit', () => {
   });
 });
 
-suite('a canary', () => {
-  test('is chosen again once only, so that a commit that makes pods go away does not walk through the fleet', () => {
+suite('the canary of a rollout', () => {
+  test("is replaced only once, so a commit that kills pods doesn't spread through the fleet", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', gateways: 1 }] }, twenty);
     const had = new Set<string>();
     for (let round = 0; round < 20; round++) {
@@ -121,7 +121,7 @@ suite('a canary', () => {
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
   });
 
-  test('that was well and is deleted before the next wave begins keeps it from beginning', () => {
+  test('keeps the next wave from starting if it is deleted before that, even if it was healthy', () => {
     const fleet = new Fleet(canary, [[true], [false]]);
     fleet.more = { window: { isOpen: true, message: '' } };
     fleet.look();
@@ -133,7 +133,7 @@ suite('a canary', () => {
     assert.match(fleet.rollout.message ?? '', /the wave canary waits for a gateway/);
   });
 
-  test('that is not well any more keeps the next wave from letting in more', () => {
+  test('stops further admissions to the next wave if it is no longer healthy', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'others', maxConcurrent: 1 }] }, [
       [true, true],
       ...Array.from({ length: 4 }, () => [false, true]),
@@ -164,7 +164,7 @@ test('waves that are edited while the fleet is scaled to zero wait for it', () =
   assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Progressing', 'A']);
 });
 
-test('a window that opens is waited for also while nobody knows what is newest', () => {
+test('a window that opens is waited for even while the newest commit is unknown', () => {
   const fleet = new Fleet(canary, [[true], [false]]);
   fleet.look();
   fleet.well(0);
@@ -173,7 +173,7 @@ test('a window that opens is waited for also while nobody knows what is newest',
   assert.equal(fleet.wakeInMs, changesAt - fleet.now);
 });
 
-test('what was given up and is shown again does not stop what is under way', () => {
+test("a failed commit that shows up again doesn't stop the current rollout", () => {
   const fleet = new Fleet(canary, [[true], [false]]);
   fleet.look();
   const { number: rollout } = fleet.rollout;
@@ -192,7 +192,7 @@ test('what was given up and is shown again does not stop what is under way', () 
   assert.deepEqual([fleet.rollout.phase, fleet.rollout.stableCommit], ['Complete', 'C']);
 });
 
-test('a wave whose only well gateway is gone waits for another one, and does not fail for what was allowed to', () => {
+test('a wave whose only healthy gateway is gone waits for another one, and tolerates allowed failures', () => {
   const fleet = new Fleet({ waves: [{ name: 'canary' }], maxFailures: 1 }, [[true], [true], [false]]);
   fleet.look();
   const { number: rollout } = fleet.rollout;

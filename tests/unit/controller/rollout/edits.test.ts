@@ -46,7 +46,7 @@ const edited = (world: World): World => ({ ...world, plan: 1 });
 /** The controller looks twice, since what it makes of an edit may depend on what it wrote before. */
 const twice = (world: World, setup: Setup): World => control(later(control(world, setup), 10), setup);
 
-suite('an edit of the waves lets in nobody', () => {
+suite('an edit of the waves admits no gateway', () => {
   const cases: [title: string, plan: Plan, change: Partial<World>, phase: string][] = [
     ['in a freeze, where the wave has another name', pilot, { isOpen: false }, 'AwaitingWindow'],
     ['in a freeze, where there is one more before', inserted, { isOpen: false }, 'AwaitingWindow'],
@@ -66,7 +66,7 @@ suite('an edit of the waves lets in nobody', () => {
     });
   }
 
-  test('while nobody knows what is newest, the first wave begins again', () => {
+  test('while the newest commit is unknown, the first wave begins again', () => {
     const setup = setupOf(pilot);
     const world = twice({ ...edited(begun(setup)), wanted: undefined }, setup);
     assert.deepEqual(
@@ -75,7 +75,7 @@ suite('an edit of the waves lets in nobody', () => {
     );
   });
 
-  test('a rollout that stopped stays so', () => {
+  test('a stopped rollout stays stopped after an edit', () => {
     const setup = setupOf(pilot);
     let world = control(sync(begun(setup, 'B'), 0, setup), setup);
     world = twice(edited(world), setup);
@@ -83,7 +83,7 @@ suite('an edit of the waves lets in nobody', () => {
     assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited since/);
   });
 
-  test('a commit that is complete stays so, and everybody may have it still', () => {
+  test('a complete commit stays complete after an edit, and all gateways keep it', () => {
     const setup = setupOf(pilot);
     let world = begun(setup);
     for (const index of [0, 1, 2]) world = control(sync(world, index, setup), setup);
@@ -118,7 +118,7 @@ suite('the waves of a spec', () => {
     waves: [{ name: 'canary', ...(amount !== undefined && { gateways: amount }) }],
   });
 
-  test('take a number or a share, rounded up, of all that there are', () => {
+  test('contain a number or a percentage, rounded up, of all gateways', () => {
     const amounts: [amount: number | string, of: number, gateways: number][] = [
       [1, 5, 1],
       [9, 5, 5],
@@ -132,7 +132,7 @@ suite('the waves of a spec', () => {
     for (const [amount, of, expected] of amounts) assert.equal(amountOf(amount, of), expected, `${amount} of ${of}`);
   });
 
-  test('take the first that count in the order of their keys, and note who has any', () => {
+  test('contain the first gateways in the order of their keys, and record whether they have any', () => {
     const admit = (amount?: number | string) => makeAdmission(canaryOf(amount), gateways, { admitted: '' });
     const rest = { wave: 'rest', members: 'all', admitted: '', gateways: 1 };
     const own = { wave: 'canary', admitted: '', gateways: 1 };
@@ -143,7 +143,7 @@ suite('the waves of a spec', () => {
     assert.deepEqual(unpeopled, { wave: 'canary', members: '', admitted: 'all' });
   });
 
-  test('keep what was known of them by their names', () => {
+  test('keep their state by their names', () => {
     const before = [
       { wave: 'canary', members: '9', admitted: 'all', of: 8, gateways: 7 },
       { wave: 'rest', members: 'all', admitted: 'all', gateways: 3 },
@@ -164,7 +164,7 @@ suite('the waves of a spec', () => {
     assert.deepEqual(lost, [{ wave: 'rest', members: 'all', admitted: '', gateways: 1 }]);
   });
 
-  test('of which one takes a share take nobody while fewer than half are there of whom it was taken', () => {
+  test('with a percentage admit none while fewer than half of the original gateways exist', () => {
     const before = (of: number) => [{ wave: 'canary', members: '9', admitted: '', of, gateways: 1 }];
     const membersOf = (of: number) => makeAdmission(canaryOf(1), gateways, { admitted: '', before: before(of) })[0];
     assert.deepEqual([membersOf(4)?.members, membersOf(4)?.of], ['2', 2]);
@@ -172,8 +172,8 @@ suite('the waves of a spec', () => {
   });
 });
 
-suite('the deadline', () => {
-  test('of one that was paused begins when it works again, and not with any edit', () => {
+suite('the deadline of a gateway', () => {
+  test('starts when it is resumed from a pause, and not with an edit', () => {
     const setup = setupOf(pilot);
     let world = control(withAgent(begun(setup), 1, { isResting: true }), setup);
     world = control(later(world, DEADLINE_MS - 1), setup);
@@ -182,7 +182,7 @@ suite('the deadline', () => {
     assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');
   });
 
-  test('of one that comes later is its own', () => {
+  test('is its own if it joins later', () => {
     const setup = setupOf(pilot);
     let world = later(begun(setup), DEADLINE_MS / 2);
     world = control(withAgent(world, 0, { createdAt: world.now, notReadySince: world.now }), setup);
@@ -191,7 +191,7 @@ suite('the deadline', () => {
     assert.equal(rolloutOf(control(later(world, DEADLINE_MS / 2), setup)).phase, 'Stopped');
   });
 
-  test('of a canary that is created again and again never comes, which is said', () => {
+  test('never expires for a canary that is recreated again and again, which the summary says', () => {
     const setup = setupOf(pilot);
     let world = begun(setup);
     for (let turn = 0; turn < 4; turn += 1) {
@@ -202,7 +202,7 @@ suite('the deadline', () => {
     assert.deepEqual([phase, waitsFor, admission[1]?.admitted], ['Progressing', 'Gateways', '']);
   });
 
-  test('counts for what is superseded, too', () => {
+  test('applies to superseded rollouts as well', () => {
     const setup = setupOf(pilot, { onFailure: 'Rollback' });
     let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
     assert.match(
@@ -218,7 +218,7 @@ suite('the deadline', () => {
   });
 });
 
-test('what was given up stays so while other commits come and go', () => {
+test('a commit that was rolled back stays so while other commits come and go', () => {
   const setup = setupOf(pilot);
   let world = control(sync(begun(setup, 'B'), 0, setup), setup);
   world = control({ ...world, wanted: 'C' }, setup);
@@ -233,8 +233,8 @@ test('what was given up stays so while other commits come and go', () => {
   assert.deepEqual([phase, nextCommit, waitsFor], ['Complete', 'B', 'Retry'], 'it waits from now on');
 });
 
-suite('a rollback', () => {
-  test('is over when those are back that the commit broke', () => {
+suite('a rollback of a failed commit', () => {
+  test('is complete when the gateways that had the commit are back', () => {
     const setup = setupOf(pilot);
     let world = sync(begun(setup), 0, setup);
     world = withAgent(world, 0, { notReadySince: world.now - 2000 });
@@ -249,7 +249,7 @@ suite('a rollback', () => {
   });
 
   for (const ms of [1, 5]) {
-    test(`waits for none that came since, be it ${ms} ms ago`, () => {
+    test(`doesn't wait for gateways that joined since, even ${ms} ms ago`, () => {
       const setup = setupOf(pilot);
       let world = control({ ...begun(setup), rollback: 'previous' }, setup);
       world = later(withAgent(world, 2, { createdAt: world.now + ms, notReadySince: world.now + ms }), 5);
@@ -258,7 +258,7 @@ suite('a rollback', () => {
     });
   }
 
-  test('is remembered with what it leaves, and the history keeps it', () => {
+  test('is recorded with the commit that it leaves, and the history keeps that', () => {
     const setup = setupOf(pilot);
     const settle = (given: World) => {
       let world = given;

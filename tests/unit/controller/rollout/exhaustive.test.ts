@@ -133,7 +133,7 @@ const large: Case[] = [
 ];
 const cases = process.env.ROLLOUT_TEST === 'all' ? [...small, ...large] : small;
 
-suite('all that can happen to a rollout', () => {
+suite('every possible history keeps the rules of rollouts', () => {
   for (const [title, setup, limits] of cases) {
     test(title, (t) => t.diagnostic(`${explore(setup, limits)} states`));
   }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { all, canary, Fleet, twenty } from './fleet.ts';
 
-suite('a commit that does harm', () => {
-  test('does not pass the soak because its gateways were created again', () => {
+suite('a harmful commit', () => {
+  test("doesn't pass the soak when its gateways are recreated", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '10m' }], onFailure: 'Rollback' }, [...twenty, [false]]);
     fleet.look();
     fleet.well(...all);
@@ -19,7 +19,7 @@ suite('a commit that does harm', () => {
     assert.equal(fleet.rollout.phase, 'RollingBack');
   });
 
-  test('is not complete while its canary is down', () => {
+  test("isn't complete while its canary is down", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [false]]);
     fleet.look();
     fleet.well(0);
@@ -32,7 +32,7 @@ suite('a commit that does harm', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['RollingBack', ['g0']]);
   });
 
-  test('fails on a gateway that crashes again and again, and is well in between', () => {
+  test('fails on a gateway that crashes again and again, but is healthy in between', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }, { name: 'all', maxConcurrent: 1 }] }, [
       [true, true],
       ...Array.from({ length: 9 }, () => [false, true]),
@@ -53,7 +53,7 @@ suite('a commit that does harm', () => {
     assert.deepEqual(fleet.rollout.failures, ['g0']);
   });
 
-  test('is let in again after one crash', () => {
+  test('is admitted again after one crash', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [false]]);
     fleet.look();
     fleet.crash(0);
@@ -66,7 +66,7 @@ suite('a commit that does harm', () => {
   });
 });
 
-test('a wave by a new name waits for its gateways, which may be on their way', () => {
+test('a renamed wave waits for its gateways, which can be late', () => {
   const fleet = new Fleet(canary, [[true], [false]]);
   fleet.look();
   const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
@@ -77,7 +77,7 @@ test('a wave by a new name waits for its gateways, which may be on their way', (
   assert.equal(fleet.rollout.wave, 'rest');
 });
 
-test('who has the commit keeps it when a share would take others', () => {
+test('a gateway keeps its commit when a percentage would select others', () => {
   const waves = [
     { name: 'canary', gateways: 2 },
     { name: 'all', maxConcurrent: 5 },

@@ -8,7 +8,7 @@ suite('a healthy fleet', () => {
   const waves = [{ name: 'all', maxConcurrent: 1 }];
   const shut = { window: { isOpen: false, message: 'no window is open' } };
 
-  test('is not taken back since a gateway blinks long after it was let in, while the window is shut', () => {
+  test("isn't rolled back if a gateway blinks long after its admission, while the window is closed", () => {
     const fleet = new Fleet({ waves, onFailure: 'Rollback' }, twenty);
     fleet.look();
     fleet.well(0);
@@ -21,7 +21,7 @@ suite('a healthy fleet', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
   });
 
-  test('is not taken back since the controller was away', () => {
+  test("isn't rolled back because the controller was down", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, twenty);
     fleet.look();
     fleet.pass(20);
@@ -31,7 +31,7 @@ suite('a healthy fleet', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Progressing', undefined]);
   });
 
-  test('is not taken back for the first pod of an empty wave, nor for a replacement that finds no node', () => {
+  test("isn't rolled back for the first pod of an empty wave, or for an unschedulable replacement", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }, ...waves], onFailure: 'Rollback' }, [
       ...Array.from({ length: 3 }, () => [false, true]),
     ]);
@@ -46,7 +46,7 @@ suite('a healthy fleet', () => {
     assert.deepEqual(fleet.rollout.failures, ['g1']);
   });
 
-  test('does not fail for a node that comes back late in the wave', () => {
+  test("doesn't fail for a node that comes back late in the wave", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '30m' }] }, [[true], [true]]);
     fleet.blink(1);
     fleet.pass(60).look();
@@ -60,7 +60,7 @@ suite('a healthy fleet', () => {
   });
 });
 
-suite('to the millisecond,', () => {
+suite('to the exact millisecond,', () => {
   const MINUTE = 60_000;
   /** Begins with B; gives the time of that look. */
   const begin = (spec: RolloutSpec, fits: boolean[][] = [[true], [false]]) => {
@@ -78,7 +78,7 @@ suite('to the millisecond,', () => {
   };
 
   for (const field of [undefined, 'createdAt', 'notReadySince', 'readySince', 'runsSince'] as const) {
-    test(`a gateway has failed by the deadline, counted from ${field ?? 'when it was let in'}`, () => {
+    test(`a gateway has failed at the deadline, counted from ${field ?? 'its admission'}`, () => {
       const { fleet, began } = begin(canary);
       const counts = field ? 5 * MINUTE : 0;
       lookAt(fleet, began + counts + 1);
@@ -90,7 +90,7 @@ suite('to the millisecond,', () => {
     });
   }
 
-  test('a gateway that crashed counts as well again after half of the deadline', () => {
+  test('a crashed gateway counts as healthy again after half of the deadline', () => {
     const { fleet, began } = begin(canary);
     fleet.crash(0);
     fleet.well(0);
@@ -100,7 +100,7 @@ suite('to the millisecond,', () => {
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified], ['rest', 1]);
   });
 
-  test('a wave soaks as long as it is to', () => {
+  test('a wave soaks for its duration', () => {
     const { fleet, began } = begin({ waves: [{ name: 'canary', soak: '10m' }] });
     fleet.well(0);
     lookAt(fleet, began + MINUTE);
@@ -119,7 +119,7 @@ suite('to the millisecond,', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RolledBack', undefined]);
   });
 
-  test('the last wave is over when it has had nobody for as long as the deadline is', () => {
+  test('the last wave is complete after it had no gateway for the length of the deadline', () => {
     const { fleet, began } = begin(canary);
     fleet.well(0);
     fleet.gateways.splice(1, 1);
@@ -130,7 +130,7 @@ suite('to the millisecond,', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsSince], ['Complete', undefined]);
   });
 
-  test('a gateway that is well now and then is waited for by a person once its wave is late', () => {
+  test('a gateway that is healthy now and then needs a user once its wave is late', () => {
     const { fleet, began } = begin({ waves: [{ name: 'canary', soak: '10m' }] });
     const late = began + DEADLINE + 10 * MINUTE;
     for (const [time, waitsFor] of [
@@ -145,7 +145,7 @@ suite('to the millisecond,', () => {
     assert.equal(fleet.rollout.waitsSince, new Date(late).toISOString());
   });
 
-  test('a wave of a new name waits for its gateways until the deadline', () => {
+  test('a renamed wave waits for its gateways until the deadline', () => {
     const { fleet } = begin(canary);
     const pilot = { plan: 'other', spec: { waves: [{ name: 'pilot' }] } };
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
@@ -157,7 +157,7 @@ suite('to the millisecond,', () => {
     assert.equal(fleet.rollout.wave, 'rest');
   });
 
-  test('it is looked at again when a window changes, while something waits for that', () => {
+  test('the rollout is checked again when a window changes, if it waits for that', () => {
     const window = (changesAt: number) => ({ window: { isOpen: false, message: 'shut', changesAt } });
     const fleet = new Fleet(canary, [[true]]);
     const open = { window: { isOpen: true, message: '', changesAt: fleet.now + 5_000 } };
@@ -172,12 +172,12 @@ suite('to the millisecond,', () => {
   });
 });
 
-suite('a wave', () => {
+suite('a wave of a healthy fleet', () => {
   for (const [missing, wave] of [
     [2, 'rest'],
     [3, 'canary'],
   ] as const) {
-    test(`of twenty ${wave === 'rest' ? 'may' : 'may not'} end while ${missing} of them are created again`, () => {
+    test(`of twenty ${wave === 'rest' ? 'can' : "can't"} end while ${missing} of them are recreated`, () => {
       const fleet = new Fleet(canary, [...twenty, [false]]);
       fleet.look();
       fleet.well(...all.slice(missing));
@@ -192,7 +192,7 @@ suite('a wave', () => {
     [1, 'rest', undefined],
     [2, 'canary', 'Gateways'],
   ] as const) {
-    test(`${wave === 'rest' ? 'may' : 'may not'} end with one that is well, and ${unwell} that hold nobody up and are not`, () => {
+    test(`${wave === 'rest' ? 'can' : "can't"} end with one healthy gateway, and ${unwell} that are not and delay no others`, () => {
       const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
       const others = [1, 2].slice(0, unwell);
       for (const index of [1, 2]) fleet.blink(index);
@@ -204,7 +204,7 @@ suite('a wave', () => {
     });
   }
 
-  test('without maxConcurrent lets in all at once, and those that rest when all others have it', () => {
+  test('without maxConcurrent admits all at once, and unready gateways when all others have it', () => {
     const fleet = new Fleet(canary, [[true], [true], [true]]);
     fleet.gateways[2] = { ...(fleet.gateways[2] as RolloutGateway), isResting: true };
     fleet.look();
@@ -214,7 +214,7 @@ suite('a wave', () => {
     assert.equal(fleet.rollout.admission[0]?.admitted, 'all');
   });
 
-  test('fails on no more than may, and one, in the order in which they did', () => {
+  test('fails at one failure more than allowed, and lists failures in their order', () => {
     const fleet = new Fleet({ ...canary, maxFailures: 1 }, [[true], [true], [true], [true]]);
     fleet.look();
     const fail = (index: number) => {

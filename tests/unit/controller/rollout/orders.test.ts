@@ -19,7 +19,7 @@ function settle(world: World): World {
 const stateOf = ({ state }: World) =>
   [state?.rollout.phase, state?.rollout.commit, state?.rollout.stableCommit].join(' ');
 
-test('an annotation counts once, and again when it was gone', () => {
+test('an annotation counts once, and again after it was removed', () => {
   let world = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   assert.equal(stateOf(world), 'Complete A A');
   world = settle({ ...world, rollback: 'previous' });
@@ -31,7 +31,7 @@ test('an annotation counts once, and again when it was gone', () => {
   assert.equal(stateOf(world), 'RolledBack A S');
 });
 
-test('a rollout that stopped is tried again once', () => {
+test('a stopped rollout is retried once', () => {
   let world = settle({ ...settle(makeWorld(setup)), wanted: 'B' });
   assert.equal(stateOf(world), 'Stopped B S');
   const { number = 0 } = world.state?.rollout ?? {};
@@ -40,7 +40,7 @@ test('a rollout that stopped is tried again once', () => {
   assert.equal(world.state?.rollout.number, number + 1);
 });
 
-test('what names nothing that there is changes nothing, which is said until it is gone', () => {
+test('a command about an unknown commit changes nothing, which is reported until it is gone', () => {
   const world = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   for (const order of [{ rollback: 'f'.repeat(40) }, { retry: 'A' }, { retry: 'S' }]) {
     const ignored = settle({ ...world, ...order });
@@ -51,7 +51,7 @@ test('what names nothing that there is changes nothing, which is said until it i
   }
 });
 
-test('the stable commit can be named while another one is on its way, or stopped', () => {
+test('the stable commit can be named while another one is in progress or stopped', () => {
   for (const commit of ['A', 'B'] as const) {
     const begun = control({ ...control(makeWorld(setup), setup), wanted: commit }, setup);
     const world = commit === 'B' ? settle(begun) : begun;
@@ -59,7 +59,7 @@ test('the stable commit can be named while another one is on its way, or stopped
   }
 });
 
-test('a commit that comes together with the order to go back is given up as well', () => {
+test('a commit that arrives together with the rollback command is rolled back as well', () => {
   const complete = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   const world = settle({ ...complete, rollback: 'previous', wanted: 'C' });
   assert.equal(stateOf(world), 'RolledBack A S');
@@ -67,7 +67,7 @@ test('a commit that comes together with the order to go back is given up as well
   assert.equal(stateOf(settle({ ...world, retry: 'C' })), 'Complete C C');
 });
 
-test('a commit that was said to wait before waits on', () => {
+test('a commit that was waiting before continues to wait', () => {
   const complete = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   const waiting = settle({ ...complete, isOpen: false, wanted: 'C' });
   const world = settle({ ...waiting, rollback: 'previous' });
@@ -95,7 +95,7 @@ test('a rollback keeps the whole history, and each one goes one entry further ba
   assert.match(further.state?.rollout.message ?? '', /sync\.io\/rollback: previous had no effect/);
 });
 
-test('one rollback too far is undone by naming a newer commit of the history', () => {
+test('one rollback too many is undone by naming a newer commit of the history', () => {
   const twice = rollBack(threeCommits, 'S');
   assert.equal(stateOf(twice), 'RolledBack C S');
   const forward = rollBack(twice, 'A');
@@ -107,7 +107,7 @@ test('one rollback too far is undone by naming a newer commit of the history', (
   assert.equal(stateOf(rollBack(newest, 'previous')), 'RolledBack C A');
 });
 
-test('a commit that is gone to forwards is no commit that was given up', () => {
+test("a commit that is rolled forward to doesn't count as rolled back", () => {
   const elsewhere = { ...rollBack(threeCommits, 'S'), wanted: 'B' as const };
   const forward = rollBack({ ...settle(elsewhere), retry: undefined }, 'C');
   assert.equal(forward.state?.rollout.stableCommit, 'C');
@@ -115,7 +115,7 @@ test('a commit that is gone to forwards is no commit that was given up', () => {
   assert.ok(forward.agents.every(({ holds }) => holds === 'C'));
 });
 
-test('after a rollback and a newer commit, the one before is what the gateways had', () => {
+test('after a rollback and a newer commit, the previous one is the one that the gateways had', () => {
   const back = rollBack(settle({ ...settle(makeWorld(setup)), wanted: 'A' }), 'previous');
   assert.equal(stateOf(back), 'RolledBack A S');
   const newer = settle({ ...back, rollback: undefined, wanted: 'C' });
@@ -123,7 +123,7 @@ test('after a rollback and a newer commit, the one before is what the gateways h
   assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
 });
 
-test('a commit that was given up stays so, however far the gateways go back after that', () => {
+test('a commit that was rolled back stays so, however far later rollbacks go', () => {
   const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
   const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], historyLength: 8 };
   let state: RolloutState | undefined;

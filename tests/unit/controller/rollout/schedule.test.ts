@@ -11,7 +11,7 @@ function read(expression: string, timeZone = 'UTC'): Schedule {
   return schedule;
 }
 
-test('the last time may be the one that is asked about, the next one may not', () => {
+test("the last time of a schedule can be the given one, but the next one can't", () => {
   const { lastAt, nextAfter } = read('0 8 * * *');
   assert.equal(lastAt(NOW), NOW);
   assert.equal(lastAt(NOW - 1), NOW - 24 * 3_600_000);
@@ -19,7 +19,7 @@ test('the last time may be the one that is asked about, the next one may not', (
   assert.equal(nextAfter(NOW - 1), NOW);
 });
 
-test('last and next agree on every time of a year, in zones whose clocks change', () => {
+test('the last and the next time agree all year, in time zones whose clocks change', () => {
   for (const timeZone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'US/Eastern']) {
     for (const expression of ['30 2 * * *', '*/30 1,2 * * 0', '15,45 1-3 * * *', '0 */2 * * 0']) {
       const { lastAt, nextAfter } = read(expression, timeZone);
@@ -36,7 +36,7 @@ test('last and next agree on every time of a year, in zones whose clocks change'
   }
 });
 
-suite('takes time in proportion to the length of', () => {
+suite('parsing a schedule takes time proportional to the length of', () => {
   for (const [what, expression] of [
     ['a list', (size) => `${'0,'.repeat(size)}0 * * * *`],
     ['a list of ranges', (size) => `0 0 * * ${'1-5,'.repeat(size)}1`],
@@ -64,7 +64,7 @@ suite('takes time in proportion to the length of', () => {
   });
 });
 
-test('a day that never comes takes about as long as one that does', () => {
+test('a day that never comes takes about as long to compute as one that does', () => {
   const fastest = (expression: string) =>
     Math.min(
       ...Array.from({ length: 20 }, () => {

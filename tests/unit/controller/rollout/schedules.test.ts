@@ -38,7 +38,7 @@ const limits = {
   ...{ edit: 2, gate: 3, rest: 3, approve: 1, unknown: 1, remove: 1 },
 };
 
-test('long schedules of all that can happen keep the rules, and come to rest', () => {
+test('long random histories of rollouts keep the rules, and come to rest', () => {
   const choices = fc.array(fc.nat(), { minLength: MOVES, maxLength: MOVES });
   const property = fc.property(setups, choices, (setup, chosen) => {
     let node = firstNode(setup, limits);

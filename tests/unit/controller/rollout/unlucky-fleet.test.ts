@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
 import { all, canary, Fleet, twenty } from './fleet.ts';
 
-suite('an unlucky fleet', () => {
-  test('a surge of newcomers goes by the places of the wave, too', () => {
+suite('in an unlucky fleet,', () => {
+  test('a surge of new gateways also obeys the limits of the wave', () => {
     const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
     fleet.look();
     fleet.well(0);
@@ -20,7 +20,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.letIn.length, fleet.rollout.phase], [3, 'Progressing']);
   });
 
-  test('a share is not taken of the first gateway that comes when a fleet is scaled up again', () => {
+  test("a percentage isn't taken of the first gateway when a fleet is scaled up again", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', gateways: '5%' }] }, twenty);
     const gateways = fleet.gateways;
     fleet.gateways = [];
@@ -33,7 +33,7 @@ suite('an unlucky fleet', () => {
     assert.equal(fleet.rollout.admitted, 1);
   });
 
-  test('a share is taken of what is there when a fleet stays smaller', () => {
+  test('a percentage is taken of the current gateways when a fleet stays smaller', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', gateways: '5%' }] }, twenty);
     fleet.gateways = fleet.gateways.slice(15);
     fleet.look();
@@ -42,7 +42,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.rollout.admitted, fleet.rollout.admission[0]?.members], [1, '25']);
   });
 
-  test('newcomers that are not well hold a wave up, which is said', () => {
+  test('unhealthy new gateways delay a wave, which the summary says', () => {
     const fleet = new Fleet(canary, [[true], [true], [false]]);
     fleet.look();
     const [first] = fleet.gateways as [RolloutGateway];
@@ -56,7 +56,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
   });
 
-  test('one crash does not fail a gateway, however long others are under way', () => {
+  test("one crash doesn't fail a gateway, however long others take", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }], onFailure: 'Rollback' }, twenty);
     fleet.look();
     fleet.well(...all);
@@ -75,7 +75,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Soaking', undefined]);
   });
 
-  test('paused gateways that are deleted begin no deadline again, and one that works again has its own', () => {
+  test('a deleted paused gateway restarts no deadline, and a resumed one has its own', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }] }, [[true], [true], [false], [false]]);
     const rest = (index: number, isResting: boolean) => {
       fleet.gateways[index] = { ...(fleet.gateways[index] as RolloutGateway), isResting };
@@ -95,7 +95,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual(fleet.rollout.failures, ['g0']);
   });
 
-  test('a share that is drained while the next wave waits for approval takes others', () => {
+  test('a drained percentage selects others while the next wave waits for approval', () => {
     const waves = [
       { name: 'canary', gateways: 1 },
       { name: 'all', approval: true },
@@ -119,7 +119,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);
   });
 
-  test('canaries that were broken before, and are with this commit, count when it is tried again', () => {
+  test('canaries that were broken before count when the commit is retried', () => {
     const fleet = new Fleet(canary, [[true], [true], [true], [false]]);
     fleet.look();
     for (const index of [0, 1]) fleet.blink(index);
@@ -132,7 +132,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.admission[1]?.admitted], ['Gateways', '']);
   });
 
-  test('a replacement that does not start for want of an image fails nothing, and ends nothing', () => {
+  test("a replacement that can't pull its image fails and completes nothing", () => {
     const fleet = new Fleet({ waves: [{ name: 'canary' }], onFailure: 'Rollback' }, [[true], [true], [false]]);
     fleet.look();
     fleet.pass(1).replace(1, 'n');
@@ -146,7 +146,7 @@ suite('an unlucky fleet', () => {
     assert.equal(fleet.rollout.failures, undefined);
   });
 
-  test('a gateway that is busy for a moment after it was well has time of its own', () => {
+  test('a gateway that is busy for a moment after it was healthy has its own deadline', () => {
     const fleet = new Fleet({ waves: [{ name: 'canary', soak: '60m' }] }, [[true], [true], [true]]);
     fleet.look();
     fleet.well(0, 1);
@@ -157,7 +157,7 @@ suite('an unlucky fleet', () => {
     assert.deepEqual(fleet.rollout.failures, undefined);
   });
 
-  test('the time that an earlier wave waited for gateways is not that of the last one', () => {
+  test("the time for which an earlier wave waited isn't counted for the last one", () => {
     const fleet = new Fleet(canary, [[true], [false]]);
     fleet.blink(0);
     fleet.pass(1).look();

@@ -37,7 +37,7 @@ function settle(world: World, setup: Setup): World {
   return next;
 }
 
-test('a canary that is created again has to show that it is well before others get the commit', () => {
+test('a recreated canary has to be healthy before others get the commit', () => {
   const setup = setupOf();
   let world = begun(setup);
   world = withAgent(later(world, 300), 0, { createdAt: world.now + 200, report: undefined, seen: undefined });
@@ -47,13 +47,13 @@ test('a canary that is created again has to show that it is well before others g
   assert.equal(rolloutOf(world).wave, 'rest');
 });
 
-test('a canary that was not ready before lets nobody else have the commit', () => {
+test("a canary that wasn't ready before holds the commit back from others", () => {
   const setup = setupOf();
   const world = begun(setup, 'A', withAgent(makeWorld(setup), 0, { notReadySince: 0 }));
   assert.equal(rolloutOf(world).wave, 'canary');
 });
 
-test('a canary that breaks in the second in which the rollout began is not skipped', () => {
+test("a canary that breaks in the second in which the rollout began isn't skipped", () => {
   const setup = setupOf();
   let world = begun(setup, 'A', { ...makeWorld(setup), now: 1100 });
   world = control(withAgent(later(world, 500), 0, { notReadySince: 1000 }), setup);
@@ -61,7 +61,7 @@ test('a canary that breaks in the second in which the rollout began is not skipp
   assert.match(rolloutOf(world).message ?? '', /waits for g0/);
 });
 
-test('a gateway that is not ready any more while it soaks is not well', () => {
+test("a gateway that turns unready during its soak isn't healthy", () => {
   const setup = setupOf({ waves: [{ name: 'canary', soak: '1s' }] });
   let world = control(sync(begun(setup), 0, setup), setup);
   assert.equal(rolloutOf(world).phase, 'Soaking');
@@ -71,7 +71,7 @@ test('a gateway that is not ready any more while it soaks is not well', () => {
   assert.equal(rolloutOf(world).phase, 'Stopped');
 });
 
-test('an agent that starts again while its wave soaks gets the whole time again', () => {
+test('an agent that restarts during the soak gets the whole duration again', () => {
   const setup = setupOf({ waves: [{ name: 'canary', soak: '1s' }] });
   let world = control(sync(begun(setup), 0, setup), setup);
   const { seen } = world.agents[0] ?? {};
@@ -82,7 +82,7 @@ test('an agent that starts again while its wave soaks gets the whole time again'
   assert.equal(rolloutOf(world).phase, 'Soaking');
 });
 
-test('one that flaps does not keep another from failing', () => {
+test("a flapping gateway doesn't keep another one from failing", () => {
   const setup = setupOf({}, [[true], [true]]);
   let world = sync(begun(setup), 0, setup);
   const { seen } = world.agents[0] ?? {};
@@ -93,7 +93,7 @@ test('one that flaps does not keep another from failing', () => {
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
 });
 
-test('going back twice goes to the one before, never forward', () => {
+test('two rollbacks go back twice, never forward', () => {
   const setup = setupOf();
   let world = settle(begun(setup), setup);
   world = settle({ ...world, wanted: 'C' }, setup);
@@ -104,7 +104,7 @@ test('going back twice goes to the one before, never forward', () => {
   }
 });
 
-test('a commit that failed is not tried again because the host shows another one for a moment', () => {
+test("a failed commit isn't retried because the git server briefly shows another one", () => {
   const setup = setupOf({ onFailure: 'Rollback' });
   let world = settle(begun(setup, 'B'), setup);
   assert.equal(rolloutOf(world).phase, 'RolledBack');
@@ -115,7 +115,7 @@ test('a commit that failed is not tried again because the host shows another one
   assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
 });
 
-test('a clock that was ahead keeps nobody waiting', () => {
+test('a clock that was ahead delays no gateway', () => {
   const setup = setupOf({ onFailure: 'Rollback' });
   const ahead = { ...makeWorld(setup), now: 1e9 };
   let world = control(sync(begun(setup, 'B', ahead), 0, setup), setup);
@@ -124,7 +124,7 @@ test('a clock that was ahead keeps nobody waiting', () => {
   assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'RolledBack');
 });
 
-suite('a clock that was set back', () => {
+suite('after a clock was set back', () => {
   const hour = 3_600_000;
   const situations: [what: string, () => Fleet][] = [
     [
@@ -159,7 +159,7 @@ suite('a clock that was set back', () => {
     ],
   ];
   for (const [what, make] of situations) {
-    test(`${what} leaves no time that is ahead, and changes nothing else`, () => {
+    test(`${what} leaves no future time, and changes nothing else`, () => {
       const fleet = make();
       const { rollout: before } = fleet;
       fleet.now -= hour;
@@ -179,7 +179,7 @@ suite('a clock that was set back', () => {
   }
 });
 
-test('who is not waited for frees its place when it has not been ready for as long as the deadline is', () => {
+test("a skipped gateway frees its place when it hasn't been ready for the length of the deadline", () => {
   const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true], [true]]);
   fleet.blink(0);
   fleet.pass(5).look();
@@ -190,7 +190,7 @@ test('who is not waited for frees its place when it has not been ready for as lo
   assert.equal(fleet.rollout.admission[0]?.admitted, '11');
 });
 
-test('who was not ready before takes no place once that is as long as the deadline, and somebody looks then', () => {
+test("a gateway that wasn't ready before frees its place after the deadline, with a check at that time", () => {
   const fleet = new Fleet({ waves: [{ name: 'all', maxConcurrent: 1 }] }, [[true], [true]]);
   fleet.blink(1);
   fleet.pass(5).look();
@@ -200,7 +200,7 @@ test('who was not ready before takes no place once that is as long as the deadli
   assert.deepEqual(fleet.letIn, ['g0', 'g1']);
 });
 
-test('a rollout of which nobody knows the wave begins again', () => {
+test('a rollout whose wave is unknown begins again', () => {
   const fleet = new Fleet(canary, [[true], [false]]);
   fleet.look();
   fleet.well(0);
@@ -217,14 +217,14 @@ test('a rollout of which nobody knows the wave begins again', () => {
   );
 });
 
-test('no more are let in at once because they are not ready', () => {
+test("unready gateways don't increase the number admitted at once", () => {
   const setup = setupOf({ waves: [{ name: 'canary', maxConcurrent: 1 }] }, Array(6).fill([true]));
   let world = makeWorld(setup);
   world = begun(setup, 'A', withAgent(withAgent(world, 3, { notReadySince: 999 }), 4, { notReadySince: 999 }));
   assert.equal(rolloutOf(world).admitted, 1);
 });
 
-test('what is left from before spec.rollout was removed fails nothing', () => {
+test('state from before spec.rollout was removed causes no failure', () => {
   const setup = setupOf();
   const { number } = rolloutOf(begun(setup));
   const left = { rollout: number, commit: 'S', revision: 'r', state: 'failed' } as const;

@@ -41,7 +41,7 @@ const anyWeek = fc
   .constantFrom('2026-03-05', '2026-03-26', '2026-04-02', '2026-10-01', '2026-10-22', '2026-10-29', '2028-02-26')
   .map(time);
 
-test('nothing changes before changesAt, in whatever order one looks', () => {
+test('no window changes before changesAt, in any order of checks', () => {
   fc.assert(
     fc.property(fc.array(anyWindow, { maxLength: 4 }), anyWeek, (windows, start) => {
       const minutes = Array.from({ length: 7 * 24 * 60 }, (_, minute) => start + minute * MINUTE);
@@ -64,7 +64,7 @@ test('nothing changes before changesAt, in whatever order one looks', () => {
   );
 });
 
-test('a window is open if, and only if, one of the minutes of its duration fits', () => {
+test('a window is open exactly if one of the minutes of its duration matches', () => {
   const some = (max: number) => fc.uniqueArray(fc.nat(max), { minLength: 1, maxLength: 3 });
   const [offset, start] = [5.5 * 60 * MINUTE, time('2026-11-22')];
   fc.assert(
@@ -86,7 +86,7 @@ test('a window is open if, and only if, one of the minutes of its duration fits'
   );
 });
 
-suite('many resources', () => {
+suite('the windows of many resources', () => {
   const now = time('2026-11-24T02:00Z');
   const windowsOf = (minutes: number) => [allow('0 2 * * 2', `${minutes}m`, 'Europe/Berlin')];
   const timeOf = (durationOf: (resource: number) => number) => {
@@ -95,7 +95,7 @@ suite('many resources', () => {
     return performance.now() - started;
   };
 
-  test('with the same windows cost far less than as many with different ones', () => {
+  test('cost far less if they are equal than if they differ', () => {
     timeOf(() => 1);
     const different = timeOf((resource) => 2 + resource);
     const same = Math.min(...[1, 2, 3, 4, 5].map(() => timeOf(() => 1)));
@@ -105,7 +105,7 @@ suite('many resources', () => {
     );
   });
 
-  test('do not take more and more memory, however different their windows are', () => {
+  test('use a limited amount of memory, however different they are', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const heapAfter = (from: number, to: number) => {

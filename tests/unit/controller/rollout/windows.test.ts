@@ -81,13 +81,13 @@ suite('an Allow window opens and closes', () => {
   }
 });
 
-test('a step in a skipped hour does not open a window on that day', () => {
+test("a step in a skipped hour doesn't open a window on that day", () => {
   const windows = [allow('*/30 2 * * *', '30m', 'Europe/Berlin')];
   const { isOpen, changesAt } = judgeWindows(windows, time('2026-03-28T02:00Z'));
   assert.deepEqual([isOpen, changesAt], [false, time('2026-03-30T00:00Z')]);
 });
 
-suite('several windows', () => {
+suite('several windows at once', () => {
   const now = time('2026-11-24T02:00Z');
   const open = (changesAt?: string) => ({
     isOpen: true,
@@ -122,12 +122,12 @@ suite('several windows', () => {
     test(what, () => assert.deepEqual(judgeWindows(windows as RolloutWindow[], now), expected));
   }
 
-  test('two open Denys close until the later one ends', () => {
+  test('stay closed until the later of two Denys ends', () => {
     const both = [deny('0 2 * * *', '1h'), deny('0 1 * * *', '4h')];
     assert.equal(judgeWindows(both, now).changesAt, time('2026-11-24T05:00Z'));
   });
 
-  test('a duration of several periods never closes', () => {
+  test('never close if the duration is several periods long', () => {
     for (const windows of [[allow('0 * * * *', '3h')], [allow('* * * * *', '1m')], [allow('0 0 * * *', '168h')]]) {
       let at = now;
       for (let looks = 0; looks < 20; looks++) {
@@ -139,7 +139,7 @@ suite('several windows', () => {
   });
 });
 
-suite('a window that cannot be read counts as closed, and is named', () => {
+suite('an unreadable window counts as closed, and is named', () => {
   const now = time('2026-11-24T02:00Z');
   for (const [problem, schedule, duration, timeZone] of [
     ['schedule: 25 is not valid as hour', '0 25 * * *', '1h', 'UTC'],
@@ -190,13 +190,13 @@ suite('a window that cannot be read counts as closed, and is named', () => {
     });
   }
 
-  test('next to an Allow that can be read, it changes nothing', () => {
+  test('but changes nothing next to a readable Allow', () => {
     const windows = [allow('0 25 * * *', '1h'), allow('0 3 * * *', '1h')];
     assert.equal(judgeWindows(windows, now).changesAt, time('2026-11-24T03:00Z'));
     assert.equal(judgeWindows(windows, time('2026-11-24T03:00Z')).isOpen, true);
   });
 
-  test('a schedule without duration, and a duration without schedule', () => {
+  test('for a schedule without duration, and a duration without schedule', () => {
     assert.deepEqual(
       windowProblems([
         { kind: 'Deny', schedule: '0 0 * * *' },

@@ -16,7 +16,7 @@ const begun = (world: World) => control({ ...control(world, setup), wanted: 'A' 
 const sync = (world: World, index: number) => deliver(apply(read(world, index, setup), index, setup), index);
 const said = ({ state }: World) => [state?.rollout.summary, state?.rollout.message?.replace(/\d{4}-\S+Z/, 'then')];
 
-test('says who is waited for, and since when', () => {
+test('a summary names the gateways that are waited for, and since when', () => {
   let world = begun(makeWorld(setup));
   assert.deepEqual(said(world), ['canary 0/2', 'the wave canary waits for g0, g1, since then']);
   world = control(sync(world, 0), setup);
@@ -25,7 +25,7 @@ test('says who is waited for, and since when', () => {
   assert.deepEqual(said(world), ['canary 2/2, soaking 1s', 'the wave canary is verified, and soaks since then']);
 });
 
-test('says who is skipped, since it was not ready before', () => {
+test("a summary names skipped gateways that weren't ready before", () => {
   const world = begun(withAgent(makeWorld(setup), 1, { notReadySince: 5 }));
   assert.deepEqual(said(world), [
     'canary 0/2',
@@ -34,7 +34,7 @@ test('says who is skipped, since it was not ready before', () => {
   assert.equal(said(control(sync(world, 0), setup))[0], 'canary 1/2, soaking 1s');
 });
 
-test('says which commit waits, and for what', () => {
+test('a summary names the waiting commit, and its obstacle', () => {
   const gated = { ...setup, spec: { waves: [{ name: 'canary', approval: true }] } } as Setup;
   const world = control({ ...control(makeWorld(gated), gated), wanted: 'A' }, gated);
   assert.equal(said(world)[0], 'complete; A waits');
@@ -441,9 +441,9 @@ const readings: [
   ],
 ];
 
-suite('a person reads', () => {
+suite('the summary of a rollout shows', () => {
   for (const [what, act, summary, message, waitsFor, counts] of readings) {
-    test(`where ${what}: ${summary}`, () => {
+    test(`if ${what}: ${summary}`, () => {
       const { rollout } = act();
       const { admitted, verified, failed: failures, total } = rollout;
       assert.deepEqual(
@@ -458,7 +458,7 @@ suite('a person reads', () => {
     });
   }
 
-  test('since when it waits for the same', () => {
+  test('since when it has waited for the same condition', () => {
     const fleet = begin(approval, onTwo);
     fleet.pass(1).look(B);
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], ['Approval', '2026-11-22T12:00:02.000Z']);
@@ -468,7 +468,7 @@ suite('a person reads', () => {
     assert.deepEqual([fleet.rollout.waitsFor, fleet.rollout.waitsSince], [undefined, undefined]);
   });
 
-  test('the counts of what is complete, or taken back, whatever pods do then', () => {
+  test('the counts of a complete or rolled back commit, whatever happens to pods later', () => {
     const countsOf = ({ rollout: { admitted, verified, total } }: Fleet) => [admitted, verified, total];
     for (const fits of [[[true]], [[true], [true]]]) {
       const fleet = begin(canary, fits);
@@ -491,13 +491,13 @@ suite('a person reads', () => {
     }
   });
 
-  test('no more than fits into a message', () => {
+  test('only as much as fits into a message', () => {
     const fleet = begin(approval, onTwo);
     fleet.look('x'.repeat(BOUNDS.message));
     assert.equal(fleet.rollout.message?.length, BOUNDS.message);
   });
 
-  test('which orders wait until a resource is not paused', () => {
+  test('commands that wait until a resource is resumed', () => {
     const { rollout } = new Fleet({}, [[]]);
     const handled = { ...rollout, handled: { rollback: 'x', retry: 'y' } };
     const until = 'waits until the resource is not paused';

@@ -111,7 +111,7 @@ function largestReport(owner: OwnerReference): SyncReport {
 /** Two bytes for each character, as V8 keeps texts with unusual letters. */
 const bytesOf = (kept: object): number => Buffer.byteLength(JSON.stringify(kept), 'utf16le');
 
-suite('however large an object is, little is kept', () => {
+suite('however large an object is, the cache keeps little', () => {
   test('of a GatewaySync: 130 kB and its status', () => {
     const annotations = Object.fromEntries(
       ['requested-ref', 'requested-at', 'requested-by', 'request-id', 'pushed-ref', 'pushed-at'].map((name) => [
@@ -126,7 +126,7 @@ suite('however large an object is, little is kept', () => {
     assert.ok(2 * kept.length < 130_000, `${2 * kept.length} bytes`);
   });
 
-  test('of a gateway’s pod: less than 8 kB', () => {
+  test("of a gateway's pod: less than 8 kB", () => {
     const kept = (labels: Record<string, string>) => projectPod(largestPod(labels, gateway));
     for (const labels of [entries(3_000, 317, 'v'.repeat(63)), entries(20_000, 6, 'v')]) {
       const size = bytesOf(kept(labels));
@@ -137,7 +137,7 @@ suite('however large an object is, little is kept', () => {
     assert.deepEqual(kept(usual).labels, usual);
   });
 
-  test('of a pod that wants the sidecar: less than 3 kB', () => {
+  test('of a pod that requests the sidecar: less than 3 kB', () => {
     const size = bytesOf(projectPod(largestPod(entries(3_000, 317, 'v'.repeat(63)), {})));
     assert.ok(size < 3_000, `${size} bytes`);
   });
@@ -168,7 +168,7 @@ suite('however large an object is, little is kept', () => {
     assert.ok(size < 4_000, `${size} bytes`);
   });
 
-  test('of long texts in the pool of strings', () => {
+  test('of long texts in the string pool', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     collect();

@@ -63,7 +63,7 @@ async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {
 
 const messageOf = (caches: Caches) => caches.report(KEY)?.status?.message;
 
-suite('a report', () => {
+suite('the report of a pod', () => {
   test('is listed after the pods, and kept', async (t) => {
     const { caches, asked, podsMayCome } = await arrange(t, { pods: pod('u'), syncreports: report('u', 'listed') });
     await until(() => asked, { describe: 'the resources', accept: (all) => all.includes('gatewaysyncs') });
@@ -74,7 +74,7 @@ suite('a report', () => {
     assert.equal(messageOf(caches), 'listed');
   });
 
-  test('that comes before its pod counts as soon as the pod is there', async (t) => {
+  test('counts as soon as its pod exists, if it comes first', async (t) => {
     const { caches, asked, podsMayCome, send, untilWatched } = await arrange(t);
     podsMayCome.resolve();
     await untilWatched();
@@ -86,7 +86,7 @@ suite('a report', () => {
     assert.deepEqual(asked.slice(2), ['syncreports'], 'nothing is read again');
   });
 
-  test('of pods that do not exist are kept in a bounded number, the newest ones of their namespace', async (t) => {
+  test('is kept for a limited number of missing pods, the newest ones of their namespace', async (t) => {
     const world = { pods: pod('u'), syncreports: report('u', 'mine') };
     const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
     podsMayCome.resolve();
@@ -102,7 +102,7 @@ suite('a report', () => {
     assert.equal(messageOf(caches), 'mine');
   });
 
-  test('is not that of the next pod of the name', async (t) => {
+  test("isn't used for the next pod of the same name", async (t) => {
     const world = { pods: pod('u'), syncreports: report('u', 'mine') };
     const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
     podsMayCome.resolve();

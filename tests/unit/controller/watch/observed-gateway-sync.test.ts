@@ -7,7 +7,7 @@ import { setByAnnotation } from '../../../../shared/api/names.ts';
 import { decideFor } from '../support/asked-resource.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
-suite('when a request and a push were stored', () => {
+suite('the time at which a request or a push was stored', () => {
   const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };
   const entry = (manager: string, second: number, ...fields: (keyof typeof names)[]) => ({
     ...{ manager, operation: 'Update', time: `2026-01-01T00:00:0${second}Z` },
@@ -25,25 +25,25 @@ suite('when a request and a push were stored', () => {
   };
   const at = (second: number) => Date.parse(`2026-01-01T00:00:0${second}Z`);
 
-  test('is told by who owns the annotations', () => {
+  test('comes from the owner of the annotations', () => {
     const { request, push } = observe(entry('sync-receiver', 3, 'ref', 'at', 'push'));
     assert.deepEqual([request?.writtenAt, request?.notBefore, push?.writtenAt], [at(3), undefined, at(3)]);
   });
 
-  test('bounds the time where the ref is by another hand', () => {
+  test('is limited if another client wrote the ref', () => {
     const { request } = observe(entry('sync-receiver', 3, 'at'), entry('kubectl-annotate', 5, 'ref'));
     assert.deepEqual([request?.writtenAt, request?.notBefore], [at(5), at(5)]);
     const later = observe(entry('sync-receiver', 7, 'at'), entry('kubectl-annotate', 5, 'ref')).request;
     assert.deepEqual([later?.writtenAt, later?.notBefore], [at(7), at(5)]);
   });
 
-  test('is not known without managedFields', () => {
+  test('is unknown without managedFields', () => {
     const { request, push } = observe();
     assert.deepEqual([request?.writtenAt, push?.writtenAt, request?.applied], [undefined, undefined, false]);
   });
 });
 
-suite('a request and a push that are done', () => {
+suite('a request and a push that are complete', () => {
   const emoji = '\u{1F600}';
   const odd: [what: string, ref: string, others: string][] = [
     ['empty annotations', 'v1', ''],
@@ -51,7 +51,7 @@ suite('a request and a push that are done', () => {
     ['an empty ref', '', '2026-01-01T00:00:00Z'],
   ];
   for (const [what, ref, others] of odd) {
-    test(`are known again by what the API server stored: ${what}`, () => {
+    test(`are recognized in the form in which the API server stored them: ${what}`, () => {
       const annotations = Object.fromEntries(
         ['requested-ref', 'requested-at', 'requested-by', 'request-id', 'pushed-ref', 'pushed-at'].map((name) => [
           `sync.io/${name}`,
@@ -74,7 +74,7 @@ suite('a request and a push that are done', () => {
   }
 });
 
-suite('what is kept of a resource', () => {
+suite('the cached part of a resource', () => {
   const mapping = { source: 'a', destination: 'b', required: true, template: false };
   const stored = (fields: { generation?: number; profiles?: object; defaults?: object; annotations?: object } = {}) => {
     const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations } = fields;
@@ -83,7 +83,7 @@ suite('what is kept of a resource', () => {
     return { metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec } as unknown as GatewaySync;
   };
 
-  test('is of the profiles what they tell the agents to leave alone, and what is wrong with them', () => {
+  test('contains the settings and problems of its profiles', () => {
     const profiles = {
       default: { mappings: [mapping] },
       quiet: { mappings: [mapping], dryRun: false, paused: true },
@@ -106,7 +106,7 @@ suite('what is kept of a resource', () => {
     assert.ok(JSON.stringify(kept).length < 20_000, `${JSON.stringify(kept).length} characters`);
   });
 
-  test('is read once a generation', () => {
+  test('is computed once per generation', () => {
     const first = projectGatewaySync(stored());
     assert.equal(projectGatewaySync(stored(), first).spec, first.spec);
     assert.notEqual(projectGatewaySync(stored({ generation: 2 }), first).spec, first.spec);
@@ -114,7 +114,7 @@ suite('what is kept of a resource', () => {
   });
 });
 
-suite('everything that is used of a resource', () => {
+suite('the cached fields of a resource', () => {
   const secretRef = { name: 'secret', key: 'key' };
   const metadata = {
     ...{ namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 },
@@ -130,7 +130,7 @@ suite('everything that is used of a resource', () => {
   const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
   const small = gatewaySpec({});
 
-  test('is kept of a small one', () => {
+  test('are complete for a small one', () => {
     const { sync: _, gateway, git, ...rest } = project({}).spec;
     const { port, tls } = small.gateway;
     assert.deepEqual(rest, defaults);
@@ -150,7 +150,7 @@ suite('everything that is used of a resource', () => {
     assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
   });
 
-  test('is kept of a large one', () => {
+  test('are complete for a large one', () => {
     const git = {
       ...{ repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef } }, caSecretRef: secretRef },
       ...{ verify: { mode: 'head', keysSecretRef: { name: 'keys' } }, commitStatus: { context: 'c' } },
@@ -183,7 +183,7 @@ suite('everything that is used of a resource', () => {
     fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(annotations.map((name) => [`f:${name}`, {}])) } },
   });
 
-  test('is what people order, and who did, where there are rollouts', () => {
+  test('include the commands of users and their authors, if there are rollouts', () => {
     const annotations = { ...orders, [setByAnnotation('sync.io/approve')]: 'anna' };
     const managedFields = [owned('kubectl-annotate', 'sync.io/approve')];
     const observed = project({ rollout: {} }, { annotations, managedFields });
@@ -206,7 +206,7 @@ suite('everything that is used of a resource', () => {
     },
   };
 
-  test('is a request and a push, cut to what fits into status', () => {
+  test('include a request and a push, cut to the limits of the status', () => {
     const { request, push } = project({}, { annotations });
     assert.deepEqual(request, {
       ...{ ref: 'v1', at: 'a'.repeat(64), by: 'b'.repeat(64), id: 'i'.repeat(128), applied: false },
@@ -214,7 +214,7 @@ suite('everything that is used of a resource', () => {
     assert.deepEqual(push, { ref: 'p'.repeat(512), at: 'a'.repeat(64), applied: false });
   });
 
-  test('is who asked, unless somebody else changed the ref since', () => {
+  test('include the requester, unless another client changed the ref since', () => {
     const names = ['sync.io/requested-at', 'sync.io/requested-by', 'sync.io/request-id'];
     const receiver = owned('sync-receiver', ...names);
     const byHand = { ...owned('kubectl-annotate', 'sync.io/requested-ref'), time: '2026-01-01T00:00:10Z' };
@@ -230,7 +230,7 @@ suite('everything that is used of a resource', () => {
     assert.equal(project({}, { ...asked, managedFields: [later, byHand] }).request?.by, 'github');
   });
 
-  test('is which repository a delivery was about, unless another writer left that', () => {
+  test('include the repository of a delivery, unless another writer left it', () => {
     const request = ['sync.io/requested-ref', 'sync.io/requested-repo'] as const;
     const push = ['sync.io/pushed-ref', 'sync.io/pushed-repo'] as const;
     const about = (repo: string) => ({ ...annotations, [request[1]]: repo, [push[1]]: repo });
@@ -247,7 +247,7 @@ suite('everything that is used of a resource', () => {
     assert.deepEqual(repositoriesOf(about('org/repo'), [left, byHand]), [undefined, undefined]);
   });
 
-  test('is when its repository and ref were written', () => {
+  test('include when its repository and ref were written', () => {
     const written = (field: string, time: string) => ({
       ...{ manager: field, operation: 'Update', time, fieldsV1: { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } } },
     });

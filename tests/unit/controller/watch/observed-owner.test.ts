@@ -7,7 +7,7 @@ const path = ['f:spec', 'f:git', 'f:ref'];
 const owns = { 'f:spec': { 'f:git': { 'f:ref': {} } } };
 
 suite('the owner of a field', () => {
-  test('is the latest of those who have it', () => {
+  test('is the latest of its owners', () => {
     const entries = [
       { manager: 'early', time: '2026-01-01T00:00:00Z', fieldsV1: owns },
       { manager: 'late', time: '2026-01-02T00:00:00Z', fieldsV1: owns },
@@ -17,7 +17,7 @@ suite('the owner of a field', () => {
     assert.equal(ownerOfField(entries, path)?.manager, 'late');
   });
 
-  test('is found soon among as many as fit into an object', () => {
+  test('is found fast among as many as fit into an object', () => {
     const time = (n: number) => new Date(Date.UTC(2026, 0, 1) + ((n * 7_919) % 10_007) * 1000).toISOString();
     const entries = Array.from({ length: 10_007 }, (_, n) => ({ manager: `${n}`, time: time(n), fieldsV1: owns }));
     const latest = entries.find((entry) => entry.time === new Date(Date.UTC(2026, 0, 1) + 10_006_000).toISOString());
@@ -27,13 +27,13 @@ suite('the owner of a field', () => {
     assert.ok(tookMs < 300, `${tookMs} ms`);
   });
 
-  test('is nobody where nobody has it', () => {
+  test('is missing if there is none', () => {
     assert.equal(ownerOfField(undefined, path), undefined);
     assert.equal(ownerOfField([{ manager: 'a', fieldsV1: { 'f:spec': { 'f:git': null } } }], path), undefined);
     assert.equal(ownerOfField([{ manager: 'a' }], path), undefined);
   });
 
-  test('has applied it from a manifest, or not', () => {
+  test('applied it from a manifest, or not', () => {
     assert.equal(isApplied({ manager: 'flux', operation: 'Apply' }), true);
     assert.equal(isApplied({ manager: 'kubectl-client-side-apply', operation: 'Update' }), true);
     assert.equal(isApplied({ manager: 'kubectl-annotate', operation: 'Update' }), false);

@@ -68,7 +68,7 @@ function nameInAgent(env: Env, { labels = {} }: Named): string {
   return gatewayNameOf({ podName: created.name, gatewayName: value }, new Map(Object.entries(labels)));
 }
 
-suite("a gateway's name is that of its agent", () => {
+suite("a gateway's name is the one that its agent uses", () => {
   const cases: [what: string, first: Named, then: Named][] = [
     ['whose annotation is edited', { annotations: { [NAME]: 'one' } }, { annotations: { [NAME]: 'two' } }],
     [
@@ -81,33 +81,33 @@ suite("a gateway's name is that of its agent", () => {
     ['with dollar signs', { annotations: { [NAME]: '$(POD_UID) $$ $' } }, {}],
   ];
   for (const [what, first, then] of cases) {
-    test(`of a pod ${what}`, () => {
+    test(`for a pod ${what}`, () => {
       const env = injectedInto(first);
       const { gatewayName, name } = observe(then, env);
       assert.equal(rolloutKey(gatewayName, name), rolloutKey(nameInAgent(env, then), created.name));
     });
   }
 
-  test('of a sidecar that is told no name', () => {
+  test('for a sidecar without a configured name', () => {
     const metadata = { annotations: { [NAME]: 'unknown to the agent' }, labels: { [LABEL]: 'edge' } };
     assert.equal(observe(metadata, []).gatewayName, 'edge');
     assert.equal(observe({ annotations: metadata.annotations }, []).gatewayName, 'gateway-0');
   });
 
-  test('of a pod without a sidecar, for people', () => {
+  test('for a pod without a sidecar, as shown to users', () => {
     const metadata = { ...created, annotations: { 'sync.io/inject': 'true', [NAME]: 'Press 3' } };
     assert.equal(projectPod({ metadata, spec: {} }).gatewayName, 'Press 3');
   });
 });
 
-test("a pod's profile is the one that its agent was told, whatever is edited on the pod", () => {
+test("a pod's profile is the one that its agent got, whatever is edited on the pod", () => {
   const env = injectedInto({});
   assert.equal(observe({ annotations: { 'sync.io/profile': 'held' } }, env).profile, 'default');
   const metadata = { ...created, annotations: { 'sync.io/inject': 'true', 'sync.io/profile': 'held' } };
   assert.equal(projectPod({ metadata, spec: {} }).profile, 'held');
 });
 
-suite('what a pod shows of itself', () => {
+suite('the cached start problem of a pod', () => {
   type Status = NonNullable<Pod['status']>;
   const at = '2026-11-22T12:00:00Z';
   const ready = (status: string) => [{ type: 'Ready', status, lastTransitionTime: at }];
@@ -162,7 +162,7 @@ suite('what a pod shows of itself', () => {
   }
 });
 
-suite('everything that is used', () => {
+suite('the cached fields', () => {
   const createdAt = Date.parse(created.creationTimestamp);
   const sidecar = { name: 'sync-agent', env: [{ name: 'PROFILE', value: 'line' }] };
   const kept = { namespace: 'plant', name: 'gateway-0', uid: 'u' };
@@ -195,7 +195,7 @@ suite('everything that is used', () => {
     );
   });
 
-  test('of a pod of which nobody has said anything yet', () => {
+  test('of a pod without any status yet', () => {
     assert.deepEqual(projectPod(gateway), {
       ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'default' },
       ...{ sidecar: 'present', live: true, createdAt, hasAgentRun: false, labels: {} },
@@ -204,7 +204,7 @@ suite('everything that is used', () => {
     });
   });
 
-  test('of a pod that wants the sidecar is who it is', () => {
+  test('of a pod that requests the sidecar include its identity', () => {
     const annotations = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' };
     const metadata = { ...created, annotations, labels: { a: '1' } };
     assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
@@ -213,7 +213,7 @@ suite('everything that is used', () => {
     });
   });
 
-  test('of a pod that is nobody’s gateway is that it is there', () => {
+  test("of a pod that isn't a gateway are its name only", () => {
     const metadata = { ...created, labels: { a: '1', [LABEL]: 'x' }, annotations: { [NAME]: 'y' } };
     const nobody = { ...kept, crName: undefined, gatewayName: '', profile: '', serviceAccountName: '', live: true };
     assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
@@ -225,12 +225,12 @@ suite('everything that is used', () => {
     assert.deepEqual(projectPod({ metadata, spec: gateway.spec }), { ...nobody, sidecar: 'present' });
   });
 
-  test('of a pod that waits', () => {
+  test('of a waiting pod', () => {
     const status = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
     assert.equal(projectPod({ ...gateway, status }).waiting, 'not scheduled: Unschedulable');
   });
 
-  test('of a pod that ends, or has ended, is that it is no gateway', () => {
+  test("of a pod that terminates, or has terminated, show that it isn't a gateway", () => {
     const live = (phase: string, more: object = {}) =>
       projectPod({ metadata: { ...created, ...more }, spec: {}, status: { phase } }).live;
     assert.deepEqual(
@@ -244,7 +244,7 @@ suite('everything that is used', () => {
     assert.equal(live('Running', { deletionTimestamp: '2026-01-02T00:00:00Z' }), false);
   });
 
-  test('of a pod is whether it has the sidecar, and as which user that runs', () => {
+  test('of a pod include whether it has the sidecar, and the user ID of that', () => {
     const metadata = { ...created, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' } };
     const shown = (spec: Pod['spec'], of: Pod['metadata'] = metadata) => {
       const { sidecar: state, userUnset } = projectPod({ metadata: of, spec });
@@ -269,7 +269,7 @@ suite('everything that is used', () => {
   const reportOf = (status: object | undefined, ownerReferences = owners) =>
     ({ metadata: { ...created, ownerReferences }, status }) as unknown as SyncReport;
 
-  test('of a report is what says how the gateway is', () => {
+  test('of a report include the state of the gateway', () => {
     const used = {
       ...{ state: 'Synced', generation: 2, commit: 'c', ref: 'v1', revision: 'r', rollout: 3, hasFailed: false },
       ...{ time: '2026-01-01T00:00:00Z', duration: '1s', verification: 'Passed', message: 'm', agentVersion: '1.0.0' },
@@ -284,7 +284,7 @@ suite('everything that is used', () => {
       assert.deepEqual(projectReport(reportOf(empty)), { podUID: 'u', status: undefined });
   });
 
-  test('of a report is how wrong the clock of its agent is, by a number that stays while it hardly changes', () => {
+  test("of a report include the error of its agent's clock, in a stable number", () => {
     const noon = Date.parse('2026-01-01T12:00:00Z');
     const iso = (seconds: number) => new Date(noon + seconds * 1_000).toISOString();
     const reported = (seconds: number, previous?: ReturnType<typeof projectReport>) => {
@@ -307,7 +307,7 @@ suite('everything that is used', () => {
     assert.equal(reported(30, other).clockSkew, undefined, 'that was another pod');
   });
 
-  test('of a report is the pod that owns it, and the report is that pod’s if it is a gateway', () => {
+  test('of a report include its pod, which owns the report if it is a gateway', () => {
     const report = projectReport(reportOf({ state: 'Synced' }));
     assert.ok(isReportOf(report, projectPod(gateway)));
     const stranger = { ...gateway, metadata: { ...gateway.metadata, uid: 'another' } };
@@ -346,7 +346,7 @@ suite('everything that is used', () => {
     assert.equal(projectRoleBinding({ metadata: created, roleRef: binding.roleRef }).subjects, fingerprintOf([]));
   });
 
-  test('of a RoleBinding is that somebody else may be in it', () => {
+  test('of a RoleBinding show that it can contain foreign subjects', () => {
     const elsewhere = [{ kind: 'ServiceAccount', name: 'default', namespace: 'other' }];
     for (const subjects of [
       elsewhere,
@@ -357,7 +357,7 @@ suite('everything that is used', () => {
     assert.notEqual(fingerprintOf(['a']), fingerprintOf(['a', 'b']));
   });
 
-  test('of a RoleBinding is whether it is ours', () => {
+  test('of a RoleBinding show whether it is ours', () => {
     const isOurs = (metadata: object) =>
       projectRoleBinding({ ...binding, metadata: { ...binding.metadata, ...metadata } }).isOurs;
     assert.equal(isOurs({ ownerReferences: [] }), true, 'where all owners are gone');
@@ -370,7 +370,7 @@ suite('everything that is used', () => {
     assert.equal(isOurs({ ownerReferences: [{ ...podOwner('p'), apiVersion: 'v2' }] }), false);
   });
 
-  test('of a text is its beginning, with whole characters', () => {
+  test('of a text contain its first characters, all whole', () => {
     assert.deepEqual([clip('abc', 3), clip('abcd', 3), clip(undefined, 3), clip('', 0)], ['abc', 'abc', undefined, '']);
     assert.equal(clip('ab\u{1f600}', 3), 'ab\ufffd');
     assert.equal(clip('\ud800', 3), '\ufffd');

@@ -58,7 +58,7 @@ suite('why a pod does not start', () => {
   ];
   for (const [what, status, words] of cases) test(what, () => assert.equal(waitingOf(status), words));
 
-  test('is one short line, whatever somebody wrote there', () => {
+  test('is one short line, whatever the status contains', () => {
     const hostile = `a\nb\u001b[31m\u202e\u0000c ${'😀'.repeat(5_000)}`;
     const words = waitingOf({ conditions: [{ ...unscheduled, message: hostile }] }) ?? '';
     assert.ok(words.startsWith('not scheduled: Unschedulable: a b [31m c 😀'), words);

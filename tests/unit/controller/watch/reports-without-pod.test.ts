@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { ReportsWithoutPod } from '../../../../controller/watch/reports-without-pod.ts';
 
 suite('reports without a pod', () => {
-  test('of a namespace displace no one of another', () => {
+  test('of a namespace displace none of another', () => {
     const reports = new ReportsWithoutPod();
     assert.equal(reports.add('good/a'), undefined);
     const dropped = Array.from({ length: 3_000 }, (_, index) => reports.add(`evil/${index}`));
@@ -11,7 +11,7 @@ suite('reports without a pod', () => {
     assert.equal(dropped.at(-1), 'evil/2499');
   });
 
-  test('of many namespaces are bounded in all', () => {
+  test('of many namespaces are limited in total', () => {
     const reports = new ReportsWithoutPod();
     const dropped = Array.from({ length: 5_000 }, (_, index) => reports.add(`ns-${index % 50}/${index}`));
     assert.deepEqual(
@@ -20,7 +20,7 @@ suite('reports without a pod', () => {
     );
   });
 
-  test('count once each, and no longer once they are gone or have their pod', () => {
+  test('count once each, and no longer once they are deleted or have their pod', () => {
     const reports = new ReportsWithoutPod();
     for (let index = 0; index < 500; index += 1) reports.add(`ns/${index}`);
     reports.delete('ns/0');

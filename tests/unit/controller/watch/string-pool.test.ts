@@ -9,21 +9,21 @@ const resource = () => ({
   status: { conditions: [{ type: 'Ready', message: 'main is 1234', observedGeneration: 3 }], target: null },
 });
 
-suite('a pool of strings', () => {
-  test('changes nothing that can be seen', () => {
+suite('the pool of strings', () => {
+  test('makes no visible difference', () => {
     const pool = new StringPool();
     assert.deepEqual(pool.intern(resource()), resource());
     assert.deepEqual(pool.intern(resource()), resource(), 'nor the second time');
     assert.equal(pool.intern(undefined), undefined);
   });
 
-  test('keeps scalars and empty containers as they are', () => {
+  test('keeps scalars and empty containers unchanged', () => {
     const pool = new StringPool();
     const value = { list: [], none: null, map: {}, flag: true, text: '' };
     assert.deepEqual(pool.intern(structuredClone(value)), value);
   });
 
-  test('takes a bounded amount of memory, however many different strings come', () => {
+  test('uses a limited amount of memory, however many strings come', () => {
     const pool = new StringPool();
     const before = process.memoryUsage().heapUsed;
     for (let index = 0; index < 300_000; index += 1) pool.intern({ text: `${index}`.repeat(150) });
