@@ -54,12 +54,12 @@ const invalid = [
   'refs/heads/a.lock',
 ];
 
-suite('a ref name', () => {
+suite('the name of a git ref', () => {
   for (const name of valid) test(`${name.slice(0, 20)} is accepted`, () => assert.equal(isValidRefName(name), true));
   for (const name of invalid)
-    test(`${JSON.stringify(name.slice(0, 20))} is refused`, () => assert.equal(isValidRefName(name), false));
+    test(`${JSON.stringify(name.slice(0, 20))} is rejected`, () => assert.equal(isValidRefName(name), false));
 
-  test('that is accepted here is accepted by git', () => {
+  test('is accepted by git if it is accepted here', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'ab/.@{}-~^:?*[\\ \u0001l', '.lock', 'ü'), maxLength: 8 });
     fc.assert(
       fc.property(letters, (name) => {
@@ -71,7 +71,7 @@ suite('a ref name', () => {
     );
   });
 
-  test('is told from a commit hash', () => {
+  test('is distinguished from a commit hash', () => {
     assert.equal(isCommitHash('a'.repeat(40)), true);
     assert.equal(isCommitHash('0'.repeat(64)), true);
     for (const text of [
@@ -88,7 +88,7 @@ suite('a ref name', () => {
   });
 });
 
-suite('what is wrong with a ref is said', () => {
+suite('the message about an invalid ref explains', () => {
   const invalid = 'is not a valid git ref name';
   for (const [ref, message] of [
     ['v2.0.0\n', String.raw`the ref "v2.0.0\n" ${invalid}: remove the white space around it`],
@@ -113,7 +113,7 @@ suite('what is wrong with a ref is said', () => {
     });
 });
 
-suite('a name that looks like a commit gets advice', () => {
+suite('a ref name that looks like a commit gets advice:', () => {
   for (const [name, advice] of [
     ['dfd4b2d', /in full, with 40 or 64 digits/],
     ['4959D35C', /in full/],
@@ -130,7 +130,7 @@ suite('a name that looks like a commit gets advice', () => {
     test(name, () => (advice ? assert.match(hashAdvice(name) ?? '', advice) : assert.equal(hashAdvice(name), advice)));
 });
 
-suite('the name of an object of Kubernetes', () => {
+suite('a Kubernetes object or namespace name is validated:', () => {
   const label = 'a'.repeat(63);
   const names: [text: string, isObject: boolean, isNamespace: boolean][] = [
     ['a', true, true],
@@ -147,7 +147,7 @@ suite('the name of an object of Kubernetes', () => {
     ]),
   ];
   for (const [text, isObject, isNamespace] of names) {
-    test(`${JSON.stringify(text.slice(0, 20))} of ${text.length}`, () => {
+    test(`${JSON.stringify(text.slice(0, 20))} with ${text.length} characters`, () => {
       assert.deepEqual([isObjectName(text), isNamespaceName(text)], [isObject, isNamespace]);
     });
   }

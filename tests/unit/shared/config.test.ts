@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const root = path.join(import.meta.dirname, '../../..');
 
 for (const program of ['agent', 'controller', 'receiver']) {
-  test(`a wrong configuration ends the ${program} with every problem on stderr`, async () => {
+  test(`an invalid configuration ends the ${program} with every problem on stderr`, async () => {
     const env = { PATH: process.env.PATH, HEALTH_PORT: 'x', METRICS_PORT: 'y' };
     const ended = await new Promise((resolve) => {
       execFile(process.execPath, [path.join(root, program, 'main.ts')], { env }, (error, stdout, stderr) => {

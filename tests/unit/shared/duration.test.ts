@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { formatDuration, parseDuration, retryAfterMs, spreadPause, timerMs } from '../../../shared/domain/duration.ts';
 
-suite('a duration', () => {
+suite('a duration or delay', () => {
   for (const [text, milliseconds] of [
     ['60s', 60_000],
     ['5m', 300_000],
@@ -80,7 +80,7 @@ suite('a duration', () => {
   }
 });
 
-test('a pause that a server asks for is never cut short, and spread over a quarter or a minute more', () => {
+test("a server's Retry-After is never cut short, and is spread over a quarter or a minute more", () => {
   assert.deepEqual(
     [0, 4_000, 3_600_000].map((askedMs) => [spreadPause(askedMs, 0), spreadPause(askedMs, 1)]),
     [

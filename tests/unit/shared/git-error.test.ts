@@ -5,7 +5,7 @@ import { gitEnvironment, sshCommand } from '../../../shared/io/git/git-environme
 import { connectionErrorOf, gitErrorOf, withoutCredentials } from '../../../shared/io/git/git-error.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
-test('an error of git keeps what git says last, also behind the banner of an ssh server', () => {
+test("an error of git keeps git's last output, even behind the banner of an ssh server", () => {
   const { cause } = gitErrorOf(
     `${'Authorized use only.\n'.repeat(100)}warning: lazy fetching disabled\nfatal: it ended\n`,
   );
@@ -18,7 +18,7 @@ test('an error of git keeps what git says last, also behind the banner of an ssh
 const COULD_NOT_READ =
   'fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n';
 
-suite('an SSH server that does not serve a repository', () => {
+suite("an SSH server that doesn't serve a repository", () => {
   for (const [server, words, reason] of [
     ['GitHub', 'ERROR: Repository not found.', 'RepositoryNotFound'],
     [
@@ -43,7 +43,7 @@ suite('an SSH server that does not serve a repository', () => {
     ['Bitbucket Cloud, for another key', 'Repository access denied.', 'AuthenticationFailed'],
     ['OpenSSH', 'Received disconnect from ::1 port 22:2: Too many authentication failures', 'AuthenticationFailed'],
   ] as const)
-    test(`is understood: ${server}`, () => {
+    test(`is recognized: ${server}`, () => {
       const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
       assert.equal(error.reason, reason);
       assert.match(error.message, /spec\.git\.auth/);
@@ -55,7 +55,7 @@ suite('an SSH server that does not serve a repository', () => {
     "fatal: detected dubious ownership in repository at '/srv/x.git'",
     'kex_exchange_identification: banner line contains invalid characters',
   ])
-    test(`is not said to be out of reach: ${words}`, () => {
+    test(`isn't reported as unreachable: ${words}`, () => {
       const error = gitErrorOf(`${words}\n${COULD_NOT_READ}`, { credentials: 'sshKey' });
       assert.equal(error.reason, 'GitUnreachable');
       assert.match(
@@ -64,12 +64,12 @@ suite('an SSH server that does not serve a repository', () => {
       );
     });
 
-  test('is not said to be out of reach if it answers with text', () => {
+  test("isn't reported as unreachable if it answers with text", () => {
     const { message } = gitErrorOf('fatal: protocol error: bad line length character: This', { credentials: 'sshKey' });
     assert.match(message, /^the git server reported an error instead of serving the repository: check spec\.git\.repo/);
   });
 
-  test('is told apart from one that known_hosts lacks', () => {
+  test('is distinguished from one that known_hosts lacks', () => {
     const printed = 'No ED25519 host key is known for [::1]:2222 and you have requested strict checking.\r\n';
     const { message, reason } = gitErrorOf(`${printed}Host key verification failed.\r\n${COULD_NOT_READ}`);
     assert.equal(reason, 'HostKeyVerificationFailed');
@@ -77,7 +77,7 @@ suite('an SSH server that does not serve a repository', () => {
   });
 });
 
-suite('an error of git', () => {
+suite('the code of a git error', () => {
   const cases: [stderr: string, ...meaning: string[]][] = [
     ['fatal: cannot write: No space left on device', 'git.noSpace', 'CloneUnusable'],
     ['fatal: write error (Disk quota exceeded)', 'git.noSpace', 'CloneUnusable'],
@@ -221,17 +221,18 @@ suite('an error of git', () => {
     ['remote: x\nerror: 301', 'git.unreachable'],
   ];
   for (const [words, code] of ofHosts) {
-    test(`${JSON.stringify(words)}, which a host says, is ${code}`, () => assert.equal(gitErrorOf(words).code, code));
+    test(`for ${JSON.stringify(words)}, sent by a server, is ${code}`, () =>
+      assert.equal(gitErrorOf(words).code, code));
   }
 
-  test('of an object says which check it does not pass, and no more of its words', () => {
+  test('comes with the failed check of an object, and no more of its text', () => {
     const { message } = gitErrorOf(
       `error: object ${'a'.repeat(40)}: zeroPaddedFilemode: contains words\nfatal: fsck error in packed object\n`,
     );
     assert.match(message, /^an object of the commit .* by git fsck \(zeroPaddedFilemode\)$/);
   });
 
-  test('has as its cause what was caught, or beginning and end of what git printed', () => {
+  test("comes with the cause, or the beginning and end of git's output", () => {
     const cause = new Error('caught');
     assert.equal(gitErrorOf('x', { cause }).cause, cause);
     assert.equal(gitErrorOf('SSL', { cause }).cause, cause);
@@ -256,13 +257,13 @@ suite('an error of git', () => {
     `error: object ${'a'.repeat(40)}: a: \n`,
     'remote: x\n',
   ]) {
-    test(`is told in time in proportion to what a host says: ${words}…`, () => {
+    test(`is found in time proportional to the server's output: ${words}…`, () => {
       assertLinear(20_000, (size) => words.repeat(size / words.length), gitErrorOf);
     });
   }
 });
 
-suite('a host that does not answer', () => {
+suite('a git server that fails to answer', () => {
   type Case = [fields: { code?: string; syscall?: string }, code: string, words: RegExp];
   const cases: Case[] = [
     [{ code: 'ENOTFOUND', syscall: 'queryA' }, 'git.unknownName', /the name of the git host is not known/],
@@ -287,7 +288,7 @@ suite('a host that does not answer', () => {
     [{}, 'git.unreachable', /cannot be reached/],
   ];
   for (const [fields, code, words] of cases) {
-    test(`by ${JSON.stringify(fields)} is told in words of ours`, () => {
+    test(`by ${JSON.stringify(fields)} is described in our own words`, () => {
       const error = connectionErrorOf(Object.assign(new Error('words of somebody else'), fields));
       assert.deepEqual([error.code, error.reason, error.name], [code, 'GitUnreachable', 'TransientError']);
       assert.match(error.message, words);
@@ -295,7 +296,7 @@ suite('a host that does not answer', () => {
     });
   }
 
-  test('has a certificate that is not trusted', () => {
+  test('has an untrusted certificate', () => {
     // The last one is that of a key that is too short, among others.
     for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'INVALID_CA', 'INVALID_PURPOSE', 'UNSPECIFIED'])
       assert.equal(connectionErrorOf(Object.assign(new Error(), { code })).reason, 'CertificateNotTrusted');
@@ -323,7 +324,7 @@ suite('a host that does not answer', () => {
       /name its CA/,
     ],
   ] as const) {
-    test(`has a certificate that ${what}, and says so`, () => {
+    test(`has a certificate that ${what}, which the error says`, () => {
       const error = connectionErrorOf(Object.assign(new Error(), { code }));
       assert.deepEqual([error.reason, error.name], ['CertificateNotTrusted', 'TerminalError']);
       assert.match(error.message, words);
@@ -331,7 +332,7 @@ suite('a host that does not answer', () => {
     });
   }
 
-  test('has a bundle of CAs that git cannot read', () => {
+  test("has a CA bundle that git can't read", () => {
     for (const printed of [
       'Problem with the SSL CA cert (path? access rights?)',
       'error adding trust anchors from file: x',
@@ -343,7 +344,7 @@ suite('a host that does not answer', () => {
   });
 });
 
-suite('what a host is sent', () => {
+suite('a secret sent to a git server', () => {
   const basic = Buffer.from('user:pass word').toString('base64');
   const rows: [what: string, text: string, authorization: string | undefined, expected: string][] = [
     ['nothing', 'all is well', undefined, 'all is well'],
@@ -356,17 +357,17 @@ suite('what a host is sent', () => {
     ['a password of four letters', 'an abcd', `Basic ${Buffer.from('u:abcd').toString('base64')}`, 'an [redacted]'],
   ];
   for (const [what, text, authorization, expected] of rows) {
-    test(`is in no log, when it says that back: ${what}`, () =>
+    test(`is never logged if the server repeats it: ${what}`, () =>
       assert.equal(withoutCredentials(text, authorization), expected));
   }
 });
 
-test('an error that has its words already keeps them', () => {
+test('an error with its own message keeps that message', () => {
   const typed = new TerminalError('no', { code: 'x', reason: 'X' });
   assert.equal(connectionErrorOf(typed), typed);
 });
 
-suite('git is told by its environment', () => {
+suite('the environment of git defines', () => {
   const configOf = (environment: NodeJS.ProcessEnv) => {
     const count = Number(environment.GIT_CONFIG_COUNT);
     return Array.from({ length: count }, (_, n) => [
@@ -382,7 +383,7 @@ suite('git is told by its environment', () => {
     ['http.curloptResolve', 'nowhere'],
   ];
 
-  test('nothing of the machine, and where it may go', () => {
+  test('nothing of the machine, and the allowed transports', () => {
     const { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL, ...others } =
       gitEnvironment({});
     assert.deepEqual(
@@ -400,7 +401,7 @@ suite('git is told by its environment', () => {
     );
   });
 
-  test('how it gets in', () => {
+  test('the credentials', () => {
     const environment = gitEnvironment({
       ...{ authorization: { origin: 'https://git.test', value: 'Basic x' }, caFile: '/ca' },
       ...{ origin: 'https://a', resolve: 'a:443:192.0.2.1' },
@@ -437,6 +438,6 @@ suite('git is told by its environment', () => {
     ],
   ];
   for (const [what, access, command] of commands) {
-    test(`whom ssh talks to: ${what}`, () => assert.equal(sshCommand(access), command));
+    test(`the hosts that ssh trusts: ${what}`, () => assert.equal(sshCommand(access), command));
   }
 });

@@ -54,8 +54,8 @@ const texts = fc.string({
   maxLength: 8,
 });
 
-suite('compileGlobForFolders', () => {
-  test('says of each folder what a test of that folder alone says', () => {
+suite('compileGlobForFolders matches all directories at once', () => {
+  test('with the same result for each as a check of that directory alone', () => {
     const property = fc.property(globs, texts, ({ glob }, text) => {
       const path = `a${text}`;
       assert.deepEqual(compileGlobForFolders(glob)(path), foldersOf(path).map(compileGlob(glob)));
@@ -65,7 +65,7 @@ suite('compileGlobForFolders', () => {
 });
 
 suite('compileGlob', () => {
-  test('agrees with a regular expression that says the same', () => {
+  test('agrees with an equivalent regular expression', () => {
     const property = fc.property(
       globs,
       fc.array(texts, { minLength: 5, maxLength: 20 }),
@@ -78,7 +78,7 @@ suite('compileGlob', () => {
     fc.assert(property, { numRuns: 3_000 });
   });
 
-  test('fits a text to itself, where its special characters are taken as they are', () => {
+  test('matches its own text, if its special characters are escaped', () => {
     const any = fc.string({ unit: fc.constantFrom('a', '/', '*', '?', '[', ']', '{', '}', ',', '!', '\\', '-') });
     const property = fc.property(any, (text) => {
       assert.equal(compileGlob(text.replace(/[*?[{\\]/g, '\\$&'))(text), true);
@@ -117,7 +117,7 @@ suite('compileGlob', () => {
     ['', [''], ['a']],
   ];
   for (const [glob, fits, fitsNot] of cases) {
-    test(`${JSON.stringify(glob)} fits ${fits.join(' and ')}`, () => {
+    test(`matches ${fits.join(' and ')} with ${JSON.stringify(glob)}`, () => {
       assert.deepEqual([...fits, ...fitsNot].filter(compileGlob(glob)), fits);
     });
   }
@@ -137,7 +137,7 @@ suite('compileGlob', () => {
     ['xdigit', /[0-9a-fA-F]/],
   ];
   for (const [name, expression] of classes) {
-    test(`[[:${name}:]] is what POSIX has it to be, but for the slash`, () => {
+    test(`treats [[:${name}:]] as in POSIX, except for the slash`, () => {
       const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter((text) => text !== '/');
       const expected = ascii.filter((text) => expression.test(text));
       assert.deepEqual(ascii.filter(compileGlob(`[[:${name}:]]`)), expected);
@@ -148,7 +148,7 @@ suite('compileGlob', () => {
     });
   }
 
-  test('takes a path of any length, after one of any other', () => {
+  test('accepts a path of any length, after one of any other', () => {
     const isMatch = compileGlob('a/**/z');
     for (const length of [1, 62, 63, 64, 65, 200, 1_000, 10]) {
       assert.equal(isMatch(`a/${'b'.repeat(length)}/z`), true, `${length}`);
@@ -177,12 +177,12 @@ suite('compileGlob', () => {
       return start + unit.repeat(Math.ceil(size / unit.length)) + (end === '}' ? end.repeat(size) : end);
     };
 
-    test(`takes time in proportion to the text: ${name}`, () => {
+    test(`takes time proportional to the text: ${name}`, () => {
       const isMatch = compileGlob(globOf(BOUNDS.ref));
       assertLinear(10 * BOUNDS.ref, (size) => 'a'.repeat(size), isMatch);
     });
 
-    test(`takes time in proportion to the glob: ${name}`, () => {
+    test(`takes time proportional to the glob: ${name}`, () => {
       const text = 'a/a'.repeat(BOUNDS.ref / 3);
       assertLinear(10 * BOUNDS.text, globOf, (glob) => [globProblem(glob), compileGlob(glob)(text)]);
     });
@@ -191,12 +191,12 @@ suite('compileGlob', () => {
 
 suite('globProblem', () => {
   for (const glob of ['{1..3}', 'a{01..10}b', '{a,{x..z}}', 'x/{..}']) {
-    test(`says that ${glob} is not supported`, () => {
+    test(`reports that ${glob} isn't supported`, () => {
       assert.match(globProblem(glob) ?? '', /a range such as \{.*\.\..*\} is not supported: write \[1-9\]/);
     });
   }
 
   for (const glob of ['a..b', '{a..b,c}', '{a,b..c}', '\\{1..3\\}', '{1..3', '{[a..b]}', '*', '']) {
-    test(`finds nothing wrong with ${JSON.stringify(glob)}`, () => assert.equal(globProblem(glob), undefined));
+    test(`accepts ${JSON.stringify(glob)}`, () => assert.equal(globProblem(glob), undefined));
   }
 });

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { localHttp } from '../../support/local-http.ts';
 import { until } from '../../support/until.ts';
 
-suite('a request of the agent ends, where the host', { concurrency: 2 }, () => {
+suite('a request of the agent ends if the server', { concurrency: 2 }, () => {
   for (const [what, answer, repeats] of [
     ['changes to another protocol', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 1],
   ] as const) {
@@ -24,7 +24,7 @@ suite('a request of the agent ends, where the host', { concurrency: 2 }, () => {
   }
 });
 
-suite('a connection to a proxy ends with its request, where the proxy', () => {
+suite('a connection to a proxy ends with its request if the proxy', () => {
   for (const [what, answer] of [
     ['says nothing', ''],
     ['asks for a password', 'HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n'],
@@ -51,13 +51,13 @@ suite('a connection to a proxy ends with its request, where the proxy', () => {
   }
 });
 
-suite('a proxy is named where it cannot be reached, and not the git host, by', () => {
+suite('an unreachable proxy is reported instead of the git server,', () => {
   for (const [what, proxy] of [
     ['a port on which nobody listens', 'http://127.0.0.1:1'],
     ['a name that nobody knows', 'http://proxy.invalid:3128'],
   ] as const) {
     for (const scheme of ['http', 'https']) {
-      test(`${what}, for ${scheme}`, async (t) => {
+      test(`by ${what}, for ${scheme}`, async (t) => {
         const http = localHttp(undefined, { http_proxy: proxy, https_proxy: proxy });
         t.after(() => http.close());
         const send = http.send(new URL(`${scheme}://203.0.113.1/app.git`), {});

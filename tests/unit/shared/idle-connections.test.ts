@@ -11,9 +11,9 @@ import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 
-suite('connections that nobody uses', { concurrency: 2 }, () => {
+suite('the number of idle connections', { concurrency: 2 }, () => {
   for (const scheme of ['http', 'https']) {
-    test(`by ${scheme} are few, however many hosts there are, and those of the last hosts`, async (t) => {
+    test(`over ${scheme} is small, however many servers there are, and the latest ones are kept`, async (t) => {
       const folder = await temporaryFolder(t, 'idle-connections-');
       const { caFile, certFile, keyFile } = await createCertificates(folder, ['*.git.test']);
       const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map((file) => readFile(file, 'utf8')));

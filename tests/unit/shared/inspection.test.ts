@@ -18,13 +18,13 @@ const question = {
   expires: '2026-01-01T00:00:00.000Z',
 };
 
-suite('a question', () => {
-  test('is read as it was written', () => {
+suite('the parser of a query', () => {
+  test('reads it as it was written', () => {
     assert.deepEqual(readQuestion(JSON.stringify(question)), question);
     assert.ok(readQuestion(JSON.stringify({ ...question, kind: 'drift', ref: undefined })));
   });
 
-  test('that is none is not read', () => {
+  test('ignores invalid ones', () => {
     const odd: [string, object][] = [
       ['no id', { id: undefined }],
       ['a long id', { id: 'a'.repeat(1_000_000) }],
@@ -49,7 +49,7 @@ suite('a question', () => {
     }
   });
 
-  test('never throws, and takes time that is linear in its length', () => {
+  test('never throws, and takes linear time', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         assert.equal(readQuestion(text), undefined);
@@ -59,7 +59,7 @@ suite('a question', () => {
   });
 });
 
-suite('an answer', () => {
+suite('the answer to a query', () => {
   const about = 'a question';
   const to = keys.publicKey;
   const changesOf = (count: number, text: () => string): Answer['changes'] =>
@@ -72,12 +72,12 @@ suite('an answer', () => {
       after: { executable: false, text: text() },
     }));
 
-  test('comes back as it was', async () => {
+  test('is read as it was written', async () => {
     const answer: Answer = { ref: 'main', commit: 'a'.repeat(40), changes: changesOf(3, () => 'é\n\u0000'), more: 2 };
     assert.deepEqual(await openAnswer(await sealAnswer(answer, { to, about }), { keys, about }), answer);
   });
 
-  test('says of any file why its content is not there', async () => {
+  test('gives the reason for each file without content', async () => {
     const words = ['binary', 'foreign', 'large', 'lfs', 'limit', 'noFile', 'notFetched', 'patched'] as const;
     const changes = [...words, ...(['secret', 'submodule', 'template'] as const)].map((leftOut) => ({
       ...{ path: leftOut, kind: 'add' as const, reason: 'New', leftOut },
@@ -87,7 +87,7 @@ suite('an answer', () => {
     });
   });
 
-  test('that is too large loses the content of the last files, and names them', async () => {
+  test('loses the content of the last files if it is too large, and names them', async () => {
     const changes = changesOf(100, () => randomBytes(4_000).toString('base64'));
     const sealed = await sealAnswer({ changes, more: 0 }, { to, about });
     assert.ok(sealed.length <= INSPECTION.sealed);
@@ -98,7 +98,7 @@ suite('an answer', () => {
     assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
   });
 
-  test('with more names than fit counts the others', async () => {
+  test("counts the names that don't fit", async () => {
     const changes = Array.from({ length: INSPECTION.changes }, () => ({
       ...{ path: randomBytes(500).toString('hex'), kind: 'add' as const, reason: 'New' },
     }));
@@ -107,7 +107,7 @@ suite('an answer', () => {
     assert.equal(answer.changes.length + answer.more, changes.length + 5);
   });
 
-  test('of somebody who means harm is none', async () => {
+  test('is ignored if it is malicious', async () => {
     const pack = async (bytes: Buffer | string) => await seal(Buffer.from(bytes), { to, about });
     const bomb = await pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     assert.ok(bomb.length < INSPECTION.sealed);

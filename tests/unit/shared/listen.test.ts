@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { listen } from '../../../shared/io/http/listen.ts';
 
-test('an idle connection stays open for longer than clients use it again', async (t) => {
+test('an idle connection stays open for longer than clients reuse it', async (t) => {
   const port = await freePort();
   const listening = await listen({ handler: (_, response) => response.end(), host: '127.0.0.1', port });
   t.after(() => listening.close(0));

@@ -27,14 +27,14 @@ async function killedAfter(statement: string): Promise<string> {
   return (await run(`${statement} process.kill(process.pid, 'SIGKILL');`)).stdout;
 }
 
-test('a line is out before the program goes on', async () => {
+test('a log line is written before the program continues', async () => {
   const line = await killedAfter(`createLogger('demo', { level: 'info' }).info({ count: 1 }, 'hello');`);
   const { time, ...rest } = JSON.parse(line);
   assert.deepEqual(rest, { level: 'info', program: 'demo', count: 1, msg: 'hello' });
   assert.equal(new Date(time).toISOString(), time);
 });
 
-test('a terminal obeys nothing of a line, which says the same', async () => {
+test('a log line contains no terminal control characters, and the same text', async () => {
   const name = 'a\\u009b31m\\u202eb\\u2028c\\u007f\\u0085\\u001b[2J';
   const line = await killedAfter(`createLogger('demo', { level: 'info' }).info({ name: '${name}' }, '${name}');`);
   assert.match(line, /^[\x20-\x7e]+\n$/);
@@ -42,14 +42,14 @@ test('a terminal obeys nothing of a line, which says the same', async () => {
   assert.deepEqual([field, msg], Array(2).fill('a\u009b31m\u202eb\u2028c\u007f\u0085\u001b[2J'));
 });
 
-test('lines for people are out as early', async () => {
+test('log lines in text format are written as early', async () => {
   const line = await killedAfter(
     `createLogger('demo', { level: 'info', devMode: true }).debug({ count: 1 }, 'hello');`,
   );
   assert.match(line, /debug.* demo: hello count=1\n$/);
 });
 
-test('a terminal obeys nothing of a line for people but its colour, also not of keys', async () => {
+test('a log line in text format contains no control characters except its color, even in keys', async () => {
   const name = 'a\\u009b31m\\u202eb\\u2028c\\u007f\\u0085\\u001b[2J\\r\\nd';
   const line = await killedAfter(
     `createLogger('demo', { level: 'info', devMode: true }).info({ name: '${name}', '${name}': '"' }, 'it is "${name}"');`,
@@ -60,7 +60,7 @@ test('a terminal obeys nothing of a line for people but its colour, also not of 
   assert.ok(line.endsWith(` ${escaped}="\\""\n`), line);
 });
 
-test('what authenticates is not in a line, and of an error only what is known of it', async () => {
+test('a log line contains no credentials, and only known fields of an error', async () => {
   const error = `Object.assign(new Error('no'), { code: 'EACCES', cause: new TypeError('why', { cause: 'odd' }) })`;
   const secrets = `token: 's3cret', password: 's3cret', secret: 's3cret', authorization: 's3cret'`;
   const headers = `{ authorization: 's3cret', 'x-hub-signature-256': 's3cret', 'user-agent': 'curl' }`;
@@ -96,7 +96,7 @@ interface Cause {
 
 const messagesOf = (error: Cause | undefined): string[] => (error ? [error.message, ...messagesOf(error.cause)] : []);
 
-test('a chain of causes ends where it meets itself, and after eight', async () => {
+test('a chain of causes in a log line ends at a cycle, and after eight', async () => {
   const circle = `const err = Object.assign(new Error('a'), { code: 'A' }); err.cause = new Error('b', { cause: err });`;
   assert.deepEqual(messagesOf((await shown(circle)).err), ['a', 'b', '[circular]']);
   const chain = `let err; for (let i = 20_000; i > 0; i -= 1) err = new Error('e' + i, { cause: err });`;
@@ -111,7 +111,7 @@ const uncaught = {
 };
 
 for (const [where, statement] of Object.entries(uncaught)) {
-  test(`an error that nobody catches, from ${where}, is the last line and ends the program`, async () => {
+  test(`an uncaught error from ${where} is the last line and ends the program`, async () => {
     const { status, stdout, stderr } = await run(`const log = createLogger('demo', { level: 'info' });
       endOnUncaught(process, log);
       const error = Object.assign(new TypeError('boom'), { code: 'ERR_DEMO' });
@@ -132,14 +132,14 @@ test('an uncaught error whose cause is itself is the last line as well', async (
   assert.deepEqual([JSON.parse(stdout).level, JSON.parse(stdout).err.message], ['fatal', 'boom']);
 });
 
-test('something that is no error is the last line as well', async () => {
+test("an uncaught value that isn't an error is the last line as well", async () => {
   const { status, stdout } = await run(
     `endOnUncaught(process, createLogger('demo', { level: 'info' })); setTimeout(() => { throw 'boom'; });`,
   );
   assert.deepEqual([status, JSON.parse(stdout).err], [1, { message: 'boom' }]);
 });
 
-test('a line shows the beginning of a long message', async () => {
+test('a log line shows the beginning of a long message', async () => {
   const error = "Object.assign(new Error('x'.repeat(60_000)), { reason: 'y'.repeat(60_000) })";
   const line = await killedAfter(`createLogger('demo', { level: 'info' }).warn({ err: ${error} }, 'failed');`);
   assert.ok(line.length < 14_000, `${line.length} characters`);

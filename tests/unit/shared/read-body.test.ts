@@ -37,8 +37,8 @@ async function arrange(t: TestContext) {
   return { begin, arrived, outcomes };
 }
 
-suite('the memory for bodies', () => {
-  test('is for all that one address sends while nobody else needs it', async (t) => {
+suite('the memory for request bodies', () => {
+  test('can be used by one address while no other needs it', async (t) => {
     const { begin, arrived, outcomes } = await arrange(t);
     const sent = Array.from({ length: 4 }, () => begin('127.0.0.2', SIZE));
     await arrived(4 * (SIZE - 1));
@@ -47,7 +47,7 @@ suite('the memory for bodies', () => {
     assert.deepEqual(outcomes, { '127.0.0.2': ['read', 'read', 'read', 'read'] });
   });
 
-  test('is taken from an address with more than its share for one that has less', async (t) => {
+  test('is taken from an address with more than its share for one with less', async (t) => {
     const { begin, arrived, outcomes } = await arrange(t);
     const greedy = Array.from({ length: 4 }, () => begin('127.0.0.2', SIZE));
     await arrived(4 * (SIZE - 1));

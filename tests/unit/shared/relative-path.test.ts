@@ -13,7 +13,7 @@ import {
 } from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
-suite('a path that a file can have', () => {
+suite('a path of a file', () => {
   for (const path of [
     'a',
     'a/b',
@@ -27,7 +27,7 @@ suite('a path that a file can have', () => {
     'a\\b',
     'digit~1',
   ]) {
-    test(`is ${path}`, () => assert.equal(isFilePath(path), true));
+    test(`can be ${path}`, () => assert.equal(isFilePath(path), true));
   }
 
   const forms = [
@@ -49,20 +49,20 @@ suite('a path that a file can have', () => {
     '.\u206agi\u202et',
   ];
   for (const form of [...forms, '', '.', '..', 'a\0b']) {
-    test(`is not ${JSON.stringify(form)}, wherever it is`, () => {
+    test(`can't contain ${JSON.stringify(form)} anywhere`, () => {
       for (const path of [form, `a/${form}`, `${form}/config`, `a/${form}/b`])
         assert.equal(isFilePath(path), false, path);
     });
   }
 
-  test('is told in time that grows with its length alone', () => {
+  test('is checked in linear time', () => {
     for (const part of ['.git', '.', ' ', '\u200c', '.git \u200c', '/.', 'git~1.']) {
       assertLinear(20_000, (size) => part.repeat(size / part.length), isFilePath);
     }
   });
 });
 
-suite('a path that somebody wrote', () => {
+suite('a path written by a user', () => {
   for (const [text, path, folder] of [
     ['a', 'a', false],
     ['a/b', 'a/b', false],
@@ -77,7 +77,7 @@ suite('a path that somebody wrote', () => {
     ['..a/b..', '..a/b..', false],
     ['ü b', 'ü b', false],
   ] as const) {
-    test(`${JSON.stringify(text)} is ${JSON.stringify(path)}`, () => {
+    test(`${JSON.stringify(text)} is normalized to ${JSON.stringify(path)}`, () => {
       assert.deepEqual(relativePath(text), { kind: 'path', path, folder });
     });
   }
@@ -95,38 +95,38 @@ suite('a path that somebody wrote', () => {
     ['\u001f', /must not hold control characters/],
     ['\u007f', /must not hold control characters/],
   ] as const) {
-    test(`${JSON.stringify(text)} is none`, () => {
+    test(`${JSON.stringify(text)} is rejected`, () => {
       const read = relativePath(text);
       assert.match(read.kind === 'problem' ? read.message : '', problem);
     });
   }
 
-  test('loses the slashes at its end', () => {
+  test('loses trailing slashes', () => {
     const texts = ['', '/', '//', 'a', 'a/', 'a//', '/a/b//'].map(withoutTrailingSlashes);
     assert.deepEqual(texts, ['', '', '', 'a', 'a', 'a', '/a/b']);
   });
 });
 
-suite('a normal path', () => {
-  test("may be the agent's own", () => {
+suite('a normalized path', () => {
+  test("can be the agent's own", () => {
     for (const path of ['.sync-agent', '.sync-agent/a']) assert.equal(isAgentPath(path), true, path);
     for (const path of ['', 'a', '.sync-agent2', 'a/.sync-agent']) assert.equal(isAgentPath(path), false, path);
   });
 
-  test('may have names of 255 bytes, and 3,072 bytes', () => {
+  test('can have names of 255 bytes, and 3,072 bytes in total', () => {
     const long = `${'a'.repeat(255)}/`.repeat(12);
     for (const path of ['', 'a'.repeat(255), `${'ü'.repeat(127)}x/b`, long]) assert.equal(isTooLong(path), false);
     for (const path of ['a'.repeat(256), `a/${'ü'.repeat(128)}/b`, `${long}a`]) assert.equal(isTooLong(path), true);
   });
 
-  test('may lie in 128 folders, one in the other', () => {
+  test('can have 128 nested directories', () => {
     assert.deepEqual(
       [128, 129].map((depth) => isTooLong(`${'a/'.repeat(depth)}b`)),
       [false, true],
     );
   });
 
-  test('is within a folder', () => {
+  test('is recognized inside a directory', () => {
     for (const [path, folder] of [
       ['a', ''],
       ['', ''],
@@ -144,13 +144,13 @@ suite('a normal path', () => {
       assert.equal(isWithin(path, folder), false, `${path} in ${folder}`);
   });
 
-  test('lies in folders, the outermost first', () => {
+  test('has parent directories, the outermost first', () => {
     assert.deepEqual(foldersOf('a'), []);
     assert.deepEqual(foldersOf('a/b/c'), ['a', 'a/b']);
     assert.deepEqual([...allFolders(['b/c/x', 'b/c/y', 'a/x', 'b-/x', 'b/x', 'z'])], ['a', 'b', 'b-', 'b/c']);
   });
 
-  test('goes on after another', () => {
+  test('is appended to another', () => {
     assert.deepEqual(
       [joinPath('', 'b'), joinPath('a', ''), joinPath('a', 'b'), joinPath('', '')],
       ['b', 'a', 'a/b', ''],

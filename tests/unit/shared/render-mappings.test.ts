@@ -35,14 +35,14 @@ suite('renderMappings', () => {
     ['a control character', 'a', 'x\ny', /control characters/],
   ];
   for (const [name, source, destination, problem] of refused) {
-    test(`refuses ${name}`, () => {
+    test(`rejects ${name}`, () => {
       const result = render(source, destination);
       assert.ok(result.kind === 'problems');
       assert.match(result.problems.join('\n'), problem);
     });
   }
 
-  test('keeps what a mapping says, and fills in what it leaves out', () => {
+  test('keeps the fields of a mapping, and adds defaults for the rest', () => {
     const given = [
       { source: 'a/', destination: 'b' },
       {
@@ -65,7 +65,7 @@ suite('renderMappings', () => {
     assert.deepEqual(patches[0]?.edits, [{ path: ['k'], json: '1' }]);
   });
 
-  test('names all that is wrong, by the number of the mapping and of the patch', () => {
+  test('reports all problems, with the number of the mapping and of the patch', () => {
     const given = [
       {
         source: 'a',
@@ -88,7 +88,7 @@ suite('renderMappings', () => {
     });
   });
 
-  test('quotes no more than the beginning of a path', () => {
+  test('quotes only the beginning of a path', () => {
     const result = render('a', `.sync-agent/${'x'.repeat(200)}`);
     assert.deepEqual(result, {
       kind: 'problems',
@@ -96,7 +96,7 @@ suite('renderMappings', () => {
     });
   });
 
-  test('ends where all paths together are too long, and says so once', () => {
+  test('stops if all paths together are too long, and reports that once', () => {
     const budget = new WorkBudget();
     assert.equal(budget.take(BOUNDS.rendered - 3), undefined);
     assert.equal(budget.isSpent, false);

@@ -20,7 +20,7 @@ suite('renderPatch', () => {
     ['', '""'],
   ];
   for (const [text, json] of written) {
-    test(`${JSON.stringify(text)} becomes ${json}`, () => {
+    test(`turns ${JSON.stringify(text)} into ${json}`, () => {
       const result = renderPatch({ file: 'a.json', set: { 'a.b': text } }, values);
       assert.ok(result.kind === 'patch');
       assert.deepEqual(result.patch.edits, [{ path: ['a', 'b'], json }]);
@@ -28,7 +28,7 @@ suite('renderPatch', () => {
     });
   }
 
-  test('takes a path as deep as it may be', () => {
+  test('accepts a path of the maximum depth', () => {
     const result = renderPatch({ file: 'a.json', set: { ['a.'.repeat(63).concat('a')]: '1' } }, values);
     assert.ok(result.kind === 'patch');
     assert.equal(result.patch.edits[0]?.path.length, 64);
@@ -50,7 +50,7 @@ suite('renderPatch', () => {
     ['a (1).*', 'a (1).json', true],
   ];
   for (const [file, path, expected] of fits) {
-    test(`${JSON.stringify(file)} ${expected ? 'is' : 'is not'} meant for ${JSON.stringify(path)}`, () => {
+    test(`${expected ? 'applies' : "doesn't apply"} to ${JSON.stringify(file)} with the file pattern ${JSON.stringify(path)}`, () => {
       const result = renderPatch({ file, set: { a: '1' } }, values);
       assert.ok(result.kind === 'patch');
       assert.equal(result.patch.matches(path), expected);
@@ -72,7 +72,7 @@ suite('renderPatch', () => {
     ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
   ];
   for (const [name, file, set, problem] of refused) {
-    test(`refuses ${name}`, () => {
+    test(`rejects ${name}`, () => {
       const result = renderPatch({ file, set }, values);
       assert.ok(result.kind === 'problem');
       assert.match(result.message, problem);

@@ -34,7 +34,7 @@ suite('renderTemplate', () => {
     ['{single} }} $& $1', '{single} }} $& $1'],
   ];
   for (const [template, text] of cases) {
-    test(`${template} becomes ${text}`, () => {
+    test(`turns ${template} into ${text}`, () => {
       const result = renderTemplate(template, values);
       assert.ok(result.kind === 'rendered');
       assert.equal(result.text, text);
@@ -56,14 +56,14 @@ suite('renderTemplate', () => {
     [`{{ ${'x'.repeat(10_000)} }}`, /^.{1,300}$/],
   ];
   for (const [template, message] of refused) {
-    test(`${JSON.stringify(template)} is refused`, () => {
+    test(`rejects ${JSON.stringify(template)}`, () => {
       const result = renderTemplate(template, values);
       assert.ok(result.kind === 'problem');
       assert.match(result.message, message);
     });
   }
 
-  test('text without two braces stays as it is, and a key between any text becomes its value', () => {
+  test('keeps text without two braces, and replaces a key within any text by its value', () => {
     const text = fc.string({ unit: fc.constantFrom('{', '}', ' ', '-', '.', '"', '\n', 'a', '$') });
     const plain = text.filter((string) => !string.includes('{{'));
     const property = fc.property(plain, plain, (before, after) => {
@@ -86,20 +86,20 @@ suite('renderTemplate', () => {
     ['many keys that are not closed', ' .Ref }} {', ''],
   ];
   for (const [name, unit, end] of hostile) {
-    test(`takes time in proportion to its length: ${name}`, () => {
+    test(`takes time proportional to the length: ${name}`, () => {
       const make = (size: number) => `{{${name.includes('literal') ? ' "' : ''}${unit.repeat(size)}${end}`;
       assertLinear(10 * BOUNDS.text, make, (template) => renderTemplate(template, values));
     });
   }
 
-  test('the fingerprint of the inputs changes with the values of the keys, and with nothing else', () => {
+  test('has an input fingerprint that changes with the values of its keys only', () => {
     const other = new Map([...values, ['Vars.port', '81']]);
     assert.equal(inputsHash(['Ref'], values), inputsHash(['Ref'], other));
     assert.notEqual(inputsHash(['Vars.port'], values), inputsHash(['Vars.port'], other));
     assert.notEqual(inputsHash(['Vars.none'], values), inputsHash(['Vars.none'], new Map([['Vars.none', '']])));
   });
 
-  test('a pod without a number in its name has no ordinal', () => {
+  test('finds no ordinal for a pod without a number in its name', () => {
     const plain = templateValues({
       identity: { ...identity, podName: 'edge-x7' },
       labels,
@@ -111,7 +111,7 @@ suite('renderTemplate', () => {
     assert.equal(plain.has('PodOrdinal'), false);
   });
 
-  test('the gateway is named by the injector, its label or its pod, in this order', () => {
+  test("takes the gateway's name from the injector, its label or its pod, in this order", () => {
     assert.equal(gatewayNameOf({ ...identity, gatewayName: 'given' }, labels), 'given');
     assert.equal(gatewayNameOf(identity, labels), 'edge');
     assert.equal(gatewayNameOf(identity, new Map()), 'edge-3');
@@ -119,7 +119,7 @@ suite('renderTemplate', () => {
 });
 
 suite('renderContent', () => {
-  test('text is rendered, with its byte order mark', () => {
+  test('renders text, with its byte order mark', () => {
     const result = renderContent(Buffer.from('\ufeffport={{ .Vars.port }}\r\n'), values);
     assert.ok(result.kind === 'content');
     assert.equal(result.content.toString(), '\ufeffport=80\r\n');
@@ -127,13 +127,13 @@ suite('renderContent', () => {
   });
 
   for (const [name, content] of [['binary content', Buffer.from('a\0{{ .Nothing }}')]] as const) {
-    test(`${name} stays as it is`, () => {
+    test(`keeps ${name} unchanged`, () => {
       assert.deepEqual(renderContent(content, values), { kind: 'content', content, keys: [] });
     });
   }
 });
 
-test('a Git LFS pointer is told from content', () => {
+test('a Git LFS pointer is distinguished from content', () => {
   const pointer = Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${'a'.repeat(64)}\nsize 5\n`);
   assert.equal(isLfsPointer(pointer, pointer.length), true);
   assert.equal(isLfsPointer(pointer, 100_000), false);

@@ -10,7 +10,7 @@ import {
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
 
-suite('the value of a Secret is sent', () => {
+suite('the credentials from a Secret are sent', () => {
   const cases: [name: string, host: string, value: string, header: string, user?: string][] = [
     ['as a password', 'git.example.com', 'token\n', basic('x-access-token:token')],
     ['as a password with the user of the host', 'bitbucket.org', 'token', basic('x-token-auth:token')],
@@ -27,13 +27,13 @@ suite('the value of a Secret is sent', () => {
   for (const [name, host, value, header, user] of cases)
     test(name, () => assert.equal(authorizationOf({ host, ...(user && { user }) }, value), header));
 
-  test('never so that it could add a header', () => {
+  test('never in a form that could add a header', () => {
     const header = authorizationOf({ host: 'git.example.com' }, 'Bearer a\r\nX-Other: y');
     assert.match(header, /^Basic [A-Za-z0-9+/=]+$/);
   });
 });
 
-suite('two URLs', () => {
+suite('two repository URLs', () => {
   const https = 'https://git.example.com/team/app.git';
   const cases: [one: string, other: string, same: boolean][] = [
     [https, 'https://GIT.example.com/team/app', true],
@@ -62,7 +62,7 @@ suite('two URLs', () => {
     });
 });
 
-suite('a URL in which git could find another host is none', () => {
+suite('a URL in which git could find another host is rejected:', () => {
   for (const url of [
     'ssh://a%40127.0.0.1%3a22%2f@8.8.8.8/x',
     'git://a%40127.0.0.1:22%2f@8.8.8.8/x',
@@ -92,7 +92,7 @@ suite('a URL in which git could find another host is none', () => {
   ])
     test(JSON.stringify(url), () => assert.equal(parseRepository(url), undefined));
 
-  test('and any other one is', () => {
+  test('and any other one is accepted', () => {
     const hostOf = (url: string) => parseRepository(url)?.host;
     assert.equal(hostOf('ssh://git@Git.test:2222/a%20b@c?d#e'), 'git.test');
     assert.equal(hostOf('https://[2001:db8::1]:8443/a'), '2001:db8::1');
@@ -126,7 +126,7 @@ suite('a repository', () => {
     ['https://git.test:99999/a', undefined],
   ];
   for (const [url, transport, host] of cases) {
-    test(`${JSON.stringify(url)} is reached by ${transport ?? 'nothing'}`, () => {
+    test(`${JSON.stringify(url)} is reached over ${transport ?? 'nothing'}`, () => {
       assert.deepEqual(parseRepository(url), transport && { url, transport, host });
     });
   }
@@ -164,7 +164,8 @@ suite('a repository', () => {
     ['https://ATBBabc@bitbucket.org/a', true],
     [`https://${'0123456789'.repeat(4)}@git.test/a`, true],
   ] as const) {
-    test(`${url} holds ${expected ? 'credentials' : 'none'}`, () => assert.equal(hasCredentials(url), expected));
+    test(`${url} contains ${expected ? 'credentials' : 'no credentials'}`, () =>
+      assert.equal(hasCredentials(url), expected));
   }
 
   for (const [url, port, alias] of [

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { test } from 'node:test';
 import { serveOperations } from '../../../shared/io/http/serve-operations.ts';
 
-test('a page of metrics that cannot be made is answered 503, and ends nothing', async (t) => {
+test('a failure to collect metrics results in 503, and ends nothing', async (t) => {
   let isBroken = true;
   const metrics = async () => {
     if (isBroken) throw new Error('a gauge cannot be read');
@@ -18,7 +18,7 @@ test('a page of metrics that cannot be made is answered 503, and ends nothing', 
   assert.equal(await (await get()).text(), 'up 1\n');
 });
 
-test('a probe that waits is answered when the program gets ready, or after a moment', async (t) => {
+test('a waiting probe is answered when the program turns ready, or after a moment', async (t) => {
   let isReady = false;
   const server = await serveOperations({ host: '127.0.0.1', port: 0, isReady: () => isReady });
   t.after(() => server.close().closeAllConnections());
@@ -32,7 +32,7 @@ test('a probe that waits is answered when the program gets ready, or after a mom
   assert.equal((await asked).status, 200);
 });
 
-test('a body is not waited for, whatever it is sent to', async (t) => {
+test('a request whose body never arrives is closed soon, on any path', async (t) => {
   const server = await serveOperations({ host: '127.0.0.1', port: 0 });
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;

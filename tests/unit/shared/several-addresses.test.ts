@@ -86,7 +86,7 @@ const servers: [transport: string, start: () => Promise<Server>, skip: string | 
 ];
 
 for (const [transport, start, skip] of servers) {
-  suite(`by ${transport}, a host is reached`, { skip, concurrency: true }, () => {
+  suite(`over ${transport}, a server is reached`, { skip, concurrency: true }, () => {
     for (const [what, first] of [
       ['refuses connections', REFUSING],
       ['is of IPv6, with nothing there', '::1'],
@@ -105,7 +105,7 @@ for (const [transport, start, skip] of servers) {
       await assertReached(t, host, guard);
     });
 
-    test('on none of its addresses if one is denied, whichever it is', async (t) => {
+    test('at none of its addresses if one is denied, in any position', async (t) => {
       const host = await startHost(t, start);
       const more = Array.from({ length: 9 }, (_, index) => `192.0.2.${index}`);
       const guard = guardOf(['127.0.0.1', ...more, '169.254.169.254'], (address) => address.startsWith('169.'));
@@ -114,7 +114,7 @@ for (const [transport, start, skip] of servers) {
       await assert.rejects(fetchAsAgent(t, host, guard), refusal);
     });
 
-    test('never if none takes a connection, and one that has a route says why', async (t) => {
+    test('at none if none accepts a connection, and the error is that of one with a route', async (t) => {
       const host = await startHost(t, start);
       const noRoute = '255.255.255.255';
       const refusal = { name: 'TransientError', code: 'git.refused' };
@@ -129,7 +129,7 @@ for (const [transport, start, skip] of servers) {
   });
 }
 
-test('four addresses are tried at most, of both families', async () => {
+test('at most four addresses are tried, of both families', async () => {
   const version4 = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
   const version6 = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
   const ordered = async (addresses: string[]) => await guardOf(addresses).addressesOf('git.test');

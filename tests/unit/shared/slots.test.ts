@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Slots } from '../../../shared/domain/slots.ts';
 
-test('parties take turns at slots, however many of one wait', async () => {
+test('parties take turns at slots, however many items of one wait', async () => {
   const slots = new Slots(2);
   const order: string[] = [];
   const use = (party: string, name: string) => slots.run(async () => void order.push(name), party);
@@ -12,7 +12,7 @@ test('parties take turns at slots, however many of one wait', async () => {
   assert.ok(order.indexOf('calm') < 6 && order.indexOf('quiet') < 6, order.slice(0, 8).join());
 });
 
-test('a slot whose user fails is free again', async () => {
+test('a slot is free again after its user fails', async () => {
   const slots = new Slots(1);
   await assert.rejects(slots.run(() => Promise.reject(new Error('no'))));
   assert.equal(await slots.run(async () => 'used'), 'used');

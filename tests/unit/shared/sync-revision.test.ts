@@ -24,7 +24,7 @@ suite('the revision of spec.sync', () => {
     assert.equal(revisionName('plant', digits), `plant-sync-${digits}`);
   });
 
-  test('stays the same from release to release: another hash would have every gateway sync again', () => {
+  test('stays the same across releases: another hash would have every gateway sync again', () => {
     const switches = { paused: true, dryRun: true };
     const defaults = { ...switches, syncPeriod: 30, vars: { site: 'x', B: '2', a: '1' } };
     const profiles = { b: { ...switches, mappings: [{ source: 'a', destination: 'b/ü', required: true }] }, a: {} };
@@ -40,7 +40,7 @@ suite('the revision of spec.sync', () => {
     for (const [value, revision] of golden) assert.equal(syncRevision(value), revision);
   });
 
-  test('is the same whatever the order of keys, and after a way through JSON', () => {
+  test("doesn't depend on the order of keys, or on JSON conversion", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         assert.equal(syncRevision(reversed(value)), syncRevision(value));
@@ -49,7 +49,7 @@ suite('the revision of spec.sync', () => {
     );
   });
 
-  test('differs where anything differs', () => {
+  test('differs if any field differs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const wrap = (value: unknown) => ({ profiles: { default: { mappings: [value] } } });
@@ -59,7 +59,7 @@ suite('the revision of spec.sync', () => {
     );
   });
 
-  test('is not that of a value which merely looks alike', () => {
+  test('differs for a value that only looks alike', () => {
     const alike: [unknown, unknown][] = [
       [{ a: '1' }, { a: 1 }],
       [['a', 'b'], ['a,b']],
@@ -78,7 +78,7 @@ suite('the revision of spec.sync', () => {
     }
   });
 
-  test('does not have paused and dryRun of the defaults and the profiles, but all else of these names', () => {
+  test('ignores paused and dryRun of the defaults and the profiles, but nothing else of these names', () => {
     const { defaults, profiles } = sync;
     for (const switches of [{ paused: true }, { paused: false }, { dryRun: true }, { paused: true, dryRun: false }]) {
       assert.equal(syncRevision({ defaults: { ...defaults, ...switches }, profiles }), syncRevision(sync));
@@ -95,12 +95,12 @@ suite('the revision of spec.sync', () => {
     assert.equal(new Set(revisions).size, revisions.length);
   });
 
-  test('leaves out what is undefined, as JSON does', () => {
+  test('ignores undefined fields, as JSON does', () => {
     assert.equal(syncRevision({ ...sync, more: undefined }), syncRevision(sync));
     assert.match(syncRevision(undefined), /^[0-9a-f]{32}$/);
   });
 
-  test('takes a megabyte in time that grows with its length', () => {
+  test('takes linear time for a megabyte', () => {
     const shapes: Record<string, (size: number) => string> = {
       wide: (size) => `[${'1,'.repeat(size / 2 - 1)}1]`,
       keys: (size) => `{${Array.from({ length: size / 12 }, (_, index) => `"${index + 100_000}":1`).join()}}`,

@@ -15,18 +15,18 @@ function allOf(turns: Turns<string>): string[] {
   return taken;
 }
 
-suite('turns', () => {
-  test('go round, in the order of arrival', () => {
+suite('the turns of parties', () => {
+  test('rotate in the order of arrival', () => {
     assert.deepEqual(allOf(waiting('a1', 'a2', 'a3', 'b1', 'c1', 'c2')), ['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
   });
 
-  test('pass over who is not admitted, who keeps the turn', () => {
+  test("skip parties that aren't admitted, which keep their turn", () => {
     const turns = waiting('a1', 'b1', 'b2');
     assert.equal(turns.take((party) => party !== 'a')?.item, 'b1');
     assert.deepEqual(allOf(turns), ['a1', 'b2']);
   });
 
-  test('are over for everybody once what several wait for is taken', () => {
+  test('end for all parties once a shared item is taken', () => {
     const turns = waiting('a1', 'b1');
     turns.add('b', 'a1');
     turns.add('a', 'a1');

@@ -6,7 +6,7 @@ import { editTree, jsonOf, parseJsonPath } from '../../../shared/domain/json-edi
 import { isNamespaceName, isObjectName } from '../../../shared/domain/object-name.ts';
 import { readJson } from '../../../shared/domain/read-json.ts';
 
-suite('the name of an object', () => {
+suite('a Kubernetes object or namespace name is validated:', () => {
   const cases: [text: string, isNamespace: boolean, isObject: boolean][] = [
     ['a', true, true],
     ['a-1', true, true],
@@ -41,10 +41,10 @@ suite('the name of an object', () => {
   }
 });
 
-suite('JSON is parsed', () => {
+suite('untrusted JSON is parsed', () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
 
-  test('as deep and with as many parts as the bounds allow', () => {
+  test('up to the limits of depth and number of parts', () => {
     const cases: [text: string, depth: number, parts: number][] = [
       ['1', 0, 0],
       ['"a,b:[{"', 0, 0],
@@ -67,7 +67,7 @@ suite('JSON is parsed', () => {
     }
   });
 
-  test('where it is some, fits the schema, and is within the bounds', () => {
+  test('only if it is valid, matches the schema, and is within the limits', () => {
     const schema = v.object({ a: v.number() });
     const read = (text: string, parts = 10) => readJson(schema, bytes(text), { depth: 1, parts });
     assert.deepEqual(read('{"a":1,"b":2}'), { a: 1 });
@@ -100,7 +100,7 @@ suite('a path inside a JSON file', () => {
   }
 
   const edit = (path: string, json: string) => ({ path: path.split('.'), json });
-  test('leads to one place of a tree, whatever the order', () => {
+  test('leads to one place in a tree, in any order', () => {
     const edits = [edit('b', '1'), edit('a.c', '[2]'), edit('a.b."', '"x"'), edit('a-.b', 'null')];
     for (const given of [edits, [...edits].reverse()]) {
       const result = editTree(given);
@@ -111,7 +111,7 @@ suite('a path inside a JSON file', () => {
     }
   });
 
-  test('does not lead into or over the place of another', () => {
+  test("doesn't lead into or across the place of another", () => {
     for (const [one, other] of [
       ['a.b', 'a.b'],
       ['a', 'a.b'],

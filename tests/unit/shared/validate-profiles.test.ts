@@ -9,8 +9,8 @@ const profile = (source: string, vars: Record<string, string> = {}) => ({
   vars,
 });
 
-suite('profiles', () => {
-  test('may name what every pod has, and their own variables', () => {
+suite('the profiles of a spec', () => {
+  test('can use the values that every pod has, and their own variables', () => {
     const sources = [
       'config',
       '{{ .GatewayName }}/{{.PodOrdinal}}',
@@ -26,7 +26,7 @@ suite('profiles', () => {
     );
   });
 
-  test('that name what is not there are wrong, and it is said where', () => {
+  test('are invalid if they use an unknown value, and the message says where', () => {
     const problems = validateProfiles({
       profiles: { good: profile('a'), bad: profile('sites/{{ .Vars.site }}'), odd: profile('{{ if x }}') },
     });
@@ -38,7 +38,7 @@ suite('profiles', () => {
     assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: .*no template that the agent knows/);
   });
 
-  test('are held to their paths with the values of their variables in place', () => {
+  test('have valid paths after their variables are filled in', () => {
     const paths: [destination: string, vars: Record<string, string>, problem: RegExp][] = [
       [
         '{{ .Vars.folder }}',
@@ -72,7 +72,7 @@ suite('profiles', () => {
       },
     });
 
-  test('may patch files with what every pod has, and with their own variables', () => {
+  test('can patch files with the values that every pod has, and with their own variables', () => {
     const set = { 'a.b': '{{ .Vars.port }}', 'a.c\\.d': '{{ .GatewayName }} {{ .Labels.app }}', 'e.0': 'true' };
     assert.deepEqual(
       patched([
@@ -91,7 +91,7 @@ suite('profiles', () => {
     ['paths of which one lies in the other', 'a.json', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
   ];
   for (const [name, file, set, problem] of wrong) {
-    test(`cannot have a patch with ${name}`, () => {
+    test(`can't have a patch with ${name}`, () => {
       const [first = '', ...others] = patched([
         { file: 'good.json', set: { a: '1' } },
         { file, set },
@@ -103,14 +103,14 @@ suite('profiles', () => {
     });
   }
 
-  test('cannot reach what JavaScript keeps in objects', () => {
+  test("can't reach JavaScript's own properties of objects", () => {
     assert.equal(
       validateProfiles({ profiles: { default: profile('{{ .Vars.constructor }}{{ .toString }}') } }).length,
       1,
     );
   });
 
-  test('may exclude what a glob can say, and no range, by a pattern of their own or of the defaults', () => {
+  test('can exclude any glob, but no ranges, by their own patterns or those of the defaults', () => {
     const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
     const [problem, ...others] = validateProfiles({ profiles });
     assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} is not supported/);
@@ -122,7 +122,7 @@ suite('profiles', () => {
   });
 });
 
-suite('the validation of a spec as large as the API server takes', () => {
+suite('the validation of a spec of the maximum size', () => {
   const mapping = (fields: object) => ({ source: 'a', destination: 'b', required: true, template: false, ...fields });
   const many = <T>(count: number, field: string, value: T): Record<string, T> =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`${field}${n}`, value]));
@@ -172,7 +172,7 @@ suite('the validation of a spec as large as the API server takes', () => {
     ],
   ];
   for (const [what, sync] of multiplied) {
-    test(`ends soon with a problem where ${what} would take long`, () => {
+    test(`ends soon with a problem if ${what} would take long`, () => {
       const started = processorMs();
       const problems = validateProfiles(sync, 8);
       const tookMs = processorMs() - started;
@@ -181,7 +181,7 @@ suite('the validation of a spec as large as the API server takes', () => {
     });
   }
 
-  test('does not refuse many values of usual length', () => {
+  test('accepts many values of the usual length', () => {
     assert.deepEqual(
       validateProfiles({
         defaults: { vars: { a: 'edge' } },
@@ -191,7 +191,7 @@ suite('the validation of a spec as large as the API server takes', () => {
     );
   });
 
-  test('refuses a path that no file can have, and a value of which nobody has use', () => {
+  test('rejects a path or value that is too long', () => {
     const profile = (fields: object) => ({ profiles: { p: { mappings: [mapping(fields)], vars: { a: long } } } });
     assert.match(validateProfiles(profile({ source: reference.repeat(9) })).join(), /longer than 4096 characters/);
     const emoji = { a: '\u{1F600}'.repeat(512) };
@@ -202,7 +202,7 @@ suite('the validation of a spec as large as the API server takes', () => {
     );
   });
 
-  test('ends with the first problems', () => {
+  test('stops at the first problems', () => {
     const broken = { mappings: Array(64).fill(mapping({ source: '{{' })) };
     assert.equal(validateProfiles({ profiles: many(32, 'p', broken) }, 8).length, 8);
   });
@@ -224,7 +224,7 @@ suite('a profile', () => {
     ...{ paused: false, onConflict: 'takeOver', drift: 'ignore', prune: true, allowEmpty: false, groupWrite: false },
   };
 
-  test('has every setting, also where nobody gives one', () => {
+  test('has every setting, even if none is specified', () => {
     assert.deepEqual(resolveProfile({ profiles: { p: { mappings } } }, 'p'), builtIn);
   });
 
@@ -247,7 +247,7 @@ suite('a profile', () => {
     assert.deepEqual(resolved?.vars, { a: '1', b: '3', c: '4' });
   });
 
-  test('is only one that the spec has itself', () => {
+  test("is only found if it is the spec's own property", () => {
     for (const name of ['q', 'constructor', 'toString'])
       assert.equal(resolveProfile({ profiles: { p: { mappings } } }, name), undefined, name);
   });

@@ -16,7 +16,7 @@ import {
   waveOf,
 } from '../../../shared/domain/waves.ts';
 
-suite('a pod fits a wave', () => {
+suite('a pod matches a wave', () => {
   const labels = new Map([
     ['tier', 'canary'],
     ['site', 'a'],
@@ -67,7 +67,7 @@ suite('a pod fits a wave', () => {
 suite('the wave of a gateway', () => {
   const key = rolloutKey('gw', 'gw-0');
 
-  test('is the first one that fits and has room for its key, and else the rest', () => {
+  test('is the first one that matches and has room for its key, or else the rest', () => {
     const cases: [fits: boolean[], members: string[], wave: number][] = [
       [[true, true], [ALL, ALL], 0],
       [[false, true], [ALL, ALL], 1],
@@ -85,7 +85,7 @@ suite('the wave of a gateway', () => {
     }
   });
 
-  test('goes by a key of both names, of which the gateway comes first', () => {
+  test("is chosen by a key of both names, the gateway's first", () => {
     assert.match(key, /^[0-9a-f]{24}$/);
     assert.equal(rolloutKey('gw', 'gw-1').slice(0, 12), key.slice(0, 12));
     assert.equal(rolloutKey('other', 'gw-0').slice(12), key.slice(12));
@@ -93,7 +93,7 @@ suite('the wave of a gateway', () => {
     assert.notEqual(rolloutKey('other', 'gw-0'), key);
   });
 
-  test('a boundary holds its own key and those before it', () => {
+  test('includes the boundary key and those before it', () => {
     assert.deepEqual(
       [isWithin('b', 'b'), isWithin('a', 'b'), isWithin('c', 'b'), isWithin('z', ALL), isWithin('a', NOBODY)],
       [true, true, false, true, false],
@@ -105,7 +105,7 @@ suite('the wave of a gateway', () => {
   });
 });
 
-suite('the plan of waves', () => {
+suite('the fingerprint of a wave plan', () => {
   const wave = {
     name: 'canary',
     gateways: '10%',
@@ -116,7 +116,7 @@ suite('the plan of waves', () => {
   };
   const plan = planOf([wave, { name: 'more' }]);
 
-  test('is another one when anything changes that decides on who belongs where', () => {
+  test('differs after any change that can move a gateway', () => {
     const others = [
       [wave],
       [{ name: 'more' }, wave],
@@ -142,7 +142,7 @@ suite('the plan of waves', () => {
     for (const each of plans) assert.match(each, /^[0-9a-f]{32}$/);
   });
 
-  test('stays the same when nothing of that changes', () => {
+  test('stays the same after any other change', () => {
     const matchLabels = { site: 'a', tier: 'canary' };
     assert.equal(planOf([{ ...wave, selector: { ...wave.selector, matchLabels } }, { name: 'more' }]), plan);
     assert.equal(planOf([{ ...wave, soak: '10m', approval: true, maxConcurrent: 1 }, { name: 'more' }]), plan);
@@ -150,23 +150,23 @@ suite('the plan of waves', () => {
   });
 });
 
-suite('the labels by which waves choose', () => {
+suite('the labels that waves select by', () => {
   const many = (count: number, value = ''): [string, string][] =>
     Array.from({ length: count }, (_, index) => [String(index).padStart(4, '0'), value]);
 
-  test('are all of them, by name', () => {
+  test('are all in use, by name', () => {
     const a: [string, string] = ['a', '1'];
     const b: [string, string] = ['b', '2'];
     assert.deepEqual(boundedLabels(new Map([b, a])), [a, b]);
     assert.deepEqual(boundedLabels([]), []);
   });
 
-  test('are the first 32', () => {
+  test('are limited to the first 32', () => {
     assert.deepEqual(boundedLabels(many(32)), many(32));
     assert.deepEqual(boundedLabels(many(33).reverse()), many(32));
   });
 
-  test('have 2,048 characters together', () => {
+  test('are limited to 2,048 characters together', () => {
     const fitting = many(16, 'x'.repeat(124));
     assert.deepEqual(boundedLabels(fitting), fitting);
     assert.deepEqual(boundedLabels([...fitting, ['9', '']]), fitting);
@@ -185,14 +185,14 @@ const rolloutOf = (release: typeof stable, more: Partial<RolloutStatus> = {}): R
   }) as RolloutStatus;
 const entry = (release: typeof stable): HistoryEntry => ({ ...release, time: '2026-01-01T00:00:00Z' });
 
-suite('a release', () => {
-  test('is the same whatever ref led to it', () => {
+suite('the release of a rollout', () => {
+  test('is the same whichever ref led to it', () => {
     assert.equal(isSame(stable, { ...stable, ref: 'other' }), true);
     assert.equal(isSame(stable, { ...stable, commit: next.commit }), false);
     assert.equal(isSame(stable, { ...stable, revision: 'other' }), false);
   });
 
-  test('is the one under way, or the stable one, of a rollout', () => {
+  test('is the current one, or the stable one', () => {
     assert.deepEqual(releaseOf(rolloutOf(next)), next);
     assert.deepEqual(stableOf(rolloutOf(next)), stable);
   });
@@ -202,13 +202,13 @@ suite('a release', () => {
     const target = rollbackTarget(value, { rollout, history: entries });
     return target && releaseOf(target);
   };
-  test('to go back to is the stable one while another is under way', () => {
+  test('after a rollback is the stable one while another is in progress', () => {
     assert.deepEqual(found('previous', rolloutOf(next)), stable);
     assert.deepEqual(found(stable.commit, rolloutOf(next)), stable);
     assert.deepEqual(found(stable.commit, rolloutOf({ ...stable, revision: 'other' })), stable);
   });
 
-  test('to go back to is else the one before, or one of the history', () => {
+  test('after a rollback is otherwise the previous one, or one of the history', () => {
     assert.deepEqual(found('previous', rolloutOf(stable)), early);
     assert.deepEqual(found(early.commit, rolloutOf(stable)), early);
     assert.deepEqual(found(early.commit, rolloutOf(next)), early);
@@ -216,14 +216,14 @@ suite('a release', () => {
     assert.deepEqual(found('previous', rolloutOf(next, { phase: 'RolledBack' })), early);
   });
 
-  test('to go back to is not there where nothing fits', () => {
+  test('after a rollback is missing if none matches', () => {
     assert.equal(found(stable.commit, rolloutOf(stable)), undefined);
     assert.equal(found(stable.commit, rolloutOf(next, { phase: 'RolledBack' })), undefined);
     assert.equal(found(next.commit, rolloutOf(next)), undefined);
     assert.equal(found('previous', rolloutOf(stable), [entry(stable)]), undefined);
   });
 
-  test('can be tried again where it was given up', () => {
+  test('can be retried if it was rolled back', () => {
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const)
       assert.equal(canRetry(next.commit, rolloutOf(next, { phase })), true, phase);
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow', 'Complete'] as const)
@@ -236,7 +236,7 @@ suite('a release', () => {
   });
 });
 
-suite('a version', () => {
+suite('a release version', () => {
   for (const [version, expected] of [
     ['1.2.3', true],
     ['v1.2.3', true],
@@ -261,5 +261,5 @@ suite('a version', () => {
     });
   }
 
-  test('is not compared with what is none', () => assert.equal(isAtLeast('1.2.3', 'latest'), false));
+  test("isn't compared with an invalid one", () => assert.equal(isAtLeast('1.2.3', 'latest'), false));
 });

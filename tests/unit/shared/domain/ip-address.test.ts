@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { addressBytes, networkOf } from '../../../../shared/domain/ip-address.ts';
 
-test('the bytes of an address are the same however it is spelt', () => {
+test("the bytes of an IP address don't depend on its notation", () => {
   for (const [address, bytes] of [
     ['10.0.0.255', '0a0000ff'],
     ['::', '00'.repeat(16)],
@@ -16,7 +16,7 @@ test('the bytes of an address are the same however it is spelt', () => {
     assert.equal(Buffer.from(addressBytes(address) ?? []).toString('hex'), bytes, address);
 });
 
-test('a text that is no address has no bytes', () => {
+test("text that isn't an IP address has no bytes", () => {
   for (const text of [
     '',
     'localhost',
@@ -31,7 +31,7 @@ test('a text that is no address has no bytes', () => {
     assert.equal(addressBytes(text), undefined, text);
 });
 
-suite('what counts as one client', () => {
+suite('the network that counts as one client', () => {
   for (const [address, network] of [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -52,7 +52,7 @@ suite('what counts as one client', () => {
     ['', ''],
     ['x'.repeat(100), 'x'.repeat(64)],
   ] as const) {
-    test(`${address.slice(0, 30)} is ${network.slice(0, 30)}`, () => assert.equal(networkOf(address), network));
+    test(`is ${network.slice(0, 30)} for ${address.slice(0, 30)}`, () => assert.equal(networkOf(address), network));
   }
 
   test('never has a long name', () => {

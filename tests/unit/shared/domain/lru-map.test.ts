@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { LruMap } from '../../../../shared/domain/lru-map.ts';
 
-it('keeps at most its maximum of entries, those that were set or read last', () => {
+it('an LRU map keeps at most its maximum of entries, those set or read last', () => {
   const map = new LruMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);
@@ -11,7 +11,7 @@ it('keeps at most its maximum of entries, those that were set or read last', () 
   assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [1, undefined, 3, 2]);
 });
 
-it('replaces the value of a key without dropping another one', () => {
+it('an LRU map replaces the value of a key without dropping another one', () => {
   const map = new LruMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);
@@ -19,13 +19,13 @@ it('replaces the value of a key without dropping another one', () => {
   assert.deepEqual([map.get('a'), map.get('b'), map.size], [3, 2, 2]);
 });
 
-it('deletes an entry', () => {
+it('an LRU map deletes an entry', () => {
   const map = new LruMap<string, number>(2);
   map.set('a', 1);
   assert.deepEqual([map.delete('a'), map.delete('a'), map.size], [true, false, 0]);
 });
 
-it('takes constant time for each entry that it drops', () => {
+it('an LRU map takes constant time for each entry that it drops', () => {
   const map = new LruMap<number, number>(1_000);
   const started = performance.now();
   for (let number = 0; number < 200_000; number += 1) map.set(number, number);

@@ -9,7 +9,7 @@ const container = (name: string, ...mounts: Mount[]) => ({
   volumeMounts: mounts.map((mount) => ({ name: 'data', ...mount })),
 });
 
-suite('parts of the data volume that are mounted by themselves', () => {
+suite('the parts of the data volume that are mounted separately', () => {
   const cases: [what: string, pod: MountingPod, root: string | undefined, paths: string[]][] = [
     ['a file', { containers: [container('a', {}, { subPath: 'conf/app.json' })] }, undefined, ['a: conf/app.json']],
     [
@@ -50,7 +50,7 @@ suite('parts of the data volume that are mounted by themselves', () => {
     });
 });
 
-test('a mount looks like one of a file if both of its paths have the ending of a file', () => {
+test('a mount counts as one of a file if both of its paths have a file extension', () => {
   const looks = (subPath: string, mountPath: string) => looksLikeFile({ name: 'data', subPath, mountPath });
   for (const subPath of ['app.json', 'conf/site.XML', 'a/b.c/nginx.conf']) assert.ok(looks(subPath, '/etc/x.conf'));
   for (const [subPath, mountPath] of [

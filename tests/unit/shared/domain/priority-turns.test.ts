@@ -8,7 +8,7 @@ function taken(turns: PriorityTurns<string>): string[] {
   return items;
 }
 
-it('takes items of high priority first, and one of low priority after seven in a row', () => {
+it('turns go to high priority first, and to low priority after seven in a row', () => {
   const turns = new PriorityTurns<string>();
   for (const item of ['low 1', 'low 2']) turns.add('a', item, 'low');
   for (let number = 1; number <= 9; number += 1) turns.add('a', `high ${number}`, 'high');
@@ -17,7 +17,7 @@ it('takes items of high priority first, and one of low priority after seven in a
   assert.equal(turns.isEmpty, true);
 });
 
-it('takes an item once, with the higher of its priorities', () => {
+it('turns take an item once, with the higher of its priorities', () => {
   const turns = new PriorityTurns<string>();
   for (const item of ['a', 'b']) turns.add('party', item, 'low');
   turns.add('party', 'b', 'high');
@@ -28,7 +28,7 @@ it('takes an item once, with the higher of its priorities', () => {
   assert.deepEqual(taken(turns), ['a']);
 });
 
-it('takes low priority if no party of high priority is admitted', () => {
+it('turns go to low priority if no party with high priority is admitted', () => {
   const turns = new PriorityTurns<string>();
   turns.add('busy', 'a', 'high');
   turns.add('idle', 'b', 'low');

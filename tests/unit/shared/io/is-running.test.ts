@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { isRunning } from '../../../../shared/io/is-running.ts';
 
-test('a process runs until it has ended, whoever it belongs to', async () => {
+test('a process counts as running until it has ended, whichever user owns it', async () => {
   assert.equal(isRunning(process.pid), true);
   assert.equal(isRunning(1), true);
   const child = spawn(process.execPath, ['--eval', '']);
@@ -12,7 +12,7 @@ test('a process runs until it has ended, whoever it belongs to', async () => {
   assert.equal(isRunning(child.pid as number), false);
 });
 
-test('nothing runs with an id that no process can have', () => {
+test("a process with an impossible ID doesn't count as running", () => {
   for (const id of [0, -1, 1.5, 2 ** 31, 2 ** 60, Number.NaN, Number.POSITIVE_INFINITY])
     assert.equal(isRunning(id), false, String(id));
 });

@@ -11,7 +11,7 @@ const others = await drawKeys();
 const sealed = await seal(Buffer.from('content'), { to: keys.publicKey, about });
 
 suite('a sealed box', () => {
-  test('gives its owner what was put in, whatever it is', async () => {
+  test('returns its content to its owner, whatever it is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: maxBytes }), fc.string(), async (bytes, topic) => {
         const box = await seal(bytes, { to: keys.publicKey, about: topic });
@@ -27,12 +27,12 @@ suite('a sealed box', () => {
     assert.equal(await open(sealed, { keys: mixed, about, maxBytes }), undefined);
   });
 
-  test('is about one thing, and cannot be shown as about another', async () => {
+  test("belongs to one subject, and can't be passed off as another's", async () => {
     assert.equal(await open(sealed, { keys, about: `${about} `, maxBytes }), undefined);
     assert.equal(await open(sealed, { keys, about: '', maxBytes }), undefined);
   });
 
-  test('does not open with any bit of it changed, nor shortened', async () => {
+  test("doesn't open with any bit changed, or if it is shortened", async () => {
     const parts = sealed.split('.').map((part) => Buffer.from(part, 'base64url'));
     for (const [index, part] of parts.entries()) {
       for (let byte = 0; byte < part.length; byte += 1) {
@@ -53,20 +53,20 @@ suite('a sealed box', () => {
     assert.equal(new Set(boxes.map((box) => box.split('.')[0])).size, 10);
   });
 
-  test('does not open if it holds more than the limit', async () => {
+  test("doesn't open if its content exceeds the limit", async () => {
     const bomb = await seal(Buffer.alloc(maxBytes + 1), { to: keys.publicKey, about });
     assert.ok(bomb.length < maxBytes);
     assert.equal(await open(bomb, { keys, about, maxBytes }), undefined);
   });
 
-  test('does not open if it is about nothing', async () => {
+  test("doesn't open without a subject", async () => {
     const header = { alg: 'ECDH-ES', enc: 'A256GCM', zip: 'DEF' };
     const box = new CompactEncrypt(Buffer.from('x')).setProtectedHeader(header);
     const jwk = { kty: 'OKP', crv: 'X25519', x: keys.publicKey };
     assert.equal(await open(await box.encrypt(jwk), { keys, about: '', maxBytes }), undefined);
   });
 
-  test('is not made for what is no key, or one that lets everybody guess', async () => {
+  test("isn't made for an invalid or guessable key", async () => {
     for (const bytes of [Buffer.alloc(0), Buffer.alloc(3), Buffer.alloc(32), Buffer.alloc(33, 1)])
       await assert.rejects(seal(Buffer.from('x'), { to: bytes.toString('base64url'), about }), `${bytes.length} bytes`);
   });

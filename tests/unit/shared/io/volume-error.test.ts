@@ -6,7 +6,7 @@ import { TerminalError } from '../../../../shared/errors.ts';
 import { CLONE_VOLUME, onVolume, volumeError } from '../../../../shared/io/volume-error.ts';
 
 suite('an error of a volume', () => {
-  test('names it', async (t) => {
+  test('names the volume', async (t) => {
     if (!existsSync('/dev/full')) return t.skip('there is no /dev/full');
     await assert.rejects(
       onVolume(CLONE_VOLUME, () => writeFile('/dev/full', 'x')),
@@ -18,7 +18,7 @@ suite('an error of a volume', () => {
     );
   });
 
-  test('is told from any other error, which stays as it is', () => {
+  test('is distinguished from any other error, which stays unchanged', () => {
     const typed = new TerminalError('x', { code: 'git.url', reason: 'R' });
     for (const error of [new Error('x'), Object.assign(new Error('x'), { code: 'ENOENT' }), typed, 'text']) {
       assert.equal(volumeError(CLONE_VOLUME, error), error);

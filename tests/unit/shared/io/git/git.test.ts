@@ -21,15 +21,15 @@ async function playGit(t: TestContext, script: string): Promise<Git> {
   return new Git({ PATH: `${folder}:${PATH}` });
 }
 
-suite('git', () => {
-  test('is stopped in time, also where it has ended and a helper holds on to its output', async (t) => {
+suite('a git process', () => {
+  test('is stopped in time, even if it has ended and a helper holds its output open', async (t) => {
     const git = await playGit(t, 'sleep 20 & exit 0');
     const began = performance.now();
     await assert.rejects(git.run(['fetch'], { timeoutMs: 500 }), { reason: 'GitTimeout' });
     assert.ok(performance.now() - began < 15_000);
   });
 
-  test('gets the proxy, whose URL may hold a password, and no exceptions, only where it goes through it', async (t) => {
+  test('gets the proxy, whose URL can contain a password, only if it has to use it, and no exceptions', async (t) => {
     const folder = await temporaryFolder(t, 'git-');
     await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
       mode: 0o755,
@@ -41,7 +41,7 @@ suite('git', () => {
     assert.deepEqual([await seenWith({ origin }), await seenWith({ origin, isProxied: true })], ['', proxy]);
   });
 
-  test('asks the proxy that Node asks, also where curl reads its URL in another way, or asks none', async (t) => {
+  test('uses the same proxy as Node, or none, even if curl parses its URL differently', async (t) => {
     const ports: string[] = [];
     const proxy = createServer((socket) => {
       ports.push('asked');
@@ -58,14 +58,14 @@ suite('git', () => {
     }
   });
 
-  test('is stopped by a signal, with all that it started', async (t) => {
+  test('is stopped by a signal, with all its children', async (t) => {
     const git = await playGit(t, 'sleep 20; echo never');
     const began = performance.now();
     await assert.rejects(git.run(['fetch'], { signal: AbortSignal.timeout(500) }), { name: 'TimeoutError' });
     assert.ok(performance.now() - began < 15_000);
   });
 
-  test('gets no more memory than it is given, whatever a host sends', async (t) => {
+  test('stays within its memory limit, whatever a server sends', async (t) => {
     const refs = Array.from({ length: 1_000 }, (_, index) => packet(`${'a'.repeat(40)} refs/heads/${index}\n`)).join(
       '',
     );
@@ -90,18 +90,18 @@ suite('git', () => {
     });
   });
 
-  test('that cannot be started says why, and is tried again', async () => {
+  test("reports the reason if it can't be started, and is retried", async () => {
     const missing = { name: 'TransientError', code: 'git.notStarted', message: /not in the image \(ENOENT\)/ };
     await assert.rejects(new Git({ PATH: '/nowhere' }).run(['version']), missing);
     await assert.rejects(new Git({ PATH }).run(['x'.repeat(4_000_000)]), { code: 'git.notStarted', message: /E2BIG/ });
   });
 
-  test('that is killed by the system, for want of memory, says nothing of a host', async (t) => {
+  test("isn't blamed on the server if the system kills it for lack of memory", async (t) => {
     const git = await playGit(t, 'kill -9 $$');
     await assert.rejects(git.run(['fetch']), { name: 'TransientError', code: 'git.killed' });
   });
 
-  test('that cannot be started since too many files are open does not end the program', () => {
+  test("doesn't crash the program if too many files are open to start it", () => {
     const file = fileURLToPath(new URL('../../../../../shared/io/git/git.ts', import.meta.url));
     const script = `
       import { openSync } from 'node:fs';
@@ -118,7 +118,7 @@ suite('git', () => {
     assert.deepEqual([`${stdout}`, status], ['TransientError git.notStarted\n', 0]);
   });
 
-  test('writes no file that is larger than it may be', async (t) => {
+  test('writes no file above its size limit', async (t) => {
     const git = await playGit(
       t,
       'head -c 1000000 /dev/zero >"$TMPDIR/large" 2>/dev/null || echo "File too large" >&2; exit 1',
@@ -131,8 +131,8 @@ suite('git', () => {
   });
 });
 
-suite('what git says', () => {
-  test('goes into no error with the credentials that it was given, or in the words of the host', async (t) => {
+suite('the output of git', () => {
+  test('enters no error together with credentials or text of the server', async (t) => {
     const basic = Buffer.from('user:S3CRET-WORD').toString('base64');
     const printed = [
       'remote: a page of the host',
@@ -147,7 +147,7 @@ suite('what git says', () => {
     assert.equal(error.cause.message, 'error: sent [redacted] for [redacted]\nfatal: remote error: …');
   });
 
-  test('of its own memory counts, and what a host says of it does not', async (t) => {
+  test('counts for its own memory, but not if a server forges it', async (t) => {
     const limits = { memoryBytes: 32 * 1024 * 1024 };
     const fails = (line: string) => playGit(t, `echo '${line}' >&2; exit 1`).then((git) => git.run(['x'], { limits }));
     await assert.rejects(fails('fatal: Out of memory, malloc failed'), { code: 'git.answerTooLarge' });

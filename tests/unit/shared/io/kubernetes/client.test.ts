@@ -11,8 +11,8 @@ async function arrange(t: TestContext, listener: RequestListener) {
   return { client, codes };
 }
 
-suite('a call is counted once', () => {
-  test('by the status of its answer, also where that breaks off', async (t) => {
+suite('a request to the API server is counted once', () => {
+  test('with the status of its response, even if that breaks off', async (t) => {
     const { client, codes } = await arrange(t, (_, response) => {
       response.writeHead(500, { 'Content-Length': 100 }).write('{"kind":');
       setImmediate(() => response.destroy());
@@ -21,7 +21,7 @@ suite('a call is counted once', () => {
     assert.deepEqual(codes, [500]);
   });
 
-  test('as one without an answer where none came', async (t) => {
+  test('without a status if there was no response', async (t) => {
     const { client, codes } = await arrange(t, (request) => void request.socket.destroy());
     await assert.rejects(client.get('/version'));
     assert.deepEqual(codes, [0]);
@@ -53,15 +53,15 @@ async function warmUp(client: KubernetesClient, call: Call): Promise<void> {
 /** Far less than a call may take. */
 const within = { timeout: 10_000 };
 
-suite('a call ends', () => {
+suite('a request to the API server ends', () => {
   for (const [how, call] of Object.entries(calls)) {
     for (const [what, answer] of Object.entries(noAnswers)) {
-      test(`at once where ${what} comes (${how})`, within, async (t) => {
+      test(`at once if ${what} comes (${how})`, within, async (t) => {
         const client = await clientOfSocket(t, (socket) => socket.write(answer));
         await assert.rejects(call(client), { code: 'EPROTO' });
       });
 
-      test(`at once where ${what} comes over a connection that was kept (${how})`, within, async (t) => {
+      test(`at once if ${what} comes over a reused connection (${how})`, within, async (t) => {
         const connections = new Set<number>();
         const client = await clientOfSocket(t, (socket, connection, request) => {
           connections.add(connection);
@@ -73,26 +73,26 @@ suite('a call ends', () => {
       });
     }
 
-    test(`at once where the connection closes without an answer (${how})`, within, async (t) => {
+    test(`at once if the connection closes without a response (${how})`, within, async (t) => {
       const client = await clientOfSocket(t, (socket) => socket.end());
       await assert.rejects(call(client), { code: 'ECONNRESET' });
     });
 
-    test(`with its signal (${how})`, within, async (t) => {
+    test(`when its signal aborts (${how})`, within, async (t) => {
       const stopping = new AbortController();
       const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')));
       await assert.rejects(call(client, stopping.signal), /the process stops/);
     });
   }
 
-  test('with its signal, and with its time, while a proxy does not connect', within, async (t) => {
+  test("when its signal aborts or its timeout expires, while a proxy doesn't connect", within, async (t) => {
     const client = await clientOfSilentProxy(t);
     await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
     const signal = AbortSignal.timeout(100);
     await assert.rejects(client.stream({ method: 'GET', path: '/x', signal }), { name: 'TimeoutError' });
   });
 
-  test('with its signal, and with its time, while the one connection is in use', within, async (t) => {
+  test('when its signal aborts or its timeout expires, while the only connection is in use', within, async (t) => {
     const stopping = new AbortController();
     const client = await clientOfSocket(t, () => stopping.abort(new Error('the process stops')), { maxSockets: 1 });
     const first = assert.rejects(client.get('/version', { timeoutMs: 300 }), { code: 'ETIMEDOUT' });
@@ -108,12 +108,12 @@ suite('a call ends', () => {
     assert.deepEqual(ended, ['by its signal', 'by its time', 'the first']);
   });
 
-  test('with its time while informational answers come one by one', within, async (t) => {
+  test('when its timeout expires, while informational responses keep coming', within, async (t) => {
     const client = await clientOfSocket(t, (socket) => socket.write('HTTP/1.1 102 Processing\r\n\r\n'));
     await assert.rejects(client.get('/version', { timeoutMs: 100 }), { code: 'ETIMEDOUT' });
   });
 
-  test('after one more try where the connection that was kept is gone', within, async (t) => {
+  test('after one more attempt if the reused connection is gone', within, async (t) => {
     const reached: string[] = [];
     const client = await clientOfSocket(t, (socket, connection, request) => {
       reached.push(`${connection}.${request}`);
@@ -147,7 +147,7 @@ suite('a call ends', () => {
     });
   }
 
-  test('with the answer that follows a hint', within, async (t) => {
+  test('with the response that follows a hint', within, async (t) => {
     const client = await clientOfSocket(t, (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\n\r\n${WHOLE}`));
     assert.deepEqual(await client.get('/version'), {});
   });

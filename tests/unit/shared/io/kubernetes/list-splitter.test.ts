@@ -15,8 +15,8 @@ function read(json: string, pieceBytes: number) {
   return { objects, rest: JSON.parse(splitter.end()) as unknown };
 }
 
-suite('a list that comes in pieces', () => {
-  test('gives its objects and what is around them, whatever they hold and wherever they are', () => {
+suite('a list that arrives in chunks', () => {
+  test('is split into its objects and the rest, whatever they contain and wherever they are', () => {
     const object = fc.dictionary(fc.oneof(fc.string(), fc.constant('items')), fc.jsonValue());
     const list = fc.record({
       items: fc.oneof(fc.array(object), fc.constant(null)),
@@ -34,7 +34,7 @@ suite('a list that comes in pieces', () => {
     );
   });
 
-  test('takes time that grows with its length', () => {
+  test('is split in time proportional to its length', () => {
     const hard = (length: number) => JSON.stringify({ items: [{ text: '\\"{['.repeat(length / 4) }], metadata: {} });
     assertLinear(100_000, hard, (json) => read(json, 16_384));
   });

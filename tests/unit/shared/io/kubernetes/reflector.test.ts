@@ -15,7 +15,7 @@ function run(t: TestContext, reflector: { run: (signal: AbortSignal) => Promise<
   });
 }
 
-suite('a server that has too much to do', () => {
+suite('an overloaded API server', () => {
   const cases: [name: string, error: unknown, failures: number, fromMs: number, toMs: number][] = [
     ['is left alone for as long as it asks', new ApiError(429, '', '2'), 1, 2_000, 2_500],
     ['may ask for it in a status', new ApiError(503, '{"details":{"retryAfterSeconds":3}}'), 1, 3_000, 3_500],
@@ -32,7 +32,7 @@ suite('a server that has too much to do', () => {
     });
   }
 
-  test('hears nothing from a watch before its time', async (t) => {
+  test('gets no watch before its Retry-After expires', async (t) => {
     const askedAt: number[] = [];
     const again = Promise.withResolvers<void>();
     const client = await clientOfServer(t, (_, response) => {
@@ -49,7 +49,7 @@ suite('a server that has too much to do', () => {
   });
 });
 
-test('a watch that something on the way ends at once is tried again after pauses that grow', async (t) => {
+test('a watch that is closed at once is retried with growing pauses', async (t) => {
   const watchedAt: number[] = [];
   const client = await clientOfServer(t, (request, response) => {
     if (!request.url?.includes('watch=')) {
@@ -67,7 +67,7 @@ test('a watch that something on the way ends at once is tried again after pauses
   assert.ok(watchedAt.length < 20, `${watchedAt.length} watches`);
 });
 
-test('a flood of events leaves timers their turn', async (t) => {
+test('a flood of events leaves time for timers', async (t) => {
   const event = (index: number) =>
     JSON.stringify({
       type: 'MODIFIED',
@@ -156,10 +156,10 @@ async function mirrorOf({ t, check, onWatch }: Fake) {
   return { lists: () => lists };
 }
 
-suite('after a watch that ended with an error', () => {
+suite('after a watch that ended with an error,', () => {
   const again = () => Promise.withResolvers<string | null>();
 
-  test('a reflector goes on from the last version, also that of a bookmark', async (t) => {
+  test('a reflector continues from the last version, even that of a bookmark', async (t) => {
     const resumed = again();
     const { lists } = await mirrorOf({
       t,
@@ -192,7 +192,7 @@ suite('after a watch that ended with an error', () => {
     ['has versions that are no numbers', { version: 'x', items: [object('b', LARGE)] }, false],
   ];
   for (const [name, answer, isContinued] of histories) {
-    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} if the server ${name}`, async (t) => {
+    test(`a reflector ${isContinued ? 'continues' : 'lists again'} if the server ${name}`, async (t) => {
       const resumed = again();
       await mirrorOf({
         t,
@@ -212,7 +212,7 @@ suite('after a watch that ended with an error', () => {
     ['is there again', [object('a', '9')], false],
     ['was made again', [object('a', '14')], true],
   ] as const) {
-    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} if an object that was deleted ${name}`, async (t) => {
+    test(`a reflector ${isContinued ? 'continues' : 'lists again'} if a deleted object ${name}`, async (t) => {
       const resumed = again();
       await mirrorOf({
         t,
@@ -237,7 +237,7 @@ suite('after a watch that ended with an error', () => {
     [503, true],
     [504, true],
   ] as const) {
-    test(`a reflector ${isContinued ? 'goes on' : 'lists again'} after ${status}`, async (t) => {
+    test(`a reflector ${isContinued ? 'continues' : 'lists again'} after ${status}`, async (t) => {
       const resumed = again();
       const { lists } = await mirrorOf({
         t,
@@ -258,7 +258,7 @@ suite('after a watch that ended with an error', () => {
     ['an internal error', '{"type":"ERROR","object":{"code":500}}\n'],
     ['something else than events', 'null\n'],
   ] as const) {
-    test(`a reflector lists again if a version leads to ${name} each time`, async (t) => {
+    test(`a reflector lists again if a version results in ${name} each time`, async (t) => {
       const { lists } = await mirrorOf({
         t,
         check: () => ({ version: '12', items: [object('a', '9')] }),

@@ -11,15 +11,15 @@ function observed(wrongByMs: number): ServerClock {
 
 const errorOf = (clock: ServerClock) => Math.abs(clock.at(performance.now()).getTime() - Date.now());
 
-test('a clock that agrees with the server is left as it is', () => {
+test('a clock that agrees with the server is unchanged', () => {
   for (const wrongByMs of [0, 300, -300]) assert.equal(observed(wrongByMs).offsetMs, 0);
 });
 
-test('a clock that is wrong is set right, to the second', () => {
+test('a wrong clock is corrected, to the second', () => {
   for (const wrongByMs of [3000, -3000, 3_600_000, -86_400_000]) assert.ok(errorOf(observed(wrongByMs)) <= 1000);
 });
 
-test('a clock that is put right itself is believed again', () => {
+test('a clock is trusted again once it is corrected', () => {
   let wrongByMs = 10_000;
   const clock = new ServerClock(() => Date.now() + wrongByMs);
   clock.observe(new Date().toUTCString());
@@ -29,19 +29,19 @@ test('a clock that is put right itself is believed again', () => {
   assert.equal(clock.offsetMs, 0);
 });
 
-test('an answer without a date, or with nonsense, changes nothing', () => {
+test('a response without a valid date changes nothing', () => {
   const clock = new ServerClock();
   for (const header of [undefined, '', 'yesterday']) clock.observe(header);
   assert.equal(clock.offsetMs, 0);
 });
 
-test('the time of a moment is that of its arrival, not of the question', async () => {
+test('the time of a response is that of its arrival, not of the request', async () => {
   const clock = new ServerClock();
   const moment = performance.now() - 5000;
   assert.ok(Math.abs(Date.now() - 5000 - clock.at(moment).getTime()) < 2000);
 });
 
-test('a time that cannot be written counts for nothing', () => {
+test('an unrepresentable time is ignored', () => {
   const clock = new ServerClock(() => Date.now());
   clock.observe('Sat, 13 Sep 275760 00:00:00 GMT');
   assert.equal(clock.offsetMs, 0);
