@@ -51,7 +51,8 @@ function findingOf(condition: Condition): Finding {
   const { type, reason, message } = condition;
   const todo = todoOf(reason);
   return {
-    ...{ check: `conditions/${type}/${reason}`, level: levelOf(condition) },
+    check: `conditions/${type}/${reason}`,
+    level: levelOf(condition),
     says: `${type} says ${reason}: ${message}`,
     ...(todo && { todo }),
     page: pageAt(pageOfReason(type, reason)),

@@ -53,14 +53,16 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
     ...(paused.length > 0
       ? [
           warning('gatewaysync/paused-profile', `paused profiles: ${paused.join(', ')}`, {
-            ...{ todo: 'remove paused from them in spec.sync', page },
+            todo: 'remove paused from them in spec.sync',
+            page,
           }),
         ]
       : []),
     ...(dry.length > 0
       ? [
           warning('gatewaysync/dry-run', `profiles that only report: ${dry.join(', ')}`, {
-            ...{ todo: 'remove dryRun from them in spec.sync', page },
+            todo: 'remove dryRun from them in spec.sync',
+            page,
           }),
         ]
       : []),
@@ -110,7 +112,8 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
   if (!Object.hasOwn(OUTCOMES, echo.outcome))
     return [
       warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
-        ...{ todo: 'use the plugin of the release that is installed', page: REQUESTS },
+        todo: 'use the plugin of the release that is installed',
+        page: REQUESTS,
       }),
     ];
   const { words, todo, isFault } = OUTCOMES[echo.outcome];
@@ -150,19 +153,22 @@ function checkRollout({ status }: GatewaySync): Finding[] {
   if (waitsFor === 'Agents')
     return [
       warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
-        ...{ todo: 'delete the pods with an old agent, so that they come back with the new one', page },
+        todo: 'delete the pods with an old agent, so that they come back with the new one',
+        page,
       }),
     ];
   if (waitsFor === 'Retry')
     return [
       warning('rollout/retry', `a commit that was given up is not tried again: ${message}`, {
-        ...{ todo: 'kubectl gs retry, or push a commit that is right', page: 'how-to/roll-back.md' },
+        todo: 'kubectl gs retry, or push a commit that is right',
+        page: 'how-to/roll-back.md',
       }),
     ];
   if (waitsFor === undefined || !nextCommit) return [];
   return [
     warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
-      ...{ todo: waitsFor === 'Approval' ? 'kubectl gs approve' : 'wait until the window opens', page },
+      todo: waitsFor === 'Approval' ? 'kubectl gs approve' : 'wait until the window opens',
+      page,
     }),
   ];
 }

@@ -22,7 +22,8 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
   if (namespace.kind === 'seen' && !namespace.value)
     return [
       failed('namespace/there', `there is no namespace ${name}`, {
-        ...{ todo: 'choose another with --namespace', page: 'reference/kubectl-gs.md#doctor' },
+        todo: 'choose another with --namespace',
+        page: 'reference/kubectl-gs.md#doctor',
       }),
     ];
   return [
@@ -46,7 +47,8 @@ function checkState({ name, namespace }: NamespaceSurvey): Finding[] {
   if (namespace.value?.status?.phase !== 'Terminating') return [];
   return [
     failed('namespace/there', `the namespace ${name} is being deleted`, {
-      ...{ todo: 'wait until it is gone, or look at what its conditions wait for', page: 'how-to/uninstalling.md' },
+      todo: 'wait until it is gone, or look at what its conditions wait for',
+      page: 'how-to/uninstalling.md',
     }),
   ];
 }
@@ -58,7 +60,8 @@ function checkWatched({ name }: NamespaceSurvey, { operator }: Survey): Finding[
   if (watching.length > 0) return [ok('namespace/watched', `a controller watches ${name}`)];
   return [
     failed('namespace/watched', `no controller watches ${name}: controller.watchNamespaces does not name it`, {
-      ...{ todo: 'add the namespace to the chart value', page: 'how-to/multi-tenancy.md' },
+      todo: 'add the namespace to the chart value',
+      page: 'how-to/multi-tenancy.md',
     }),
   ];
 }
@@ -71,7 +74,8 @@ function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding
   if (asked && !names.includes(asked))
     return [
       failed(check, `there is no GatewaySync ${asked} in the namespace ${name}`, {
-        ...{ todo: `choose one of ${listed(names) || 'none'}, or another namespace with -n`, page },
+        todo: `choose one of ${listed(names) || 'none'}, or another namespace with -n`,
+        page,
       }),
     ];
   if (names.length > 0) return [];
@@ -96,7 +100,8 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
     : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
   return [
     make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asking}` : ''}`, {
-      ...{ todo, page: INJECTION },
+      todo,
+      page: INJECTION,
     }),
   ];
 }
@@ -127,7 +132,8 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   if (!bindsAgents(whole))
     return [
       warning(check, `${says}, and rbac.autoBindAgent.enabled is false`, {
-        ...{ todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them, unless another binding does`, page },
+        todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them, unless another binding does`,
+        page,
       }),
     ];
   return [

@@ -102,7 +102,8 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
   if (availableReplicas < replicas || updatedReplicas < replicas)
     return [
       warning(check, `${name} has ${availableReplicas} of ${replicas} pods ready, ${updatedReplicas} updated${why}`, {
-        ...{ todo: `wait; if it lasts, ${todo}`, page: INSTALLATION },
+        todo: `wait; if it lasts, ${todo}`,
+        page: INSTALLATION,
       }),
     ];
   return [ok(check, `${name} is ready`)];
@@ -123,7 +124,8 @@ function checkLease(
       ? [ok('operator/leader', 'one controller leads, without an election')]
       : [
           failed('operator/leader', `${replicas} controllers lead at once: leaderElection.enabled is false`, {
-            ...{ todo: 'set leaderElection.enabled, or replicaCount=1', page },
+            todo: 'set leaderElection.enabled, or replicaCount=1',
+            page,
           }),
         ];
   }

@@ -146,7 +146,8 @@ function checkImage(
     chosen || wanted.length === 0 || wanted.includes(image)
       ? ok('pod/sidecar', `it has the sidecar ${image}`)
       : warning('pod/agent-image', `its sidecar is ${image}, and the controller injects ${wanted.join(' or ')}`, {
-          ...{ todo: 'delete it when it suits you, so that it comes back with that one', page: 'how-to/upgrading.md' },
+          todo: 'delete it when it suits you, so that it comes back with that one',
+          page: 'how-to/upgrading.md',
         }),
     ...(isUnset
       ? [
@@ -211,10 +212,8 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   if (volume && isWaiting)
     return [
       failed(`pod/volume/${volume.reason}`, `it waits for a volume: ${volume.message ?? volume.reason}`, {
-        ...{
-          todo: 'create what the message names, or free the volume; delete the pod if the resource names another Secret by now',
-          page: INJECTION,
-        },
+        todo: 'create what the message names, or free the volume; delete the pod if the resource names another Secret by now',
+        page: INJECTION,
       }),
     ];
   const { says, todo } = whyNotReady(pod);

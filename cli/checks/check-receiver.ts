@@ -34,13 +34,15 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
     if (!look.value)
       return [
         failed(check, `the Secret ${name} of the receiver does not exist: it cannot become ready`, {
-          ...{ todo: `create it in ${receiver.metadata.namespace}, with the key ${key}`, page },
+          todo: `create it in ${receiver.metadata.namespace}, with the key ${key}`,
+          page,
         }),
       ];
     if (!look.value[key])
       return [
         failed(check, `the Secret ${name} of the receiver has no value in its key ${key}: every delivery is refused`, {
-          ...{ todo: lacksKey(key, look.value), page },
+          todo: lacksKey(key, look.value),
+          page,
         }),
       ];
     return [ok(check, `the receiver has its ${folder === 'hmac' ? 'HMAC secret' : 'token'}`)];
@@ -61,14 +63,16 @@ export function checkService(receiver: Deployment, { services, endpoints }: Oper
   if (!services.value.some(({ metadata }) => metadata.name === name))
     return [
       failed('receiver/service', `the receiver has no Service ${namespace}/${name}: no sender reaches it`, {
-        ...{ todo: 'install the chart again', page },
+        todo: 'install the chart again',
+        page,
       }),
     ];
   if (endpoints.kind === 'hidden') return unseen('receiver/service', `the EndpointSlices in ${namespace}`, endpoints);
   if (hasEndpoint(endpoints.value, name)) return [ok('receiver/service', `the Service ${namespace}/${name} has pods`)];
   return [
     failed('receiver/service', `the Service ${namespace}/${name} has no pod that is ready: senders get no answer`, {
-      ...{ todo: 'see why the receiver is not ready', page },
+      todo: 'see why the receiver is not ready',
+      page,
     }),
   ];
 }

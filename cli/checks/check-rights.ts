@@ -51,7 +51,8 @@ function checkPolicies(survey: Survey): Finding[] {
     if (!policies.value.some(({ metadata }) => metadata.name === name))
       return [
         failed('policies/installed', `there is no ValidatingAdmissionPolicy ${name}: its program may do too much`, {
-          ...{ todo: 'install the chart again', page },
+          todo: 'install the chart again',
+          page,
         }),
       ];
     const bindings = policyBindings.value.filter(({ spec }) => spec.policyName === name);

@@ -31,7 +31,10 @@ const DOCS = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs'
 export const ok = (check: string, says: string): Finding => ({ check, level: 'ok', says });
 
 export const warning = (check: string, says: string, { todo, page }: Advice): Finding => ({
-  ...{ check, level: 'warning', says, todo },
+  check,
+  level: 'warning',
+  says,
+  todo,
   page: pageAt(page),
 });
 

@@ -82,7 +82,12 @@ async function surveyCluster(access: Access): Promise<ClusterSurvey> {
     server,
     groupVersions: map(groupVersions, (group) => (group?.versions ?? []).map((each) => each.version)),
     resources: map(resources, (found) => (found?.resources ?? []).map(({ name }) => name)),
-    ...{ crds, webhooks, policies, policyBindings, agentRole, receiverBindings },
+    crds,
+    webhooks,
+    policies,
+    policyBindings,
+    agentRole,
+    receiverBindings,
   };
 }
 
@@ -213,8 +218,17 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
   const names = wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name));
   const secrets = await eachSecret(name, names, (path) => lookAtSecret(access, path));
   return {
-    ...{ name, asked, namespace, gatewaySyncs, reports, pods },
-    ...{ roleBindings, workloads, networkPolicies, events, secrets },
+    name,
+    asked,
+    namespace,
+    gatewaySyncs,
+    reports,
+    pods,
+    roleBindings,
+    workloads,
+    networkPolicies,
+    events,
+    secrets,
   };
 }
 

@@ -50,7 +50,10 @@ function gatewayOf(
     message,
   } = report ?? {};
   return {
-    ...{ name, namespace, podName, syncStatus: report ? stateOf(report, gatewaySync) : 'Pending' },
+    name,
+    namespace,
+    podName,
+    syncStatus: report ? stateOf(report, gatewaySync) : 'Pending',
     ...(profile && { profile }),
     ...(commit && { syncedCommit: commit }),
     ...(time && { lastSyncTime: time }),

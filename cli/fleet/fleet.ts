@@ -66,8 +66,14 @@ export function fleetView(gatewaySyncs: readonly GatewaySync[], beyond: Beyond):
 }
 
 const NOTHING: Counts = {
-  ...{ total: 0, synced: 0, pending: 0, error: 0 },
-  ...{ missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
+  total: 0,
+  synced: 0,
+  pending: 0,
+  error: 0,
+  missingSidecar: 0,
+  paused: 0,
+  dryRun: 0,
+  skewed: 0,
 };
 
 /** Makes the view of one GatewaySync. */
@@ -81,7 +87,10 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   const placeOf = new Map(placed?.map((each) => [each.podName, each]));
   const { target, lastSyncCommit, lastSyncTime, lastRequest, lastPush, rollout } = status;
   return {
-    ...{ namespace, name, ...verdictOf(gatewaySync), repo: spec.git.repo },
+    namespace,
+    name,
+    ...verdictOf(gatewaySync),
+    repo: spec.git.repo,
     ...(target ? { ref: target.ref, source: target.source } : { ref: spec.git.ref }),
     ...unfollowedBy(gatewaySync),
     ...(lastSyncCommit && { commit: lastSyncCommit }),
@@ -110,7 +119,12 @@ function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'u
 function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined): RolloutView {
   const { number, phase, summary, commit, stableCommit, nextCommit, message, startedAt } = rollout;
   return {
-    ...{ number, phase, summary, commit, stableCommit, startedAt },
+    number,
+    phase,
+    summary,
+    commit,
+    stableCommit,
+    startedAt,
     ...(nextCommit && { nextCommit }),
     ...(message && { message }),
     waves: waveViews(rollout, placed),

@@ -35,7 +35,8 @@ export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext)
   const wave = placed && gatewaySync.status?.rollout?.admission[placed.wave]?.wave;
   const waitsFor = waitsForWhat(gateway, context);
   return {
-    ...{ name, pod: podName },
+    name,
+    pod: podName,
     ...(profile && { profile }),
     ...(wave && { wave }),
     status: syncStatus,

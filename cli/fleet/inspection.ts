@@ -38,7 +38,9 @@ export function askableGateways(
       ? []
       : [
           {
-            ...{ name: status?.gateway ?? metadata.name, pod: metadata.name, status: status?.state ?? 'Pending' },
+            name: status?.gateway ?? metadata.name,
+            pod: metadata.name,
+            status: status?.state ?? 'Pending',
             ...(status?.profile && { profile: status.profile }),
           },
         ],
@@ -141,7 +143,11 @@ const WORDS: Record<LeftOut, string> = {
 export function answerView({ name, pod }: Pick<Askable, 'name' | 'pod'>, answer: Answer): AnswerView {
   const { ref, commit, problem, changes, more } = answer;
   return {
-    ...{ gateway: name, pod, ...(ref && { ref }), ...(commit && { commit }), ...(problem && { problem }) },
+    gateway: name,
+    pod,
+    ...(ref && { ref }),
+    ...(commit && { commit }),
+    ...(problem && { problem }),
     changes: changes.map((change) => changeView(change, algorithmOf(commit))),
     more,
   };
@@ -170,7 +176,10 @@ function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): Chan
   const file = fileChangeOf(change, path);
   const diff = file && unifiedDiff(file, algorithm);
   return {
-    ...{ path, ...(source !== undefined && { source }), kind, reason },
+    path,
+    ...(source !== undefined && { source }),
+    kind,
+    reason,
     ...(diff && { diff }),
     ...(leftOut && { leftOut: WORDS[leftOut] }),
   };

@@ -96,7 +96,9 @@ export function traceView(
       firstAfter(({ reason }) => reason === 'Synced'),
     );
   return {
-    ...{ namespace: metadata.namespace, name: metadata.name, delivery },
+    namespace: metadata.namespace,
+    name: metadata.name,
+    delivery,
     ...(commit && { commit }),
     moments: moments.sort((a, b) => a.ms - b.ms || rankOf(a) - rankOf(b)),
     missing: [

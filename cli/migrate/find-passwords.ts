@@ -84,7 +84,9 @@ const isTokenUser = ({ user }: { user: string }): boolean => isToken(user.replac
 /** Who URLs name, with their passwords; the last at sign begins the host. */
 const usersIn = (text: string) =>
   [...text.matchAll(USER_IN_URL)].map(([, user = '', password = '', host = '']) => ({
-    ...{ user, password, host: host.toLowerCase() },
+    user,
+    password,
+    host: host.toLowerCase(),
   }));
 
 /** Whether git is to send a password by a header; one that begins with a dollar comes from a variable. */

@@ -47,7 +47,8 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
     title,
     name: nameFor(repo),
     git: {
-      ...{ repo, ref },
+      repo,
+      ref,
       ...(auth.auth && { auth: auth.auth }),
       ...(auth.caSecretRef && { caSecretRef: auth.caSecretRef }),
       ...(submodules && { submodules }),

@@ -105,7 +105,9 @@ export class Door {
 }
 
 const refuse = (status: (Verdict & { kind: 'refused' })['status'], says: string): Verdict => ({
-  ...{ kind: 'refused', status, says },
+  kind: 'refused',
+  status,
+  says,
 });
 
 function cookieOf({ cookie = '' }: IncomingHttpHeaders): string {

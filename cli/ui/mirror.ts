@@ -118,7 +118,8 @@ export class Mirror {
     const { access, onChange, onNews } = this.#options;
     const reflector = new Reflector<TRaw, T>({
       ...options,
-      ...{ client: access.client, log: silent },
+      client: access.client,
+      log: silent,
       onChange: (change) => {
         const [namespace = '', name = ''] = change.key.split('/');
         keep(into, namespace, name, change);

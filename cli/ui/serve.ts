@@ -37,7 +37,9 @@ const GRACE_MS = 200;
 /** Serves the page on this machine, to this machine only. Throws `Problem` where the cluster or the port is not to be had. */
 export async function servePage({ access, namespace, port, now }: ServeOptions): Promise<Served> {
   const mirror: Mirror = new Mirror({
-    ...{ access, namespace, now },
+    access,
+    namespace,
+    now,
     onChange: (changed, name) => board.mark(changed, name),
     onNews: () => board.wake(),
   });

@@ -44,7 +44,12 @@ export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
   const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
   return plainly({
-    ...{ namespace, name, state, reason, says, counts },
+    namespace,
+    name,
+    state,
+    reason,
+    says,
+    counts,
     ...(ref && { ref }),
     ...(commit && { commit }),
     ...(backOn && { backOn }),

@@ -12,7 +12,11 @@ export async function showPlugin(kubeconfig: string, ...line: string[]): Promise
     output += text;
   };
   await runProgram([...line, '--namespace', NAMESPACE, '--kubeconfig', kubeconfig], {
-    ...{ print: add, note: add, hasColours: isTerminal, confirm: undefined, now: () => Date.now() },
+    print: add,
+    note: add,
+    hasColours: isTerminal,
+    confirm: undefined,
+    now: () => Date.now(),
     columns: isTerminal ? process.stdout.columns - INDENT : undefined,
   });
   show(`kubectl gs ${line.join(' ')}`, output);

@@ -57,7 +57,11 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   void follower.run(cluster.client, { namespace: NAMESPACE, name: RESOURCE }, following.signal);
   await applyObject(cluster.client, gatewaySync(repository.url));
   return {
-    ...{ cluster, repository, follower, webhookUrl, secret },
+    cluster,
+    repository,
+    follower,
+    webhookUrl,
+    secret,
     stop: async () => {
       following.abort();
       await Promise.all([stop(), gitServer.stop()]);

@@ -40,8 +40,15 @@ export async function startSshServer(further: Record<string, string> = {}): Prom
   await chmod(folder.path, 0o755);
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
   const settings = {
-    ...{ ListenAddress: '127.0.0.1', Port: port, HostKey: file('host'), AuthorizedKeysFile: file('authorized_keys') },
-    ...{ PidFile: 'none', UsePAM: 'no', StrictModes: 'no', PasswordAuthentication: 'no', LogLevel: 'VERBOSE' },
+    ListenAddress: '127.0.0.1',
+    Port: port,
+    HostKey: file('host'),
+    AuthorizedKeysFile: file('authorized_keys'),
+    PidFile: 'none',
+    UsePAM: 'no',
+    StrictModes: 'no',
+    PasswordAuthentication: 'no',
+    LogLevel: 'VERBOSE',
     ...further,
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key} ${value}`);

@@ -37,7 +37,9 @@ export async function writeResource(
 async function writeReport(namespace: string, name: string, status: Partial<SyncReportStatus>): Promise<void> {
   const metadata = { name, namespace };
   await apply({
-    ...{ apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata },
+    apiVersion: API_VERSION,
+    kind: SYNC_REPORT.kind,
+    metadata,
     status: { podUID: 'x', state: 'Synced', commit: NEW, revision, ...status },
   });
 }
@@ -48,8 +50,14 @@ export function gatewaysOf(
   states: Record<number, Partial<Gateway>> = {},
 ): Gateway[] {
   return Array.from({ length: count }, (_, index) => ({
-    ...{ name: `${name}-${index + 1}`, podName: `${name}-${index + 1}`, namespace, profile: 'default' },
-    ...{ syncStatus: 'Synced', syncedCommit: NEW, lastSyncTime: minutesAgo(9), lastSyncDuration: '412ms' },
+    name: `${name}-${index + 1}`,
+    podName: `${name}-${index + 1}`,
+    namespace,
+    profile: 'default',
+    syncStatus: 'Synced',
+    syncedCommit: NEW,
+    lastSyncTime: minutesAgo(9),
+    lastSyncDuration: '412ms',
     ...states[index + 1],
   }));
 }
@@ -61,13 +69,20 @@ export function statusOf(
 ): GatewaySyncStatus {
   const count = (status: Gateway['syncStatus']) => gateways.filter(({ syncStatus }) => syncStatus === status).length;
   const counts = {
-    ...{ total: gateways.length, synced: count('Synced'), pending: count('Pending'), error: count('Error') },
-    ...{ missingSidecar: count('MissingSidecar'), paused: count('Paused'), dryRun: count('DryRun') },
+    total: gateways.length,
+    synced: count('Synced'),
+    pending: count('Pending'),
+    error: count('Error'),
+    missingSidecar: count('MissingSidecar'),
+    paused: count('Paused'),
+    dryRun: count('DryRun'),
     skewed: count('Skewed'),
   };
   return {
     target: { ref: 'main', source: 'Push' },
-    ...{ lastSyncCommit: NEW, lastSyncTime: minutesAgo(9), discoveredGateways: gateways },
+    lastSyncCommit: NEW,
+    lastSyncTime: minutesAgo(9),
+    discoveredGateways: gateways,
     gateways: { ...NONE, ...counts, summary: `${counts.synced}/${counts.total} synced` },
     conditions: [{ type: 'Ready', status: ready, reason, message, lastTransitionTime: minutesAgo(9) }],
   };
@@ -80,9 +95,22 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
   const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
   const message = `the gateways are back on commit ${OLD}: ${NEW.slice(0, 8)} is not tried again`;
   const rollout: RolloutStatus = {
-    ...{ number: 5, phase: 'RolledBack', summary: 'rolled back', message, startedAt: minutesAgo(3) },
-    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'v1.3.0', stableRevision: revision },
-    ...{ admitted: 0, verified: 2, failed: 0, total: 2, plan: planOf(plan) },
+    number: 5,
+    phase: 'RolledBack',
+    summary: 'rolled back',
+    message,
+    startedAt: minutesAgo(3),
+    commit: NEW,
+    ref: 'main',
+    revision,
+    stableCommit: OLD,
+    stableRef: 'v1.3.0',
+    stableRevision: revision,
+    admitted: 0,
+    verified: 2,
+    failed: 0,
+    total: 2,
+    plan: planOf(plan),
     admission: [
       { wave: 'canary', members: first, admitted: '' },
       { wave: 'rest', members: 'all', admitted: '' },
@@ -111,9 +139,22 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   const upTo = (count: number) => keys[count - 1] ?? '';
   const admitted = 8;
   const rollout: RolloutStatus = {
-    ...{ number: 4, phase: 'Progressing', wave: 'early', summary: 'early 6/10', startedAt: minutesAgo(16) },
-    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'v1.3.0', stableRevision: revision },
-    ...{ admitted, verified: 6, failed: 0, total: 26, plan: planOf(waves) },
+    number: 4,
+    phase: 'Progressing',
+    wave: 'early',
+    summary: 'early 6/10',
+    startedAt: minutesAgo(16),
+    commit: NEW,
+    ref: 'main',
+    revision,
+    stableCommit: OLD,
+    stableRef: 'v1.3.0',
+    stableRevision: revision,
+    admitted,
+    verified: 6,
+    failed: 0,
+    total: 26,
+    plan: planOf(waves),
     admission: [
       { wave: 'canary', members: upTo(2), admitted: upTo(2) },
       { wave: 'early', members: upTo(12), admitted: upTo(admitted) },
@@ -133,7 +174,8 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   for (const gateway of placed) {
     const isUnderWay = isIn(gateway, admitted) && !isIn(gateway, 6);
     await writeReport(namespace, gateway.podName, {
-      ...{ commit: gateway.syncedCommit ?? OLD, rollout: 4 },
+      commit: gateway.syncedCommit ?? OLD,
+      rollout: 4,
       verification: isUnderWay ? 'Running' : 'Passed',
       ...(gateway.name === `${name}-4` && {
         changes: ['differs config/limits.json (content)', 'differs config/tags/boiler.csv (content)'],
@@ -153,7 +195,9 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
       spec: { rollout: { waves } },
       status: {
         ...statusOf(placed, ['Unknown', 'RolloutProgressing', '6/26']),
-        ...{ rollout: { ...rollout, message: says }, history, lastSyncTime: minutesAgo(16) },
+        rollout: { ...rollout, message: says },
+        history,
+        lastSyncTime: minutesAgo(16),
         lastPush: { ref: 'refs/heads/main', at: minutesAgo(16.02), outcome: 'Applied' },
       },
     },

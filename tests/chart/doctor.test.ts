@@ -43,13 +43,17 @@ function installed(objects: Rendered[]): Survey {
     })),
   }));
   const place: OperatorPlace = {
-    ...{ pods: seen(pods), lease: seen(lease), services: seen(services), endpoints: seen(endpoints) },
+    pods: seen(pods),
+    lease: seen(lease),
+    services: seen(services),
+    endpoints: seen(endpoints),
     networkPolicies: seen(of('NetworkPolicy')),
     secrets: Object.fromEntries(mounted.map((name: string) => [name, seen(keys)])),
     certificates: {},
   };
   return {
-    ...{ now, version: components[0]?.metadata.labels?.['app.kubernetes.io/version'] ?? '' },
+    now,
+    version: components[0]?.metadata.labels?.['app.kubernetes.io/version'] ?? '',
     cluster: {
       server: seen({ gitVersion: 'v1.36.3' }),
       groupVersions: seen(['v1alpha1']),

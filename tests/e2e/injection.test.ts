@@ -74,7 +74,9 @@ const idle = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1; done'];
 const workload = (kind: string, app: string, spec: object = {}) => {
   const selector = { matchLabels: { app } };
   return {
-    ...{ apiVersion: 'apps/v1', kind, metadata: { name: app, namespace: site } },
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { name: app, namespace: site },
     spec: { selector, template: template(app, idle), ...spec },
   };
 };

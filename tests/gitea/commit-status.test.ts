@@ -22,9 +22,12 @@ async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: s
   const receiver = await startReceiver(t, kubeconfig, { WEBHOOK_HMAC_SECRET: SECRET });
   await gitea.api('POST', '/user/repos', { name, private: true });
   await gitea.api('POST', `/repos/plant/${name}/hooks`, {
-    ...{ type: 'gitea', active: true, events: ['push'] },
+    type: 'gitea',
+    active: true,
+    events: ['push'],
     config: {
-      ...{ content_type: 'json', secret: SECRET },
+      content_type: 'json',
+      secret: SECRET,
       url: `http://127.0.0.1:${receiver.port}/webhook/${namespace}/${name}`,
     },
   });
@@ -56,8 +59,10 @@ async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: s
   const key = (of: string) => ({ name: 'gitea', key: of });
   const commit = await pushFile('1');
   await applyGatewaySync(address, {
-    ...{ repo, auth: { token: { secretRef: key('read') } }, caSecretRef: key('ca') },
-    ...{ commitStatus: { provider: 'gitea', context: 'plant/{{ .Cluster }}', secretRef: key('write') } },
+    repo,
+    auth: { token: { secretRef: key('read') } },
+    caSecretRef: key('ca'),
+    commitStatus: { provider: 'gitea', context: 'plant/{{ .Cluster }}', secretRef: key('write') },
   });
   await apply(injectedPod(namespace, 'gateway-0', name));
   const controller = await startController(t, namespace, { CLUSTER_NAME: 'oslo' });

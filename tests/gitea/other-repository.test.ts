@@ -17,9 +17,12 @@ test('of one webhook for all repositories of a real Gitea, a resource takes what
   for (const name of ['Own', 'unrelated'])
     await gitea.api('POST', '/user/repos', { name, private: true, auto_init: true, default_branch: 'main' });
   await gitea.api('POST', '/user/hooks', {
-    ...{ type: 'gitea', active: true, events: ['create', 'push', 'release'] },
+    type: 'gitea',
+    active: true,
+    events: ['create', 'push', 'release'],
     config: {
-      ...{ content_type: 'json', secret: SECRET },
+      content_type: 'json',
+      secret: SECRET,
       url: `http://127.0.0.1:${receiver.port}/webhook/${namespace}/own`,
     },
   });

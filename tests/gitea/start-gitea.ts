@@ -59,7 +59,12 @@ export async function startGitea(): Promise<Gitea> {
   const api = async <T>(method: string, path: string, body?: object): Promise<T> =>
     JSON.parse((await call(`${url}/api/v1${path}`, { method, ca, auth, body })) || 'null') as T;
   return {
-    ...{ url, caFile, ca, user, api, stop },
+    url,
+    caFile,
+    ca,
+    user,
+    api,
+    stop,
     token: async (name, scopes) =>
       (await api<{ sha1: string }>('POST', `/users/${user.name}/tokens`, { name, scopes })).sha1,
   };

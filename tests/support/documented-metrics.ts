@@ -50,7 +50,10 @@ export function registeredMetrics(prefix: string, registry: Registry): MetricFac
   return (registry.getMetricsAsArray() as unknown as Registered[])
     .filter(({ name }) => name.startsWith(prefix))
     .map(({ name, type, labelNames, buckets }) => ({
-      ...{ name, type, labels: [...labelNames], ...(buckets && { buckets: [...buckets] }) },
+      name,
+      type,
+      labels: [...labelNames],
+      ...(buckets && { buckets: [...buckets] }),
     }))
     .sort(byName);
 }

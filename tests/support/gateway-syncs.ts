@@ -15,7 +15,7 @@ export interface Address {
 /** A small valid GatewaySync; `spec` is laid over it, key by key at the first level. */
 export function gatewaySync(
   { namespace, name }: Address,
-  git: { repo: string; ref?: string; auth?: object; caSecretRef?: object; timeout?: string },
+  git: { repo: string; ref?: string; auth?: object; caSecretRef?: object; timeout?: string; commitStatus?: object },
   spec: object = {},
 ): object {
   return {

@@ -50,7 +50,10 @@ export async function startPath(t: TestContext, files: Record<string, string>): 
   const webhookUrl = `${receiver.url}/webhook/${address.namespace}/${address.name}`;
   running.agent = await agent.start();
   return {
-    ...{ address, repository, running, data: agent.data },
+    address,
+    repository,
+    running,
+    data: agent.data,
     metricsPorts: {
       receiver: receiver.metricsPort,
       controller: controller.metricsPort,

@@ -35,14 +35,12 @@ function frame(main) {
         { class: 'search', id: 'search-label' },
         h('span', { class: 'unseen' }, 'Search by name, ref or words'),
         h('input', {
-          ...{
-            type: 'search',
-            id: 'search',
-            placeholder: 'Search',
-            autocomplete: 'off',
-            spellcheck: 'false',
-            value: search,
-          },
+          type: 'search',
+          id: 'search',
+          placeholder: 'Search',
+          autocomplete: 'off',
+          spellcheck: 'false',
+          value: search,
           oninput: (/** @type {Event} */ { target }) => {
             search = /** @type {HTMLInputElement} */ (target).value;
             document.dispatchEvent(new Event('search'));

@@ -119,7 +119,9 @@ function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false 
         h(
           'button',
           {
-            ...{ type: 'button', class: wish.verb === 'rollback' ? 'danger' : 'primary', id: 'dialog-yes' },
+            type: 'button',
+            class: wish.verb === 'rollback' ? 'danger' : 'primary',
+            id: 'dialog-yes',
             onclick: (/** @type {MouseEvent} */ { currentTarget }) => {
               const isBusy = /** @type {Element} */ (currentTarget).getAttribute('aria-disabled') === 'true';
               if (!isBusy) void order(wish, agreed);

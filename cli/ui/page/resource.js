@@ -49,7 +49,11 @@ export function frameResource(main, { namespace, name }) {
       h('ol', { class: 'waves', id: 'waves' }),
       h('p', { class: 'hint', id: 'unnamed' }),
       h('div', {
-        ...{ id: 'gateway', class: 'gateway', role: 'region', 'aria-label': 'The chosen gateway', tabindex: -1 },
+        id: 'gateway',
+        class: 'gateway',
+        role: 'region',
+        'aria-label': 'The chosen gateway',
+        tabindex: -1,
         onkeydown: (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && leaveGateway(),
       }),
     ),

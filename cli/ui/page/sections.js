@@ -112,7 +112,9 @@ export function drawHistory({ namespace, name, history }, may) {
             h(
               'button',
               {
-                ...{ type: 'button', class: 'quiet', 'aria-label': `${wayOf(index)} to ${short(commit)}` },
+                type: 'button',
+                class: 'quiet',
+                'aria-label': `${wayOf(index)} to ${short(commit)}`,
                 onclick: () => openDialog({ verb: 'rollback', namespace, name, to }),
               },
               wayOf(index),

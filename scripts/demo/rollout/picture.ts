@@ -48,7 +48,10 @@ export function pictureOf(
     .sort((a, b) => (a.key < b.key ? -1 : 1));
   const { number, phase, commit, summary, admitted, verified, failed } = rollout;
   return {
-    ...{ number, phase, commit, summary },
+    number,
+    phase,
+    commit,
+    summary,
     underWay: isBackwards(rollout) ? 0 : Math.max(0, admitted - verified - failed),
     waves: rollout.admission.map((entry, index) => {
       const gateways = placed.filter(({ wave }) => wave === index).map(({ name, look }) => ({ name, look }));

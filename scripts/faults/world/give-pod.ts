@@ -24,7 +24,9 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
   const environment = await sidecarEnvironment(plane.through(proxy, caFile), pod, root);
   const tokenFile = environment.GIT_TOKEN_FILE;
   gateway.agent = await ManagedProgram.make({
-    ...{ name, program: 'agent', proxy },
+    name,
+    program: 'agent',
+    proxy,
     logs: path.join(folder, 'logs'),
     environment: {
       ...environment,
@@ -41,7 +43,8 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
 /** While no controller answers, pods are refused: a Deployment tries again. */
 async function createPod({ plane }: World, { namespace, name, resource }: Gateway): Promise<InjectedPod> {
   const metadata = {
-    ...{ name, namespace },
+    name,
+    namespace,
     annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': resource, 'sync.io/gateway-name': name },
   };
   const spec = {

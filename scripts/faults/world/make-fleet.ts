@@ -30,8 +30,10 @@ export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
   const secret = { token: hosts.token, ca: await readFile(hosts.caFile, 'utf8') };
   await applyManifest(plane.client, {
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: GIT_SECRET },
-    ...{ stringData: secret },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: GIT_SECRET,
+    stringData: secret,
   });
   const { name } = GIT_SECRET;
   const git = { auth: { token: { secretRef: { name, key: 'token' } } }, caSecretRef: { name, key: 'ca' } };

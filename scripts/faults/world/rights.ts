@@ -19,6 +19,7 @@ interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string };
   webhooks?: { clientConfig: object }[];
+  stringData?: Record<string, string>;
 }
 
 /** Applies an object as an administrator would. Throws `ApiError`. */

@@ -56,7 +56,12 @@ async function build(folder: string, { random, closers, stop }: Site): Promise<W
   };
   const operator = await startOperator({ folder, plane, certificates, makeProxy, closers });
   const world: World = {
-    ...{ folder, plane, hosts, makeProxy, stop, ...operator },
+    folder,
+    plane,
+    hosts,
+    makeProxy,
+    stop,
+    ...operator,
     caFile: certificates.caFile,
     onStop: (close) => void closers.push(close),
     resources: [],
@@ -148,7 +153,9 @@ async function startReplica(ground: Ground, replica: Replica, environment: Recor
   const proxy = await makeProxy();
   const access = plane.through(proxy, certificates.caFile);
   const managed = await ManagedProgram.make({
-    ...{ name, program, proxy },
+    name,
+    program,
+    proxy,
     logs: path.join(folder, 'logs'),
     environment: {
       KUBECONFIG: await access.kubeconfigFor({ namespace: OPERATOR, serviceAccount: account, pod: name }),

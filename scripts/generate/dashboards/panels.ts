@@ -61,7 +61,10 @@ export function timeSeries(panel: TimeSeriesPanel): Panel {
   };
   return {
     type: 'timeseries',
-    ...{ title, description, width, height },
+    title,
+    description,
+    width,
+    height,
     targets: rangeTargets(queries),
     fieldConfig: {
       defaults: { color: { mode: 'palette-classic' }, custom, min: 0, thresholds: thresholds('green'), unit },
@@ -91,7 +94,10 @@ export function stat(panel: StatPanel): Panel {
   const absence = noValue === undefined ? { text: 'No data', color: 'red' } : { text: noValue, color: 'text' };
   return {
     type: 'stat',
-    ...{ title, description, width, height },
+    title,
+    description,
+    width,
+    height,
     // Of a time range the last value would be shown, also where it is hours old.
     targets: instantTargets([query]),
     fieldConfig: {
@@ -122,7 +128,10 @@ export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
   const { title, description, width = 24, height = 6, queries } = panel;
   return {
     type: 'state-timeline',
-    ...{ title, description, width, height },
+    title,
+    description,
+    width,
+    height,
     targets: rangeTargets(queries),
     fieldConfig: {
       defaults: {
@@ -168,7 +177,10 @@ export function table(panel: TablePanel): Panel {
   const indexByName = Object.fromEntries(Object.keys(columns).map((name, index) => [name, index]));
   return {
     type: 'table',
-    ...{ title, description, width, height },
+    title,
+    description,
+    width,
+    height,
     targets: instantTargets(queries).map((target) => ({ ...target, format: 'table' })),
     fieldConfig: {
       defaults: { custom: { align: 'auto', filterable: true }, thresholds: thresholds('text'), unit },

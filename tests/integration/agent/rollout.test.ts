@@ -111,7 +111,10 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
     await agent.stop();
     await play.roll({
-      ...{ ...next, number: 3, phase: 'RolledBack', stableRef: 'back' },
+      ...next,
+      number: 3,
+      phase: 'RolledBack',
+      stableRef: 'back',
       admitted: { canary: NOBODY, rest: NOBODY },
     });
     await pod.start(env);
@@ -128,7 +131,10 @@ suite('while changes go in waves', () => {
     await play.roll({ ...next, admitted: { canary: ALL, rest: ALL } });
     await until(() => host.requests.length > 0, { describe: 'the fetch' });
     await play.roll({
-      ...{ ...next, number: 3, phase: 'RollingBack', stableRef: 'back' },
+      ...next,
+      number: 3,
+      phase: 'RollingBack',
+      stableRef: 'back',
       admitted: { canary: NOBODY, rest: NOBODY },
     });
     await untilFollows(pod, 'back');

@@ -95,7 +95,10 @@ suite('kubectl gs diff and drift', () => {
     const revision = await play.revision();
     const releases = { stableCommit: first, revision, stableRevision: revision };
     await play.roll({
-      ...{ number: 2, phase: 'Progressing', commit: second, ...releases },
+      number: 2,
+      phase: 'Progressing',
+      commit: second,
+      ...releases,
       admitted: { canary: ALL, rest: NOBODY },
     });
     await pod.start(await play.label());

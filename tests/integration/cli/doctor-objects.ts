@@ -175,7 +175,11 @@ const webhookConfiguration = (caBundle: string) => ({
 const TIME = '2026-01-01T00:00:00Z';
 
 const condition = (type: string, reason: string, status: string) => ({
-  ...{ type, reason, status, message: 'in words', lastTransitionTime: TIME },
+  type,
+  reason,
+  status,
+  message: 'in words',
+  lastTransitionTime: TIME,
 });
 
 /** A GatewaySync that is ready. */
@@ -189,7 +193,9 @@ export const resource = (namespace: string, name: string, spec: object = {}) => 
     },
   ),
   status: {
-    ...{ observedGeneration: 1, lastSyncCommit: COMMIT, target: { ref: 'main', source: 'Spec' } },
+    observedGeneration: 1,
+    lastSyncCommit: COMMIT,
+    target: { ref: 'main', source: 'Spec' },
     conditions: [condition('Ready', 'Synced', 'True'), condition('RefResolved', 'Resolved', 'True')],
   },
 });
@@ -201,7 +207,9 @@ export function gateway(namespace: string, name: string, crName = 'plant', statu
 }
 
 export const reportOf = (name: string, podUID: string, status: object = {}) => ({
-  ...{ apiVersion: 'sync.io/v1alpha1', kind: 'SyncReport', metadata: { name } },
+  apiVersion: 'sync.io/v1alpha1',
+  kind: 'SyncReport',
+  metadata: { name },
   status: { podUID, state: 'Synced', commit: COMMIT, generation: 1, crName: 'plant', ...status },
 });
 
@@ -226,7 +234,11 @@ export function gatewayObjects(): [string, object][] {
 /** A container that waits, as the kubelet says it. */
 export function waiting(name: string, reason: string) {
   return {
-    ...{ name, image: 'x', imageID: '', ready: false, restartCount: 3 },
+    name,
+    image: 'x',
+    imageID: '',
+    ready: false,
+    restartCount: 3,
     state: { waiting: { reason } },
     lastState: { terminated: { exitCode: 1, reason: 'Error' } },
   };

@@ -45,28 +45,35 @@ export const REFUSED_FAULTS: readonly Fault[] = [
   {
     name: 'pods for which there is no quota',
     change: refused('Error creating: pods "till-5d9f-x" is forbidden: exceeded quota: compute, used: pods=1'),
-    ...{ check: 'namespace/denied', says: /^pods of ReplicaSet till-5d9f are denied: pods .* exceeded quota: compute/ },
+    check: 'namespace/denied',
+    says: /^pods of ReplicaSet till-5d9f are denied: pods .* exceeded quota: compute/,
   },
   {
     name: 'pods that PodSecurity refuses',
     change: refused('Error creating: pods "till-5d9f-x" is forbidden: violates PodSecurity "restricted:latest": root'),
-    ...{ check: 'namespace/denied', says: /till-5d9f are denied: .* violates PodSecurity "restricted:latest"/ },
+    check: 'namespace/denied',
+    says: /till-5d9f are denied: .* violates PodSecurity "restricted:latest"/,
   },
   {
     name: 'a strict webhook with the CA of somebody else',
     change: [
       event('refused', {
-        ...{ kind: 'StatefulSet', name: 'other', reason: 'FailedCreate' },
+        kind: 'StatefulSet',
+        name: 'other',
+        reason: 'FailedCreate',
         message: 'Internal error occurred: failed calling webhook "inject.sync.io": x509: unknown authority',
       }),
     ],
-    ...{ check: 'namespace/denied', says: /StatefulSet other are denied: .*failed calling webhook .*x509/ },
+    check: 'namespace/denied',
+    says: /StatefulSet other are denied: .*failed calling webhook .*x509/,
   },
   {
     name: 'a pod whose volume cannot be attached',
     change: [
       event('volume', {
-        ...{ kind: 'Pod', name: 'plant-0', reason: 'FailedAttachVolume' },
+        kind: 'Pod',
+        name: 'plant-0',
+        reason: 'FailedAttachVolume',
         message: 'Multi-Attach error for volume "pvc-1"',
       }),
       {
@@ -75,7 +82,8 @@ export const REFUSED_FAULTS: readonly Fault[] = [
         status: true,
       },
     ],
-    ...{ check: 'pod/volume/FailedAttachVolume', says: /waits for a volume: Multi-Attach error/ },
+    check: 'pod/volume/FailedAttachVolume',
+    says: /waits for a volume: Multi-Attach error/,
   },
   {
     name: 'a container that ended and stays so',
@@ -87,7 +95,11 @@ export const REFUSED_FAULTS: readonly Fault[] = [
             conditions: [{ type: 'Ready', status: 'False' }],
             containerStatuses: [
               {
-                ...{ name: 'gateway', image: 'x', imageID: '', ready: false, restartCount: 0 },
+                name: 'gateway',
+                image: 'x',
+                imageID: '',
+                ready: false,
+                restartCount: 0,
                 state: { terminated: { exitCode: 3, reason: 'Error', message: 'no license' } },
               },
             ],
@@ -96,17 +108,20 @@ export const REFUSED_FAULTS: readonly Fault[] = [
         status: true,
       },
     ],
-    ...{ check: 'pod/container/Error', says: /container gateway ended with exit code 3: no license/ },
+    check: 'pod/container/Error',
+    says: /container gateway ended with exit code 3: no license/,
   },
   {
     name: 'a RoleBinding for an account of another namespace',
     change: binding('ClusterRole', SYSTEM),
-    ...{ check: 'namespace/role-binding', says: /no RoleBinding lets the agents of default in/ },
+    check: 'namespace/role-binding',
+    says: /no RoleBinding lets the agents of default in/,
   },
   {
     name: 'a RoleBinding to a Role instead of the ClusterRole',
     change: binding('Role', GATEWAYS),
-    ...{ check: 'namespace/role-binding', says: /no RoleBinding lets the agents of default in/ },
+    check: 'namespace/role-binding',
+    says: /no RoleBinding lets the agents of default in/,
   },
   {
     name: 'a binding of the receiver for another account',
@@ -116,6 +131,7 @@ export const REFUSED_FAULTS: readonly Fault[] = [
         with: { subjects: [{ kind: 'ServiceAccount', name: 'receiver', namespace: SYSTEM }] },
       },
     ],
-    ...{ check: 'namespace/receiver-rights', says: /no binding lets the receiver stoker-operator-receiver annotate/ },
+    check: 'namespace/receiver-rights',
+    says: /no binding lets the receiver stoker-operator-receiver annotate/,
   },
 ];

@@ -22,7 +22,9 @@ interface Content {
 }
 
 const fileOf = ({ current, clusters = {}, contexts = {}, users = [] }: Content) => ({
-  ...{ apiVersion: 'v1', kind: 'Config', ...(current !== undefined && { 'current-context': current }) },
+  apiVersion: 'v1',
+  kind: 'Config',
+  ...(current !== undefined && { 'current-context': current }),
   clusters: Object.entries(clusters).map(([name, server]) => ({ name, cluster: { server } })),
   contexts: Object.entries(contexts).map(([name, context]) => ({ name, context })),
   users: users.map((name) => ({ name, user: { token: name } })),

@@ -116,11 +116,16 @@ before(async () => {
 after(() => server.stop());
 
 const app = (volumeMounts: Mount[], name = 'app'): Container => ({
-  ...{ name, image: 'registry.invalid/app', volumeMounts },
+  name,
+  image: 'registry.invalid/app',
+  volumeMounts,
   securityContext: { runAsUser: 1000 },
 });
 const gitSync = (args: string[], volumeMounts: Mount[], version = 'v4.4.0'): Container => ({
-  ...{ name: 'git-sync', image: `registry.k8s.io/git-sync/git-sync:${version}`, args, volumeMounts },
+  name: 'git-sync',
+  image: `registry.k8s.io/git-sync/git-sync:${version}`,
+  args,
+  volumeMounts,
 });
 const mount = (mountPath: string, subPath?: string): Mount => ({
   name: 'files',

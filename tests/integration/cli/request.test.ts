@@ -169,7 +169,9 @@ suite('a broken connection', { concurrency: 2 }, () => {
         const status = {
           observedGeneration: generation,
           target: { ref: 'main', source: 'Spec' },
-          ...{ lastSyncRef: 'refs/heads/main', lastSyncCommit: 'c0ffee11'.repeat(5), lastSyncTime: time },
+          lastSyncRef: 'refs/heads/main',
+          lastSyncCommit: 'c0ffee11'.repeat(5),
+          lastSyncTime: time,
           lastRequest: { ref: 'main', at: annotations['sync.io/requested-at'] ?? time, outcome: 'Applied' },
           conditions: [ready],
         };

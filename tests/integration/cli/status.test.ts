@@ -31,7 +31,11 @@ const ready = (status: 'True' | 'False' | 'Unknown', reason: string, message: st
 ];
 
 const gateway = (namespace: string, name: string, state: object) => ({
-  ...{ name, namespace, podName: `${name}-0`, syncStatus: 'Synced' as const, syncedCommit: COMMIT },
+  name,
+  namespace,
+  podName: `${name}-0`,
+  syncStatus: 'Synced' as const,
+  syncedCommit: COMMIT,
   ...state,
 });
 
@@ -40,7 +44,9 @@ async function arrange(t: TestContext) {
   const namespace = await createNamespace(t);
   for (const name of ['plant', 'shop']) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
   const common = {
-    ...{ observedGeneration: 1, lastSyncCommit: COMMIT, lastSyncTime: new Date().toISOString() },
+    observedGeneration: 1,
+    lastSyncCommit: COMMIT,
+    lastSyncTime: new Date().toISOString(),
     target: { ref: 'v1.2.3', source: 'Request' as const },
   };
   await writeStatus(namespace, 'plant', {

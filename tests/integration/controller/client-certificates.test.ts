@@ -43,9 +43,14 @@ test('only an API server that is configured as documented gets answers to its re
 
   const controller = startProgram(t, 'dist/controller.mjs', {
     env: {
-      ...{ KUBECONFIG: server.kubeconfig, LEADER_ELECTION: 'false', METRICS_PORT: '0' },
-      ...{ WEBHOOK_PORT: String(port), WEBHOOK_SELF_SIGNED: 'inject', DEFAULT_AGENT_IMAGE: 'agent:1' },
-      ...{ WEBHOOK_CLIENT_CA_FILE: path.join(folder, 'ca.crt'), HEALTH_PORT: String(await freePort()) },
+      KUBECONFIG: server.kubeconfig,
+      LEADER_ELECTION: 'false',
+      METRICS_PORT: '0',
+      WEBHOOK_PORT: String(port),
+      WEBHOOK_SELF_SIGNED: 'inject',
+      DEFAULT_AGENT_IMAGE: 'agent:1',
+      WEBHOOK_CLIENT_CA_FILE: path.join(folder, 'ca.crt'),
+      HEALTH_PORT: String(await freePort()),
     },
   });
   await controller.waitForLog(/controller started/);

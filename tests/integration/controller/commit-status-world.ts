@@ -55,7 +55,9 @@ export async function arrange(t: TestContext, options: Options = {}) {
     repo: repository.url,
     caSecretRef: { name: 'status', key: 'ca' },
     commitStatus: {
-      ...{ provider: 'gitea', secretRef: { name: 'status', key: 'token' }, context: `${context}/{{ .Cluster }}` },
+      provider: 'gitea',
+      secretRef: { name: 'status', key: 'token' },
+      context: `${context}/{{ .Cluster }}`,
       ...(url && { url }),
     },
   });
@@ -79,21 +81,19 @@ export async function arrange(t: TestContext, options: Options = {}) {
     for (const name of gateways) await report({ namespace, name }, { commit: of, ref: 'main', ...status });
   };
   return {
-    ...{
-      host,
-      server,
-      repository,
-      commit,
-      namespace,
-      address,
-      controller,
-      start,
-      wish,
-      silence,
-      states,
-      untilStates,
-      reportAll,
-    },
+    host,
+    server,
+    repository,
+    commit,
+    namespace,
+    address,
+    controller,
+    start,
+    wish,
+    silence,
+    states,
+    untilStates,
+    reportAll,
   };
 }
 

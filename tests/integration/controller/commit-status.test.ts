@@ -19,7 +19,9 @@ suite('a commit status', { concurrency: 4 }, () => {
         path: `/api/v1/repos/plant/config/statuses/${commit}`,
         authorization: `Bearer ${TOKEN}`,
         body: {
-          ...{ state: words.split(' ')[0], context: 'plant/oslo', description: words.split(' ').slice(1).join(' ') },
+          state: words.split(' ')[0],
+          context: 'plant/oslo',
+          description: words.split(' ').slice(1).join(' '),
         },
       })),
     );
@@ -62,8 +64,10 @@ suite('a commit status', { concurrency: 4 }, () => {
       ({ status }) => status?.rollout?.phase === 'Complete',
     );
     const reported = (seen: GatewaySync) => ({
-      ...{ revision: seen.status?.rollout?.revision ?? '', rollout: seen.status?.rollout?.number ?? 0 },
-      ...{ generation: seen.metadata.generation ?? 0, agentVersion: '0.1.0' },
+      revision: seen.status?.rollout?.revision ?? '',
+      rollout: seen.status?.rollout?.number ?? 0,
+      generation: seen.metadata.generation ?? 0,
+      agentVersion: '0.1.0',
     });
     for (const name of ['a', 'b'])
       await callApi({

@@ -290,7 +290,9 @@ async function accountWith(namespace: string, ...more: object[]): Promise<string
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
     { apiVersion, kind: 'Role', metadata, rules },
     {
-      ...{ apiVersion, kind: 'RoleBinding', metadata },
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata,
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },

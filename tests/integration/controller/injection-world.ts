@@ -62,7 +62,9 @@ export async function startInjection(
   };
   const before = await countAll();
   return {
-    ...{ namespace, controller, port },
+    namespace,
+    controller,
+    port,
     countReviews: async () => {
       const counts = [...(await countAll())].map(
         ([outcome, count]) => [outcome, count - (before.get(outcome) ?? 0)] as const,

@@ -53,7 +53,7 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
   test('gets the credentials of its resource as files', async (t) => {
     const { namespace } = await arrange(t);
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.test/app.git', ...{ auth } });
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.test/app.git', auth });
     const pod = await create(gatewayPod(namespace, 'gateway-0'));
     const file = pod.spec.initContainers?.[0]?.env.find(({ name }) => name === 'GIT_TOKEN_FILE');
     assert.equal(file?.value, '/etc/sync-agent/credentials/git-token');

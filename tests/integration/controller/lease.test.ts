@@ -24,7 +24,8 @@ async function arrange(t: TestContext) {
   const log = createLogger('test', { level: 'silent' });
   const path = groupPath(...PATH, namespace, 'test');
   return {
-    ...{ namespace, client },
+    namespace,
+    client,
     replica: (name: string, options: Partial<LeaseOptions> = {}) =>
       new LeaderLease({ client, namespace, name: 'test', replica: name, log, ...options }),
     read: () => client.get<Lease>(path),

@@ -33,7 +33,10 @@ function beginReview({ namespace, port }: { namespace: string; port: number }) {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
     request: {
-      ...{ uid: 'in-flight', namespace, operation: 'CREATE', resource: { group: '', version: 'v1', resource: 'pods' } },
+      uid: 'in-flight',
+      namespace,
+      operation: 'CREATE',
+      resource: { group: '', version: 'v1', resource: 'pods' },
       object: gatewayPod(namespace, 'in-flight'),
     },
   });

@@ -85,7 +85,11 @@ suite("a pod that doesn't start", { concurrency: 2 }, () => {
   const waiting = (reason: string) => ({
     initContainerStatuses: [
       {
-        ...{ name: 'sync-agent', image: 'agent:1', imageID: '', ready: false, restartCount: 0 },
+        name: 'sync-agent',
+        image: 'agent:1',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
         state: { waiting: { reason, message: 'back-off' } },
       },
     ],

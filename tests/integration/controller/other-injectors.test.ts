@@ -51,7 +51,10 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
         clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: ca?.toString('base64') },
         rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
         namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': address.namespace } },
-        ...{ failurePolicy: 'Fail', reinvocationPolicy: 'Never', sideEffects: 'None', admissionReviewVersions: ['v1'] },
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'Never',
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
       },
     ],
   });

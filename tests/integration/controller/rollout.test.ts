@@ -71,7 +71,11 @@ class Agents {
     await report(
       { namespace, name },
       {
-        ...{ commit, revision, ref: 'main', generation: metadata.generation ?? 0, agentVersion: '0.1.0' },
+        commit,
+        revision,
+        ref: 'main',
+        generation: metadata.generation ?? 0,
+        agentVersion: '0.1.0',
         ...(isTold && { rollout: rollout.number }),
         ...wrong,
       },

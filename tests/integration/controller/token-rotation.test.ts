@@ -45,7 +45,9 @@ test('a controller continues to watch and write when its token is replaced and t
   // What the library makes of the files in a pod.
   const user = { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'pod' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'pod',
     clusters: [{ name: 'pod', cluster: { server: link.url, 'certificate-authority': caFile } }],
     users: [{ name: 'pod', user }],
     contexts: [{ name: 'pod', context: { cluster: 'pod', user: 'pod' } }],

@@ -50,7 +50,9 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
   const [apiGroup] = API_VERSION.split('/');
   const resourceRule = { apiVersions: ['*'], operations: ['UPDATE'], resources: [`${GATEWAY_SYNC.plural}/status`] };
   await apply({
-    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata },
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
     spec: {
       matchConstraints: {
         namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
@@ -61,7 +63,9 @@ async function refuseStatus(t: TestContext, { namespace, name }: Address): Promi
   });
   t.after(() => kubectl('delete', 'validatingadmissionpolicy', namespace));
   await apply({
-    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
     spec: { policyName: namespace, validationActions: ['Deny'] },
   });
   t.after(() => kubectl('delete', 'validatingadmissionpolicybinding', namespace));

@@ -30,7 +30,9 @@ const workloads: [kind: string, apiVersion: string, spec: object, pods: number][
     'StatefulSet',
     'apps/v1',
     {
-      ...{ selector, serviceName: 'gateway', template: template({ volumes: [] }) },
+      selector,
+      serviceName: 'gateway',
+      template: template({ volumes: [] }),
       volumeClaimTemplates: [claim],
     },
     1,
@@ -112,7 +114,8 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
     {
       containers: [
         {
-          ...{ name: 'gateway', image: 'x' },
+          name: 'gateway',
+          image: 'x',
           volumeMounts: [{ name: 'data', mountPath: '/d', subPath: 'site', readOnly: true }],
         },
       ],
@@ -124,7 +127,9 @@ const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
     {
       containers: [
         {
-          ...{ name: 'gateway', image: 'x', ports: [{ containerPort: 8082 }] },
+          name: 'gateway',
+          image: 'x',
+          ports: [{ containerPort: 8082 }],
           volumeMounts: [{ name: 'data', mountPath: '/d' }],
         },
       ],
@@ -164,7 +169,7 @@ suite('a pod is injected if it has', () => {
     await t.test('been injected before, and copied', async () => {
       const { metadata, spec } = await createPod(gatewayPod(namespace, 'original'));
       const { annotations, labels } = metadata;
-      const copy = { ...{ apiVersion: 'v1', kind: 'Pod' }, spec: { ...spec, nodeName: undefined } };
+      const copy = { apiVersion: 'v1', kind: 'Pod', spec: { ...spec, nodeName: undefined } };
       sidecarOf(await createPod({ ...copy, metadata: { name: 'copy', namespace, annotations, labels } }));
       const bare = { name: 'bare', namespace, annotations: { 'sync.io/inject': 'true' } };
       const again = await createPod({ ...copy, metadata: bare });
@@ -178,7 +183,7 @@ suite('a pod is injected if it has', () => {
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
     const { namespace } = await startInjection(t, { labels });
     const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
-    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.test/app.git', ...{ auth } });
+    await applyGatewaySync({ namespace, name: 'app' }, { repo: 'https://git.test/app.git', auth });
     const pod = gatewayPod(namespace, 'gateway-0');
     const strict = { runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
     const securityContext = { ...strict, seccompProfile: { type: 'RuntimeDefault' } };

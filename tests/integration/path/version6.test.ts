@@ -34,9 +34,16 @@ async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: str
   const ports = [await freePort(), await freePort(), await freePort()] as const;
   const [WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
   const env = {
-    ...{ KUBECONFIG, WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT, WEBHOOK_CERT_DIR: folder },
+    KUBECONFIG,
+    WEBHOOK_PORT,
+    HEALTH_PORT,
+    METRICS_PORT,
+    WEBHOOK_CERT_DIR: folder,
     DEFAULT_AGENT_IMAGE: 'registry.test/agent:1',
-    ...{ POD_NAME: 'controller-0', POD_NAMESPACE: namespace, WATCH_NAMESPACES: namespace, LEADER_ELECTION: 'false' },
+    POD_NAME: 'controller-0',
+    POD_NAMESPACE: namespace,
+    WATCH_NAMESPACES: namespace,
+    LEADER_ELECTION: 'false',
   };
   return { ports, env };
 }

@@ -40,8 +40,14 @@ suite('the configuration of the agent', () => {
     const flags = { GATEWAY_TLS: 'true', GIT_ALLOW_LOCAL: 'true' };
     const given = { ...texts, ...ports, ...flags, DATA_MOUNTS: '["a"]', GIT_DENIED_NETWORKS: '10.0.0.0/8' };
     assert.deepEqual(readConfig(agentConfigSchema, given), {
-      ...{ ...texts, GATEWAY_PORT: 1, HEALTH_PORT: 2, METRICS_PORT: 3, GATEWAY_TLS: true, GIT_ALLOW_LOCAL: true },
-      ...{ DATA_MOUNTS: ['a'], GIT_DENIED_NETWORKS: ['10.0.0.0/8'] },
+      ...texts,
+      GATEWAY_PORT: 1,
+      HEALTH_PORT: 2,
+      METRICS_PORT: 3,
+      GATEWAY_TLS: true,
+      GIT_ALLOW_LOCAL: true,
+      DATA_MOUNTS: ['a'],
+      GIT_DENIED_NETWORKS: ['10.0.0.0/8'],
     });
     for (const name of [...Object.keys(paths), 'DATA_PATH'])
       assert.throws(() => readConfig(agentConfigSchema, { ...given, [name]: 'x' }), new RegExp(`${name}: .* absolute`));
@@ -107,7 +113,10 @@ suite('describeFailure', () => {
       Object.assign(new Error('ENOSPC: …'), { code: 'ENOSPC', path: '/data/x' }),
       {
         message: 'the data volume is full (ENOSPC, /data/x)',
-        ...{ code: 'data.ENOSPC', isWaiting: false, retryAfterMs: 0, isFinal: false },
+        code: 'data.ENOSPC',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: false,
       },
     ],
     [
@@ -115,7 +124,10 @@ suite('describeFailure', () => {
       Object.assign(new Error('EIO: i/o error'), { code: 'EIO', path: '/data/x' }),
       {
         message: 'the disk or the server of the data volume fails (EIO, /data/x)',
-        ...{ code: 'data.EIO', isWaiting: false, retryAfterMs: 0, isFinal: false },
+        code: 'data.EIO',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: false,
       },
     ],
     [
@@ -124,7 +136,10 @@ suite('describeFailure', () => {
       {
         message:
           "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or give the agent's user the files (EACCES, .sync-agent)",
-        ...{ code: 'data.EACCES', isWaiting: false, retryAfterMs: 0, isFinal: true },
+        code: 'data.EACCES',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: true,
       },
     ],
     [
@@ -132,7 +147,10 @@ suite('describeFailure', () => {
       Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
       {
         message: 'the name of a file is too long for the data volume (ENAMETOOLONG, /data/x)',
-        ...{ code: 'data.ENAMETOOLONG', isWaiting: false, retryAfterMs: 0, isFinal: true },
+        code: 'data.ENAMETOOLONG',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: true,
       },
     ],
     [
@@ -140,7 +158,10 @@ suite('describeFailure', () => {
       Object.assign(new Error('EXDEV: …'), { code: 'EXDEV', path: '/proc/7/fd/32/0', dest: '/proc/7/fd/33/x' }),
       {
         message: 'another volume is mounted inside the data volume: the agent cannot deliver into it (EXDEV, x)',
-        ...{ code: 'data.EXDEV', isWaiting: false, retryAfterMs: 0, isFinal: true },
+        code: 'data.EXDEV',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: true,
       },
     ],
     [
@@ -150,7 +171,10 @@ suite('describeFailure', () => {
       }),
       {
         message: "ESTALE: stale file handle, rename '0' -> 'x'",
-        ...{ code: 'ESTALE', isWaiting: false, retryAfterMs: 0, isFinal: false },
+        code: 'ESTALE',
+        isWaiting: false,
+        retryAfterMs: 0,
+        isFinal: false,
       },
     ],
     [

@@ -5,11 +5,16 @@ import { checkRefused } from '../../../cli/checks/check-refused.ts';
 const seen = (value: unknown) => ({ kind: 'seen', value });
 const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
 const workload = (name: string, kind = 'Deployment') => ({
-  ...{ kind, metadata: { name, generation: 1 }, spec: { replicas: 1, template } },
+  kind,
+  metadata: { name, generation: 1 },
+  spec: { replicas: 1, template },
   status: { observedGeneration: 1, replicas: 0, updatedReplicas: 0 },
 });
 const refusal = (name: string, message: string, times: object, kind = 'ReplicaSet') => ({
-  ...{ reason: 'FailedCreate', message: `Error creating: ${message}`, involvedObject: { kind, name }, ...times },
+  reason: 'FailedCreate',
+  message: `Error creating: ${message}`,
+  involvedObject: { kind, name },
+  ...times,
 });
 const at = (time: string) => ({ lastTimestamp: `2026-01-02T${time}Z` });
 

@@ -13,26 +13,42 @@ const cluster: ClusterSurvey = {
   server: seen({ gitVersion: 'v1.36.3' }),
   groupVersions: seen(['v1alpha1']),
   resources: seen(['gatewaysyncs', 'syncreports']),
-  ...{ crds: seen([]), webhooks: seen([]), policies: seen([]), policyBindings: seen([]), agentRole: seen(undefined) },
+  crds: seen([]),
+  webhooks: seen([]),
+  policies: seen([]),
+  policyBindings: seen([]),
+  agentRole: seen(undefined),
   receiverBindings: seen([]),
 };
 
 const namespace: NamespaceSurvey = {
   name: 'gateways',
   namespace: seen({ metadata: { labels: { team: 'plant' } } } as never),
-  ...{ gatewaySyncs: seen([]), reports: seen([]), pods: seen([]), roleBindings: seen([]) },
-  ...{ workloads: seen([]), networkPolicies: seen([]), events: seen([]), secrets: {} },
+  gatewaySyncs: seen([]),
+  reports: seen([]),
+  pods: seen([]),
+  roleBindings: seen([]),
+  workloads: seen([]),
+  networkPolicies: seen([]),
+  events: seen([]),
+  secrets: {},
 };
 
 const place: OperatorPlace = {
-  ...{ pods: seen([]), lease: seen(undefined), services: seen([]), endpoints: seen([]) },
-  ...{ networkPolicies: seen([]), secrets: {}, certificates: {} },
+  pods: seen([]),
+  lease: seen(undefined),
+  services: seen([]),
+  endpoints: seen([]),
+  networkPolicies: seen([]),
+  secrets: {},
+  certificates: {},
 };
 
 /** The finding of a check, in a cluster that is as given. */
 function find(check: string, given: { cluster?: object; namespace?: object; operator?: object }): Finding | undefined {
   const survey: Survey = {
-    ...{ now: Date.parse(NOON), version: '0.1.0' },
+    now: Date.parse(NOON),
+    version: '0.1.0',
     cluster: { ...cluster, ...given.cluster },
     operator: { deployments: seen([]), lookedIn: undefined, places: { 'stoker-system': place }, ...given.operator },
     namespaces: [{ ...namespace, ...given.namespace }],
@@ -231,7 +247,8 @@ test('the log of a container that cannot say why is named for no pod', () => {
   const gated = {
     phase: 'Running',
     conditions: [{ type: 'Ready', status: 'False', message }],
-    ...{ initContainerStatuses: [running('sync-agent')], containerStatuses: [running('gateway')] },
+    initContainerStatuses: [running('sync-agent')],
+    containerStatuses: [running('gateway')],
   };
   const ready = find('pod/ready', { namespace: { pods: seen([pod(EARLY, { ...withSidecar, status: gated })]) } });
   assert.match(ready?.says ?? '', /readiness gate/);
@@ -265,7 +282,8 @@ test('a NetworkPolicy lets the API server in by the port that the controller has
       ...place,
       pods: seen([{ metadata: { name: 'c-1', labels } }]),
       services: seen([{ metadata: { name: 'w' }, spec: { ports: [{ port: 443 }] } }]),
-      ...{ endpoints: seen([slice]), networkPolicies: seen([policy]) },
+      endpoints: seen([slice]),
+      networkPolicies: seen([policy]),
     };
     const operator = { deployments: seen([controller(port)]), places: { 'stoker-system': system } };
     const hint = find('webhook/network-policy', {

@@ -13,14 +13,25 @@ const gateways = (count: number, look: Look) =>
   Array.from({ length: count }, (_, index) => ({ name: `till-${index}`, pod: `till-${index}-0`, look }));
 
 const view: ResourceView = {
-  ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'RolloutProgressing' },
+  namespace: 'gateways',
+  name: 'plant',
+  state: 'busy',
+  reason: 'RolloutProgressing',
   says: 'the wave canary waits for till-0, since 2026-01-01T00:00:00Z',
-  ...{ repo: 'https://git.example.com/plant/config.git', ref: 'main', source: 'Spec', commit: COMMIT },
+  repo: 'https://git.example.com/plant/config.git',
+  ref: 'main',
+  source: 'Spec',
+  commit: COMMIT,
   resolvedAt: '2026-01-01T00:00:00Z',
   counts: { total: 1000, synced: 999, pending: 1, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
   rollout: {
-    ...{ number: 1, phase: 'Progressing', summary: 'canary 0/1', commit: COMMIT, stableCommit: COMMIT },
-    ...{ message: 'the wave canary waits for till-0', startedAt: '2026-01-01T00:00:00Z' },
+    number: 1,
+    phase: 'Progressing',
+    summary: 'canary 0/1',
+    commit: COMMIT,
+    stableCommit: COMMIT,
+    message: 'the wave canary waits for till-0',
+    startedAt: '2026-01-01T00:00:00Z',
     waves: [
       { name: 'canary', state: 'underWay', gateways: gateways(1, 'onItsWay') },
       {
@@ -32,15 +43,24 @@ const view: ResourceView = {
   },
   gateways: [
     {
-      ...{ name: 'till-0', pod: 'till-0-0', wave: 'canary', status: 'Pending', commit: COMMIT },
-      ...{ syncedAt: '2026-01-01T00:00:00Z', took: '1.2s' },
+      name: 'till-0',
+      pod: 'till-0-0',
+      wave: 'canary',
+      status: 'Pending',
+      commit: COMMIT,
+      syncedAt: '2026-01-01T00:00:00Z',
+      took: '1.2s',
       waitsFor: 'its agent has not reported on the latest change yet',
     },
   ],
 };
 
 const hostOf = (columns: number | undefined): Host => ({
-  ...{ print: () => {}, note: () => {}, columns, hasColours: false, confirm: undefined },
+  print: () => {},
+  note: () => {},
+  columns,
+  hasColours: false,
+  confirm: undefined,
   now: () => Date.parse('2026-01-01T00:05:00Z'),
 });
 
@@ -67,11 +87,21 @@ test('a rollout shows a shape for each gateway, in a pipe as on a terminal', () 
 
 const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
 const plain: ResourceView = {
-  ...{ namespace: 'gateways', name: 'press', state: 'ready', reason: 'Synced', says: 'all 2 gateways have it' },
-  ...{ repo: 'https://git.example.com/press.git', ref: 'main', counts: { ...none, total: 2, synced: 2 }, gateways: [] },
+  namespace: 'gateways',
+  name: 'press',
+  state: 'ready',
+  reason: 'Synced',
+  says: 'all 2 gateways have it',
+  repo: 'https://git.example.com/press.git',
+  ref: 'main',
+  counts: { ...none, total: 2, synced: 2 },
+  gateways: [],
 };
 const named = (name: string, status: GatewayView['status'], more: Partial<GatewayView> = {}): GatewayView => ({
-  ...{ name, pod: `${name}-0`, status, ...more },
+  name,
+  pod: `${name}-0`,
+  status,
+  ...more,
 });
 const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
 /** Without the spaces that fill up the last column. */
@@ -79,8 +109,14 @@ const textOf = (lines: string[]) => lines.map((line) => line.trimEnd());
 
 suite('status shows a fleet', () => {
   const failed: ResourceView = {
-    ...{ ...plain, namespace: 'ovens', name: 'oven', state: 'failed', says: 'no such ref', commit: COMMIT },
-    ...{ rollout: view.rollout as NonNullable<ResourceView['rollout']>, counts: { ...none, total: 9, error: 9 } },
+    ...plain,
+    namespace: 'ovens',
+    name: 'oven',
+    state: 'failed',
+    says: 'no such ref',
+    commit: COMMIT,
+    rollout: view.rollout as NonNullable<ResourceView['rollout']>,
+    counts: { ...none, total: 9, error: 9 },
     gateways: [
       named('well', 'Synced', { waitsFor: 'nothing that matters' }),
       named('quiet', 'Pending'),
@@ -145,8 +181,13 @@ suite('status shows a fleet', () => {
       assert.equal(first, `  ${ink('dim', 'repository')} ${plain.repo}`);
     }
     const colours: Record<GatewayView['status'], Parameters<typeof ink>[0]> = {
-      ...{ Synced: 'green', Pending: 'yellow', Skewed: 'yellow', Error: 'red', MissingSidecar: 'red' },
-      ...{ Paused: 'cyan', DryRun: 'cyan' },
+      Synced: 'green',
+      Pending: 'yellow',
+      Skewed: 'yellow',
+      Error: 'red',
+      MissingSidecar: 'red',
+      Paused: 'cyan',
+      DryRun: 'cyan',
     };
     const gateways = Object.keys(colours).map((status) => named(status, status as GatewayView['status']));
     const text = drawResource({ ...plain, gateways }, { ...hostOf(undefined), hasColours: true }).join('\n');

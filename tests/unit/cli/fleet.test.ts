@@ -31,7 +31,11 @@ function gatewaySync(status: GatewaySyncStatus | undefined, spec: Partial<SpecIn
 }
 
 const gateway = (name: string, state: Partial<DiscoveredGateway> = {}): DiscoveredGateway => ({
-  ...{ name, namespace: 'gateways', podName: name, syncStatus: 'Synced', syncedCommit: OLD },
+  name,
+  namespace: 'gateways',
+  podName: name,
+  syncStatus: 'Synced',
+  syncedCommit: OLD,
   ...state,
 });
 
@@ -43,7 +47,15 @@ const words = (given: DiscoveredGateway, status: GatewaySyncStatus = {}, beyond:
 
 suite('a GatewaySync in words', () => {
   const counts = (total: number, synced: number, other: object = {}) => ({
-    ...{ summary: '', total, synced, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 },
+    summary: '',
+    total,
+    synced,
+    pending: 0,
+    error: 0,
+    missingSidecar: 0,
+    paused: 0,
+    dryRun: 0,
+    skewed: 0,
     ...other,
   });
   const rows: [string, GatewaySync, state: string, says: RegExp][] = [
@@ -169,9 +181,22 @@ suite('what a gateway waits for', () => {
   });
 
   const rollout: RolloutStatus = {
-    ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: 'canary 0/1', startedAt: '2026-01-01T00:00:00Z' },
-    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'main', stableRevision: revision },
-    ...{ admitted: 1, verified: 0, failed: 0, total: 2, plan: planOf(waves) },
+    number: 7,
+    phase: 'Progressing',
+    wave: 'canary',
+    summary: 'canary 0/1',
+    startedAt: '2026-01-01T00:00:00Z',
+    commit: NEW,
+    ref: 'main',
+    revision,
+    stableCommit: OLD,
+    stableRef: 'main',
+    stableRevision: revision,
+    admitted: 1,
+    verified: 0,
+    failed: 0,
+    total: 2,
+    plan: planOf(waves),
     admission: [
       { wave: 'canary', members: 'all', admitted: 'all' },
       { wave: 'rest', members: 'all', admitted: '' },
@@ -220,8 +245,14 @@ suite('what a gateway waits for', () => {
     const status = { conditions: ready('True', 'Synced'), discoveredGateways: [given], rollout };
     const [view] = resourceView(gatewaySync(status, spec), { pods: pods('canary') }).gateways;
     assert.deepEqual(view, {
-      ...{ name: 'a', pod: 'a', profile: 'line', wave: 'canary', status: 'Synced', commit: OLD },
-      ...{ syncedAt: 'then', took: '2s' },
+      name: 'a',
+      pod: 'a',
+      profile: 'line',
+      wave: 'canary',
+      status: 'Synced',
+      commit: OLD,
+      syncedAt: 'then',
+      took: '2s',
     });
     const { syncedCommit: _, ...bare } = gateway('a');
     const [plain] = resourceView(gatewaySync({ discoveredGateways: [bare] }), {}).gateways;
@@ -250,7 +281,13 @@ suite('what a gateway waits for', () => {
 
 suite('a rollout in pictures', () => {
   const rollout = {
-    ...{ number: 7, phase: 'Progressing', wave: 'b', commit: NEW, revision, stableCommit: OLD, stableRevision: 'r0' },
+    number: 7,
+    phase: 'Progressing',
+    wave: 'b',
+    commit: NEW,
+    revision,
+    stableCommit: OLD,
+    stableRevision: 'r0',
     admission: ['a', 'b', 'c'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
   } as RolloutStatus;
   const newest = { rollout: 7, commit: NEW, revision, state: 'Synced' as const };
@@ -308,7 +345,10 @@ suite('a fleet of more gateways than a status has room for', () => {
   const podsOf = (wanted: readonly string[]) =>
     wanted.map((name, index) => ({
       metadata: {
-        ...{ name, namespace: 'gateways', uid: name, labels: index < 5 ? { tier: 'canary' } : {} },
+        name,
+        namespace: 'gateways',
+        uid: name,
+        labels: index < 5 ? { tier: 'canary' } : {},
         annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'plant' },
       },
     }));
@@ -318,15 +358,20 @@ suite('a fleet of more gateways than a status has room for', () => {
       status: { podUID: name, state: 'Synced', commit: NEW, revision, rollout: 7, crName: 'plant', ...status },
     }) as unknown as SyncReport;
   const rollout = {
-    ...{ number: 7, phase: 'Progressing', wave: 'rest', commit: NEW, revision, stableCommit: OLD },
-    ...{
-      plan: planOf(waves),
-      admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
-    },
+    number: 7,
+    phase: 'Progressing',
+    wave: 'rest',
+    commit: NEW,
+    revision,
+    stableCommit: OLD,
+    plan: planOf(waves),
+    admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
   } as unknown as RolloutStatus;
-  const counts = { ...{ summary: '', total, synced: total, pending: 0, error: 0, missingSidecar: 0 } };
+  const counts = { summary: '', total, synced: total, pending: 0, error: 0, missingSidecar: 0 };
   const status = {
-    ...{ rollout, conditions: ready('Unknown', 'RolloutProgressing'), lastSyncCommit: NEW },
+    rollout,
+    conditions: ready('Unknown', 'RolloutProgressing'),
+    lastSyncCommit: NEW,
     gateways: { ...counts, paused: 0, dryRun: 0, skewed: 0 },
     // Those of the canary are the last ones.
     discoveredGateways: names.slice(300).map((name) => gateway(name, { syncedCommit: NEW })),
@@ -381,7 +426,8 @@ suite('a fleet of more gateways than a status has room for', () => {
     const states = (more: Partial<SyncReportStatus>, changes: GatewaySyncStatus = {}) => {
       const reports = [reportOf('store-007', more)];
       const { gateways } = resourceView(gatewaySync({ ...status, ...changes }, { rollout: { waves } }), {
-        ...{ pods: podsOf(names), reports },
+        pods: podsOf(names),
+        reports,
       });
       const { status: state, name, profile } = gateways.find(({ pod }) => pod === 'store-007') ?? {};
       return [state, name, profile].filter(Boolean).join(' ');
@@ -407,14 +453,25 @@ suite('a fleet of more gateways than a status has room for', () => {
 
 suite('after a rollback', () => {
   const rollout = {
-    ...{ number: 7, phase: 'RolledBack', commit: NEW, revision, stableCommit: OLD, stableRevision: revision },
-    ...{ verified: 1, total: 1, plan: planOf([]), message: 'm' },
+    number: 7,
+    phase: 'RolledBack',
+    commit: NEW,
+    revision,
+    stableCommit: OLD,
+    stableRevision: revision,
+    verified: 1,
+    total: 1,
+    plan: planOf([]),
+    message: 'm',
     admission: [{ wave: 'rest', members: 'all', admitted: '' }],
   } as unknown as RolloutStatus;
   const counts = { summary: '', total: 1, synced: 1, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0 };
   const status = {
-    ...{ rollout, conditions: ready('False', 'RolloutRolledBack', 'm'), lastSyncCommit: NEW },
-    ...{ gateways: { ...counts, skewed: 0 }, discoveredGateways: [gateway('a')] },
+    rollout,
+    conditions: ready('False', 'RolloutRolledBack', 'm'),
+    lastSyncCommit: NEW,
+    gateways: { ...counts, skewed: 0 },
+    discoveredGateways: [gateway('a')],
   };
   const reports = [
     {
@@ -443,8 +500,12 @@ suite('after a rollback', () => {
 suite('the whole view', () => {
   const request = { ref: 'v2', outcome: 'Applied' as const };
   const status: GatewaySyncStatus = {
-    ...{ conditions: ready('True', 'Synced'), target: { ref: 'v2', source: 'Request' }, lastSyncCommit: NEW },
-    ...{ lastSyncTime: 'then', lastRequest: request, lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' } },
+    conditions: ready('True', 'Synced'),
+    target: { ref: 'v2', source: 'Request' },
+    lastSyncCommit: NEW,
+    lastSyncTime: 'then',
+    lastRequest: request,
+    lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' },
     discoveredGateways: [gateway('a', { syncedCommit: NEW })],
   };
   const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
@@ -452,20 +513,31 @@ suite('the whole view', () => {
   test('of a GatewaySync says all that a person wants to know', () => {
     const { gateways, ...view } = resourceView(gatewaySync(status), {});
     assert.deepEqual(view, {
-      ...{ namespace: 'gateways', name: 'plant', state: 'ready', reason: 'Synced', repo: 'https://git.test/x' },
-      ...{
-        says: 'no gateway yet: no pod is annotated for it',
-        ref: 'v2',
-        source: 'Request',
-        commit: NEW,
-        resolvedAt: 'then',
-      },
-      ...{ counts: none, lastRequest: request, lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' } },
+      namespace: 'gateways',
+      name: 'plant',
+      state: 'ready',
+      reason: 'Synced',
+      repo: 'https://git.test/x',
+      says: 'no gateway yet: no pod is annotated for it',
+      ref: 'v2',
+      source: 'Request',
+      commit: NEW,
+      resolvedAt: 'then',
+      counts: none,
+      lastRequest: request,
+      lastPush: { ref: 'refs/heads/x', outcome: 'Ignored' },
     });
     assert.equal(gateways.length, 1);
     assert.deepEqual(resourceView(gatewaySync({ conditions: ready('Unknown', 'Resolving', 'asked') }), {}), {
-      ...{ namespace: 'gateways', name: 'plant', state: 'busy', reason: 'Resolving', says: 'asked' },
-      ...{ repo: 'https://git.test/x', ref: 'main', counts: none, gateways: [] },
+      namespace: 'gateways',
+      name: 'plant',
+      state: 'busy',
+      reason: 'Resolving',
+      says: 'asked',
+      repo: 'https://git.test/x',
+      ref: 'main',
+      counts: none,
+      gateways: [],
     });
     for (const unseen of [gatewaySync(undefined), gatewaySync({ ...status, observedGeneration: 2 })])
       assert.deepEqual([resourceView(unseen, {}).reason, resourceView(unseen, {}).state], ['NotSeen', 'busy']);
@@ -475,15 +547,30 @@ suite('the whole view', () => {
 
   test('of a rollout says where it is, and speaks for the resource while that waits for it', () => {
     const rollout = {
-      ...{ number: 7, phase: 'Stopped', summary: 's', commit: NEW, stableCommit: OLD, startedAt: 'then' },
-      ...{ nextCommit: 'c', message: 'm', plan: 'other', admission: [] },
+      number: 7,
+      phase: 'Stopped',
+      summary: 's',
+      commit: NEW,
+      stableCommit: OLD,
+      startedAt: 'then',
+      nextCommit: 'c',
+      message: 'm',
+      plan: 'other',
+      admission: [],
     } as unknown as RolloutStatus;
     const given = { ...status, rollout, conditions: ready('False', 'RolloutStopped', 'short') };
     const { rollout: view, says, state } = resourceView(gatewaySync(given), {});
     assert.deepEqual([says, state], ['m', 'failed']);
     assert.deepEqual(view, {
-      ...{ number: 7, phase: 'Stopped', summary: 's', commit: NEW, stableCommit: OLD, startedAt: 'then' },
-      ...{ nextCommit: 'c', message: 'm', waves: [] },
+      number: 7,
+      phase: 'Stopped',
+      summary: 's',
+      commit: NEW,
+      stableCommit: OLD,
+      startedAt: 'then',
+      nextCommit: 'c',
+      message: 'm',
+      waves: [],
     });
     assert.equal(resourceView(gatewaySync({ ...given, conditions: ready('False', 'X', 'own') }), {}).says, 'own');
   });
@@ -498,7 +585,12 @@ suite('the whole view', () => {
 
   test('of a gateway is by the labels of its pod in its own namespace', () => {
     const rollout = {
-      ...{ number: 7, phase: 'Progressing', wave: 'canary', commit: NEW, stableCommit: OLD, plan: planOf(waves) },
+      number: 7,
+      phase: 'Progressing',
+      wave: 'canary',
+      commit: NEW,
+      stableCommit: OLD,
+      plan: planOf(waves),
       admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })),
     } as unknown as RolloutStatus;
     const pods = ['other', 'gateways'].map((namespace) => ({
@@ -515,7 +607,12 @@ suite('the whole view', () => {
   test('of a wave has its gateways in the order in which they are let in', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const rollout = {
-      ...{ number: 7, phase: 'Progressing', wave: 'rest', commit: NEW, stableCommit: OLD, plan: planOf([]) },
+      number: 7,
+      phase: 'Progressing',
+      wave: 'rest',
+      commit: NEW,
+      stableCommit: OLD,
+      plan: planOf([]),
       admission: [{ wave: 'rest', members: 'all', admitted: '' }],
     } as unknown as RolloutStatus;
     const given = { ...status, rollout, discoveredGateways: names.map((name) => gateway(name)) };
@@ -548,7 +645,8 @@ suite('an order', () => {
 
   test('to go back is to a commit of the history, the stable one only while another is under way', () => {
     const way = (value: string, commit: string, ref: string) => ({
-      ...{ kind: 'way', way: { value, commit, ref, isForward: false } },
+      kind: 'way',
+      way: { value, commit, ref, isForward: false },
     });
     assert.deepEqual(wayBackTo(resource(), 'previous'), way('previous', `c1${OLD}`, 'v0'));
     assert.deepEqual(wayBackTo(underWay, 'previous'), way('previous', OLD, 'v1'));

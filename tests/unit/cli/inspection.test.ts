@@ -51,11 +51,16 @@ suite('who is asked', () => {
     const named = [
       { name: 'a', pod: 'a-0', profile: 'p', ...synced },
       {
-        ...{ name: 'b', pod: 'b-0', status: 'MissingSidecar', waitsFor: 'it says no more' },
+        name: 'b',
+        pod: 'b-0',
+        status: 'MissingSidecar',
+        waitsFor: 'it says no more',
         unable: 'it has no sidecar: recreate the pod',
       },
       {
-        ...{ name: 'c', pod: 'c-0', status: 'Pending' },
+        name: 'c',
+        pod: 'c-0',
+        status: 'Pending',
         waitsFor: 'its agent has not reported yet: the pod may still be starting',
         unable: 'its agent has not reported yet: the pod may still be starting',
       },
@@ -102,8 +107,11 @@ suite('who is asked', () => {
   test('are all of a few, and of many one of each profile in each wave, unless somebody says otherwise', () => {
     const fleet = (count: number): Askable[] =>
       Array.from({ length: count }, (_, index) => ({
-        ...{ name: `g${index}`, pod: `g${index}-0`, status: 'Synced' },
-        ...{ profile: index % 2 ? 'line' : 'till', wave: index < 10 ? 'canary' : 'rest' },
+        name: `g${index}`,
+        pod: `g${index}-0`,
+        status: 'Synced',
+        profile: index % 2 ? 'line' : 'till',
+        wave: index < 10 ? 'canary' : 'rest',
         ...(index < 2 && { unable: 'old' }),
       }));
     const nobody = { gateway: undefined, isAll: false };
@@ -127,8 +135,12 @@ suite('who is asked', () => {
 
 const version = (text: string) => ({ text, executable: false });
 const change = (fields: Partial<InspectedChange> = {}): InspectedChange => ({
-  ...{ path: 'etc/a', source: 'config/a', kind: 'modify', reason: 'Drifted' },
-  ...{ before: version('1\n'), after: version('2\n') },
+  path: 'etc/a',
+  source: 'config/a',
+  kind: 'modify',
+  reason: 'Drifted',
+  before: version('1\n'),
+  after: version('2\n'),
   ...fields,
 });
 const answer = (...changes: InspectedChange[]): Answer => ({ ref: 'main', commit: COMMIT, changes, more: 0 });
@@ -241,12 +253,22 @@ suite('a patch for the repository', () => {
 });
 
 const hostOf = (columns: number | undefined): Host => ({
-  ...{ print: () => {}, note: () => {}, columns, hasColours: false, confirm: undefined },
+  print: () => {},
+  note: () => {},
+  columns,
+  hasColours: false,
+  confirm: undefined,
   now: () => 0,
 });
 
 const viewOf = (answers: Record<string, Answer>): InspectionView => ({
-  ...{ namespace: 'ns', name: 'plant', kind: 'diff', ref: 'main', total: 3, silent: [], ended: [] },
+  namespace: 'ns',
+  name: 'plant',
+  kind: 'diff',
+  ref: 'main',
+  total: 3,
+  silent: [],
+  ended: [],
   answers: Object.entries(answers).map(([name, each]) => answerView({ name, pod: name }, each)),
 });
 

@@ -11,8 +11,15 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 const [NEW, OLD, OLDER] = ['b'.repeat(40), 'a'.repeat(40), 'c'.repeat(40)];
 const revision = '1'.repeat(32);
 const rollout = {
-  ...{ number: 7, phase: 'Progressing', summary: 'canary 0/1', commit: NEW, ref: 'v2', revision },
-  ...{ stableCommit: OLD, stableRef: 'v1', stableRevision: revision },
+  number: 7,
+  phase: 'Progressing',
+  summary: 'canary 0/1',
+  commit: NEW,
+  ref: 'v2',
+  revision,
+  stableCommit: OLD,
+  stableRef: 'v1',
+  stableRevision: revision,
 };
 const done = { ...rollout, phase: 'Complete', summary: 'complete', stableCommit: NEW, stableRef: 'v2' };
 const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: '2026-01-01T00:00:00Z' });
@@ -41,7 +48,10 @@ const shown = (plan: Plan) => {
   return { ...rest, ...(before && { removesFirst: before.annotation }) };
 };
 const change = (says: string, annotations: Record<string, string>, about: string[]) => ({
-  ...{ kind: 'change', says: `gateways/plant: ${says}`, change: { annotations }, about },
+  kind: 'change',
+  says: `gateways/plant: ${says}`,
+  change: { annotations },
+  about,
 });
 const isWrong = (plan: () => Plan, message: RegExp, status = 1) =>
   assert.throws(plan, { name: 'Problem', message, status });
@@ -206,8 +216,10 @@ suite('a pause', () => {
     const paused = { spec: { paused: true } };
     assert.deepEqual(planPause(resource(paused)), { kind: 'done', says: 'gateways/plant is paused already.' });
     assert.deepEqual(planResume(resource(paused)), {
-      ...{ kind: 'change', says: 'gateways/plant goes on: its 2 gateways get what main is now.' },
-      ...{ change: { spec: { paused: false } }, about: ['main'] },
+      kind: 'change',
+      says: 'gateways/plant goes on: its 2 gateways get what main is now.',
+      change: { spec: { paused: false } },
+      about: ['main'],
     });
     const target = { target: { ref: 'v2' }, gateways: { total: 1 } };
     assert.match(planResume(resource({ ...paused, status: target })).says, /: its one gateway gets what v2 is now\.$/);

@@ -87,7 +87,8 @@ suite('how far a request is', () => {
     const both = [silent, { ...silent, name: 'y', syncStatus: 'MissingSidecar' as const }];
     const told = judgeProgress(gatewaySync({ ...status, gateways: counts, discoveredGateways: both }), asked);
     assert.deepEqual(told, {
-      ...{ kind: 'waiting', says: 'v2 is c0ffee11: ' },
+      kind: 'waiting',
+      says: 'v2 is c0ffee11: ',
       stuck: ['x: Error', 'y: MissingSidecar'],
     });
   });
@@ -101,7 +102,8 @@ suite('how far a request is', () => {
     }
     const earlier = { ...request('Applied'), ...ready('True', 'from before'), observedGeneration: 0 };
     assert.deepEqual(judgeProgress(gatewaySync(earlier), asked), {
-      ...{ kind: 'waiting', says: 'v2 is c0ffee11: from before' },
+      kind: 'waiting',
+      says: 'v2 is c0ffee11: from before',
     });
     assert.equal(judgeProgress(gatewaySync(request('Applied')), asked).says, 'v2 is c0ffee11: ');
     const bare = { ...request('Pending'), lastRequest: { ...request('Pending').lastRequest, message: '' } };

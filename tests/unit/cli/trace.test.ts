@@ -12,7 +12,11 @@ const gatewaySync = (status: GatewaySyncStatus): GatewaySync =>
   gatewaySyncOf({ status: { lastSyncCommit: COMMIT, ...status } });
 
 const gateway = (name: string, state: object) => ({
-  ...{ name, namespace: 'gateways', podName: name, syncStatus: 'Synced' as const, syncedCommit: COMMIT },
+  name,
+  namespace: 'gateways',
+  podName: name,
+  syncStatus: 'Synced' as const,
+  syncedCommit: COMMIT,
   ...state,
 });
 
@@ -139,7 +143,10 @@ suite('a trace', () => {
     const { lastSyncCommit: _, ...without } = status ?? {};
     const view = traceView({ ...rest, status: without } as GatewaySync, [resolved]);
     assert.deepEqual(view, {
-      ...{ namespace: 'gateways', name: 'plant', delivery: { kind: 'push', ...pushed.lastPush }, missing: [] },
+      namespace: 'gateways',
+      name: 'plant',
+      delivery: { kind: 'push', ...pushed.lastPush },
+      missing: [],
       moments: [
         { what: 'the receiver took the POST: refs/heads/main', at: at('10.100'), ms: 0 },
         { what: 'the controller resolved refs/heads/main', at: at('10.400000'), ms: 300 },
@@ -191,13 +198,11 @@ suite('the delivery of a trace', () => {
   test('is all there, with who sent it', () => {
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10') }), []);
     assert.deepEqual(view, {
-      ...{
-        namespace: 'gateways',
-        name: 'plant',
-        delivery: { kind: 'request', ...request },
-        commit: COMMIT,
-        missing: [],
-      },
+      namespace: 'gateways',
+      name: 'plant',
+      delivery: { kind: 'request', ...request },
+      commit: COMMIT,
+      missing: [],
       moments: [
         { what: 'the receiver took the POST: v1 by github', at: at('10.000'), ms: 0 },
         { what: 'the controller resolved v1 as c0ffee11', at: at('10'), ms: 0 },

@@ -10,7 +10,11 @@ const COMMIT = 'c0ffee11'.repeat(5);
 const full = 'the volume is full';
 
 const gateway = (name: string, state: Partial<DiscoveredGateway> = {}): DiscoveredGateway => ({
-  ...{ name, namespace: 'plants', podName: `${name}-0`, syncStatus: 'Synced', syncedCommit: COMMIT },
+  name,
+  namespace: 'plants',
+  podName: `${name}-0`,
+  syncStatus: 'Synced',
+  syncedCommit: COMMIT,
   ...state,
 });
 
@@ -21,7 +25,9 @@ function gatewaySync(gateways: DiscoveredGateway[], spec: Partial<SpecInput> = {
     metadata: { namespace: 'plants', name: 'north' },
     spec,
     status: {
-      ...{ observedGeneration: 1, lastSyncCommit: COMMIT, discoveredGateways: gateways },
+      observedGeneration: 1,
+      lastSyncCommit: COMMIT,
+      discoveredGateways: gateways,
       gateways: {
         summary: '',
         total,
@@ -95,7 +101,10 @@ suite('what the page shows', () => {
         { state: 'failed', counts },
       ]),
       {
-        ...{ resources: 2, ready: 1, gateways: 6, synced: 4 },
+        resources: 2,
+        ready: 1,
+        gateways: 6,
+        synced: 4,
       },
     );
   });

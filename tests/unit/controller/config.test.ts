@@ -73,15 +73,16 @@ suite('the configuration of the controller', () => {
     const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
     const limits = { GIT_CONCURRENCY: '1', GIT_CONCURRENCY_PER_NAMESPACE: '2', GIT_CONCURRENCY_PER_HOST: '3' };
     const texts = {
-      ...{
-        POD_NAME: 'p',
-        POD_NAMESPACE: 'n',
-        CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`,
-        MEMORY_PATH: '/m',
-        LEASE_NAME: 'l',
-        POD_UID: 'u',
-      },
-      ...{ LOG_LEVEL: 'warn', AGENT_LOG_LEVEL: 'error', WEBHOOK_CERT_DIR: '/c', WEBHOOK_SELF_SIGNED: 's' },
+      POD_NAME: 'p',
+      POD_NAMESPACE: 'n',
+      CLUSTER_NAME: `A-b_c.${'x'.repeat(57)}`,
+      MEMORY_PATH: '/m',
+      LEASE_NAME: 'l',
+      POD_UID: 'u',
+      LOG_LEVEL: 'warn',
+      AGENT_LOG_LEVEL: 'error',
+      WEBHOOK_CERT_DIR: '/c',
+      WEBHOOK_SELF_SIGNED: 's',
       WEBHOOK_CLIENT_CA_FILE: '/ca.crt',
       DEFAULT_AGENT_IMAGE: 'agent:2',
     };
@@ -92,11 +93,19 @@ suite('the configuration of the controller', () => {
     assert.deepEqual(read, {
       ...texts,
       ...Object.fromEntries(numbers),
-      ...{ LEADER_ELECTION: false, METRICS_SECURE: false, AUTO_BIND_AGENT: false, APPROVER_ROLE: true },
+      LEADER_ELECTION: false,
+      METRICS_SECURE: false,
+      AUTO_BIND_AGENT: false,
+      APPROVER_ROLE: true,
       WEBHOOK_REQUIRE_LABEL: true,
       WEBHOOK_EVICT_PODS: true,
-      ...{ GIT_ALLOW_LOCAL: true, GITHUB_APP: true, LOG_DEV_MODE: true, GIT_RATE_PER_HOST: 4 },
-      ...{ WATCH_NAMESPACES: ['a'], METRICS_HOSTS: ['b', 'c'], AGENT_IMAGE_ALLOWED_REPOSITORIES: ['d'] },
+      GIT_ALLOW_LOCAL: true,
+      GITHUB_APP: true,
+      LOG_DEV_MODE: true,
+      GIT_RATE_PER_HOST: 4,
+      WATCH_NAMESPACES: ['a'],
+      METRICS_HOSTS: ['b', 'c'],
+      AGENT_IMAGE_ALLOWED_REPOSITORIES: ['d'],
     });
     for (const name of [...Object.keys(limits), 'GIT_RATE_PER_HOST'])
       assert.throws(() => readConfig(configSchema, { ...given, [name]: '0' }), new RegExp(name));

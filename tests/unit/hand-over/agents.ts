@@ -105,8 +105,15 @@ function failToFetch(world: World, index: number, setup: Setup): World {
 export function kill(world: World, index: number, setup: Setup): World {
   const { disk } = world.agents[index] as Agent;
   const started: Agent = {
-    ...{ seen: undefined, verdict: UNKNOWN, intent: undefined, intentAt: 0, isAwake: false, underWay: undefined },
-    ...{ disk, memory: NOTHING_REPORTED, report: undefined },
+    seen: undefined,
+    verdict: UNKNOWN,
+    intent: undefined,
+    intentAt: 0,
+    isAwake: false,
+    underWay: undefined,
+    disk,
+    memory: NOTHING_REPORTED,
+    report: undefined,
   };
   return withReport(prune(withAgent(world, index, started)), index, setup, {
     state: 'Pending',

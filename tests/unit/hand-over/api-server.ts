@@ -26,7 +26,11 @@ export function createResource(spec: object): GatewaySync {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
     metadata: {
-      ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1' },
+      namespace: 'ns',
+      name: 'app',
+      uid: 'uid',
+      generation: 1,
+      resourceVersion: '1',
       creationTimestamp: secondsOf(CREATED),
       managedFields: [entryOf('people', owned, CREATED)],
     },
@@ -49,7 +53,8 @@ export function edited(before: GatewaySync, edit: Edit, { manager, now }: { mana
     ...before,
     metadata: {
       ...next(metadata),
-      ...{ annotations, generation: (metadata.generation ?? 0) + (isEdited ? 1 : 0) },
+      annotations,
+      generation: (metadata.generation ?? 0) + (isEdited ? 1 : 0),
       managedFields: ownedBy(metadata.managedFields ?? [], { manager, now }, paths),
     },
     spec: edit.spec ?? spec,

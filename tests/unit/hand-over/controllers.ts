@@ -22,8 +22,16 @@ const KEY = 'ns/app';
 /** A process that starts: it lists all there is, and looks at all of it once. */
 export function start(world: World, setup: Setup): Controller {
   return {
-    ...{ mayWrite: true, memory: {}, question: undefined, answer: undefined, lastGood: undefined, isAwake: true },
-    ...{ looks: 0, lookAgainAt: undefined, turn: undefined, write: undefined },
+    mayWrite: true,
+    memory: {},
+    question: undefined,
+    answer: undefined,
+    lastGood: undefined,
+    isAwake: true,
+    looks: 0,
+    lookAgainAt: undefined,
+    turn: undefined,
+    write: undefined,
     cached: setup.parts.projectGatewaySync(liveOf(world)),
     reports: world.reports.map((_, index) => reportOf(world, index)),
   };
@@ -85,7 +93,8 @@ export function ask(world: World, index: number): World {
     : { kind: 'refs', refs: new Map(Object.entries(refs)) };
   return withController(world, index, {
     ...controller,
-    ...{ isAwake: true, answer: { question, value, shown: shownBy(world) } },
+    isAwake: true,
+    answer: { question, value, shown: shownBy(world) },
     lastGood: value.kind === 'refs' ? value.refs : lastGood,
   });
 }
@@ -108,7 +117,11 @@ export function observe(world: World, index: number, { parts }: Setup): World {
   const lookAgainAt = isDue ? undefined : controller.lookAgainAt;
   return withController(world, index, {
     ...controller,
-    ...{ question, looks, lookAgainAt, isAwake: false, turn: { seen, answer: answer ?? 'asking' } },
+    question,
+    looks,
+    lookAgainAt,
+    isAwake: false,
+    turn: { seen, answer: answer ?? 'asking' },
   });
 }
 
@@ -133,11 +146,19 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const { seen } = turn;
   const asking: Asking = { kind: 'asking', forMs: isPatient ? 0 : 10_000 };
   const observation = {
-    ...{ gatewaySync: seen, intents: readIntents(seen), answer: turn.answer === 'asking' ? asking : turn.answer },
-    ...{ pods: world.agents.map((_, at) => podOf(at)), missing: [], unasked: [], accessProblems: [] },
+    gatewaySync: seen,
+    intents: readIntents(seen),
+    answer: turn.answer === 'asking' ? asking : turn.answer,
+    pods: world.agents.map((_, at) => podOf(at)),
+    missing: [],
+    unasked: [],
+    accessProblems: [],
     denied: undefined,
-    ...{ isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
-    ...{ cluster: '', commitStatus: undefined },
+    isRevisionKept: true,
+    areAuthorsChecked: false,
+    isLabelRequired: false,
+    cluster: '',
+    commitStatus: undefined,
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),
   };
   const { status, holdForMs, requeryInMs } = parts.decide(observation, world.now);
@@ -233,8 +254,17 @@ const pods = new Map<number, ObservedPod>();
 function podOf(index: number): ObservedPod {
   const name = podNameOf(index);
   const pod: ObservedPod = pods.get(index) ?? {
-    ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
-    ...{ serviceAccountName: 'default', sidecar: 'present', live: true, createdAt: CREATED, labels: {} },
+    namespace: 'ns',
+    name,
+    uid: name,
+    crName: 'app',
+    gatewayName: name,
+    profile: 'default',
+    serviceAccountName: 'default',
+    sidecar: 'present',
+    live: true,
+    createdAt: CREATED,
+    labels: {},
   };
   pods.set(index, pod);
   return pod;

@@ -46,8 +46,12 @@ suite('long histories of the hand-over', () => {
     test(title, () => {
       const { spec, budget, ...rest } = setup;
       const full: Setup = {
-        ...{ receivers: 2, controller: 'in steps', ...rest, parts },
-        ...{ spec: { webhook, ...spec }, budget: { edits: ['next'], deliveries, ...budget } },
+        receivers: 2,
+        controller: 'in steps',
+        ...rest,
+        parts,
+        spec: { webhook, ...spec },
+        budget: { edits: ['next'], deliveries, ...budget },
       };
       const choices = fc.array(fc.nat(1_000_000), { minLength: MOVES / 2, maxLength: MOVES });
       fc.assert(

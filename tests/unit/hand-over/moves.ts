@@ -36,10 +36,18 @@ export function firstWorld(setup: Setup): World {
     controllers: [undefined, undefined],
     agents: each(count, { ...agent, disk: undefined, memory: NOTHING_REPORTED, report: undefined }),
     host: { refs, isDown: false },
-    ...{ unanswered: [], left: budget },
+    unanswered: [],
+    left: budget,
     truth: {
-      ...{ asked: {}, edits: { [resource.spec.git.ref]: CREATED }, accepted: {}, stored: {}, givenUp: [] },
-      ...{ followedAt: CREATED, rollouts: {}, admitted: each(count, []), placedAt: each(count, 0) },
+      asked: {},
+      edits: { [resource.spec.git.ref]: CREATED },
+      accepted: {},
+      stored: {},
+      givenUp: [],
+      followedAt: CREATED,
+      rollouts: {},
+      admitted: each(count, []),
+      placedAt: each(count, 0),
     },
   };
   return { ...world, controllers: [controllers.start(world, setup), undefined] };

@@ -27,7 +27,8 @@ suite('a delivery that asks for something', () => {
     assert.deepEqual(stored?.target, { namespace: 'team', name: 'demo' });
     const [{ headers, seconds, ...record } = assert.fail('nothing was recorded')] = app.records;
     assert.deepEqual(record, {
-      ...{ requestId: body.requestId, target: { namespace: 'team', name: 'demo' } },
+      requestId: body.requestId,
+      target: { namespace: 'team', name: 'demo' },
       outcome: { kind: 'stored', ref: 'v1.2.3', source: 'generic', superseded: false, senderReason: undefined },
     });
     assert.equal(headers['content-type'], 'application/json');

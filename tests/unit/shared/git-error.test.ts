@@ -389,7 +389,10 @@ suite('the environment of git defines', () => {
     assert.deepEqual(
       { GIT_CONFIG_NOSYSTEM, GIT_CONFIG_GLOBAL, GIT_TERMINAL_PROMPT, GIT_ALLOW_PROTOCOL, LC_ALL },
       {
-        ...{ GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_TERMINAL_PROMPT: '0',
+        LC_ALL: 'C',
         GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
       },
     );
@@ -403,9 +406,12 @@ suite('the environment of git defines', () => {
 
   test('the credentials', () => {
     const environment = gitEnvironment({
-      ...{ authorization: { origin: 'https://git.test', value: 'Basic x' }, caFile: '/ca' },
-      ...{ origin: 'https://a', resolve: 'a:443:192.0.2.1' },
-      ...{ rewrite: { from: 'https://a/', to: 'https://b/' }, virtualHost: 'git.test' },
+      authorization: { origin: 'https://git.test', value: 'Basic x' },
+      caFile: '/ca',
+      origin: 'https://a',
+      resolve: 'a:443:192.0.2.1',
+      rewrite: { from: 'https://a/', to: 'https://b/' },
+      virtualHost: 'git.test',
     });
     assert.equal(environment.GIT_OVERRIDE_VIRTUAL_HOST, 'git.test');
     assert.deepEqual(configOf(environment), [

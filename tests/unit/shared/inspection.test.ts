@@ -80,10 +80,14 @@ suite('the answer to a query', () => {
   test('gives the reason for each file without content', async () => {
     const words = ['binary', 'foreign', 'large', 'lfs', 'limit', 'noFile', 'notFetched', 'patched'] as const;
     const changes = [...words, ...(['secret', 'submodule', 'template'] as const)].map((leftOut) => ({
-      ...{ path: leftOut, kind: 'add' as const, reason: 'New', leftOut },
+      path: leftOut,
+      kind: 'add' as const,
+      reason: 'New',
+      leftOut,
     }));
     assert.deepEqual(await openAnswer(await sealAnswer({ changes, more: 0 }, { to, about }), { keys, about }), {
-      ...{ changes, more: 0 },
+      changes,
+      more: 0,
     });
   });
 
@@ -100,7 +104,9 @@ suite('the answer to a query', () => {
 
   test("counts the names that don't fit", async () => {
     const changes = Array.from({ length: INSPECTION.changes }, () => ({
-      ...{ path: randomBytes(500).toString('hex'), kind: 'add' as const, reason: 'New' },
+      path: randomBytes(500).toString('hex'),
+      kind: 'add' as const,
+      reason: 'New',
     }));
     const answer = await openAnswer(await sealAnswer({ changes, more: 5 }, { to, about }), { keys, about });
     assert.ok(answer && answer.changes.length < changes.length);

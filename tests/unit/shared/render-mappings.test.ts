@@ -60,7 +60,12 @@ suite('renderMappings', () => {
     const plain = { type: undefined, required: true, template: false, patches: [] };
     assert.deepEqual(first, { source: 'a', destination: 'b', intoFolder: false, ...plain });
     assert.deepEqual(second, {
-      ...{ source: '', destination: 'b', intoFolder: true, type: 'dir', required: false, template: true },
+      source: '',
+      destination: 'b',
+      intoFolder: true,
+      type: 'dir',
+      required: false,
+      template: true,
     });
     assert.deepEqual(patches[0]?.edits, [{ path: ['k'], json: '1' }]);
   });

@@ -211,17 +211,47 @@ suite('the validation of a spec of the maximum size', () => {
 suite('a profile', () => {
   const mappings = profile('a').mappings;
   const builtIn: ResolvedProfile = {
-    ...{ name: 'p', mappings, excludePatterns: [], vars: {}, syncPeriod: 30, designerSessionPolicy: 'proceed' },
-    ...{ startPolicy: 'requireSync', maxFailures: 0, dryRun: false, paused: false, onConflict: 'takeOver' },
-    ...{ drift: 'repair', prune: true, allowEmpty: false, groupWrite: false },
+    name: 'p',
+    mappings,
+    excludePatterns: [],
+    vars: {},
+    syncPeriod: 30,
+    designerSessionPolicy: 'proceed',
+    startPolicy: 'requireSync',
+    maxFailures: 0,
+    dryRun: false,
+    paused: false,
+    onConflict: 'takeOver',
+    drift: 'repair',
+    prune: true,
+    allowEmpty: false,
+    groupWrite: false,
   };
   const inherited: ProfileSource['defaults'] = {
-    ...{ excludePatterns: ['*.tmp'], syncPeriod: 60, designerSessionPolicy: 'wait', maxFailures: 3, dryRun: true },
-    ...{ paused: true, onConflict: 'refuse', drift: 'report', prune: false, allowEmpty: true, groupWrite: true },
+    excludePatterns: ['*.tmp'],
+    syncPeriod: 60,
+    designerSessionPolicy: 'wait',
+    maxFailures: 3,
+    dryRun: true,
+    paused: true,
+    onConflict: 'refuse',
+    drift: 'report',
+    prune: false,
+    allowEmpty: true,
+    groupWrite: true,
   };
   const own: Partial<ResolvedProfile> = {
-    ...{ excludePatterns: [], syncPeriod: 30, designerSessionPolicy: 'fail', maxFailures: 0, dryRun: false },
-    ...{ paused: false, onConflict: 'takeOver', drift: 'ignore', prune: true, allowEmpty: false, groupWrite: false },
+    excludePatterns: [],
+    syncPeriod: 30,
+    designerSessionPolicy: 'fail',
+    maxFailures: 0,
+    dryRun: false,
+    paused: false,
+    onConflict: 'takeOver',
+    drift: 'ignore',
+    prune: true,
+    allowEmpty: false,
+    groupWrite: false,
   };
 
   test('has every setting, even if none is specified', () => {

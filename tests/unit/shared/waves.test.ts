@@ -179,8 +179,11 @@ const next = { commit: 'n'.repeat(40), ref: 'v2', revision: 'r2' };
 const early = { commit: 'e'.repeat(40), ref: 'v0', revision: 'r0' };
 const rolloutOf = (release: typeof stable, more: Partial<RolloutStatus> = {}): RolloutStatus =>
   ({
-    ...{ ...release, phase: 'Progressing' },
-    ...{ stableCommit: stable.commit, stableRef: stable.ref, stableRevision: stable.revision },
+    ...release,
+    phase: 'Progressing',
+    stableCommit: stable.commit,
+    stableRef: stable.ref,
+    stableRevision: stable.revision,
     ...more,
   }) as RolloutStatus;
 const entry = (release: typeof stable): HistoryEntry => ({ ...release, time: '2026-01-01T00:00:00Z' });

@@ -64,7 +64,13 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
         status: {
           observedGeneration: metadata.generation,
           rollout: {
-            ...{ summary: '', ref: 'next', stableRef, admitted: 0, verified: 0, failed: 0, total: 1 },
+            summary: '',
+            ref: 'next',
+            stableRef,
+            admitted: 0,
+            verified: 0,
+            failed: 0,
+            total: 1,
             startedAt: new Date().toISOString(),
             plan: isAboutThem ? planOf(waves) : 'other',
             admission: Object.entries(admitted).map(([wave, boundary]) => ({

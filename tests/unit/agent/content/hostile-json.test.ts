@@ -67,7 +67,9 @@ suite('with the heap of a small container, the agent survives a megabyte of JSON
     const oid = (n: number) => n.toString(16).padStart(64, '0');
     const header = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`x-header-${n}`, 'x'.repeat(80)]));
     const objects = Array.from({ length: 100 }, (_, n) => ({
-      ...{ oid: oid(n), size: 1, authenticated: true },
+      oid: oid(n),
+      size: 1,
+      authenticated: true,
       actions: { download: { href: `https://cdn.test/${n}`, header, expires_at: '2026-11-22T00:00:00Z' } },
     }));
     assert.equal(await askLfs(await serve(t, JSON.stringify({ transfer: 'basic', objects }))), '');

@@ -102,7 +102,9 @@ suite('messages of git, forged by a server,', () => {
         const args = ['fetch', '--no-tags', '--depth=1'];
         const fetches = [
           transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--quiet', url, 'refs/heads/main'], {
-            ...{ gitDir: folder, access: {}, signal: undefined },
+            gitDir: folder,
+            access: {},
+            signal: undefined,
           }),
           git.run([`--git-dir=${folder}`, ...args, url, 'refs/heads/main']),
         ];

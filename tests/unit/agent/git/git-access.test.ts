@@ -141,7 +141,11 @@ suite('withGitAccess', () => {
     const { files } = await arrange(t);
     const targetOf = (repo: string) =>
       withGitAccess(anyHost(repo), { ...files, http }, async ({ origin, resolve, sshHost, rewrite, virtualHost }) => ({
-        ...{ origin, resolve, sshHost, rewrite, virtualHost },
+        origin,
+        resolve,
+        sshHost,
+        rewrite,
+        virtualHost,
       }));
     const none = {
       origin: undefined,

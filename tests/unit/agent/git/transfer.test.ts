@@ -91,7 +91,9 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     test(`is stopped if the server ${name}, and the clone doesn't count as damaged`, async (t) => {
       const { clone, source, access } = await arrange(t, pace);
       await assert.rejects(clone.fetch(source, access), {
-        ...{ name: 'TransientError', code: 'git.stalled', reason: 'GitTimeout' },
+        name: 'TransientError',
+        code: 'git.stalled',
+        reason: 'GitTimeout',
         message: 'the git server stopped sending, or sends almost nothing: it is tried again',
       });
       assert.equal(await clone.repository.holds(source.commit), false);

@@ -13,8 +13,12 @@ import { drawKeys } from '../../../../shared/io/sealed-box.ts';
 import { until } from '../../../support/until.ts';
 
 const identity = {
-  ...{ podName: 'gateway-0', podUid: 'uid', namespace: 'ns', crName: 'gw' },
-  ...{ profile: 'default', gatewayName: undefined },
+  podName: 'gateway-0',
+  podUid: 'uid',
+  namespace: 'ns',
+  crName: 'gw',
+  profile: 'default',
+  gatewayName: undefined,
 };
 const keys = await drawKeys();
 const never = new AbortController().signal;

@@ -49,7 +49,9 @@ suite('the Git LFS server of a repository', () => {
     assert.deepEqual(await shown('https://git.test/a', { authorization }), { url, headers, isSecure: true });
     assert.deepEqual((await shown('https://other.test/a', { authorization })).headers, {});
     assert.deepEqual(await shown('http://git.test/a', { authorization }), {
-      ...{ url: 'http://git.test/a.git/info/lfs', headers: {}, isSecure: false },
+      url: 'http://git.test/a.git/info/lfs',
+      headers: {},
+      isSecure: false,
     });
     const rewrite = { from: 'https://git.test/old', to: 'https://git.test/a.git' };
     assert.equal((await shown('https://git.test/old', { rewrite })).url, url);
@@ -127,7 +129,9 @@ suite('Git LFS objects', { concurrency: 4 }, () => {
     const type = 'application/vnd.git-lfs+json';
     assert.deepEqual([headers.accept, headers['content-type'], headers.authorization], [type, type, 'Basic x']);
     assert.deepEqual(JSON.parse(body), {
-      ...{ operation: 'download', transfers: ['basic'], hash_algo: 'sha256' },
+      operation: 'download',
+      transfers: ['basic'],
+      hash_algo: 'sha256',
       objects: [{ oid, size: 7 }],
     });
   });

@@ -252,18 +252,27 @@ suite('desiredTree', () => {
     const [first, second] = result.tree.files.values();
     const { patches, ...recipe } = first ?? {};
     assert.deepEqual(recipe, {
-      ...{ path: 'x/a.json', source: 'd/a.json', blob: 'blob of d/a.json', executable: true, template: true },
+      path: 'x/a.json',
+      source: 'd/a.json',
+      blob: 'blob of d/a.json',
+      executable: true,
+      template: true,
     });
     assert.deepEqual(patches?.steps, [[{ path: ['k'], json: '1' }]]);
     assert.deepEqual(second, {
-      ...{ path: 'x/sub/b', source: 'd/sub/b', blob: 'blob of d/sub/b', executable: false, template: true },
+      path: 'x/sub/b',
+      source: 'd/sub/b',
+      blob: 'blob of d/sub/b',
+      executable: false,
+      template: true,
     });
     assert.deepEqual([...result.tree.folders], ['x', 'x/sub']);
   });
 
   test('neither contains nor misses a single file that is excluded', () => {
     assert.deepEqual(build(repository, [{ source: 'top', destination: 'x' }], { excludes: ['top'] }), {
-      ...{ files: {}, retained: [] },
+      files: {},
+      retained: [],
     });
   });
 

@@ -95,7 +95,9 @@ suite('a JSON patch', () => {
 
 suite('the patches of a file', () => {
   const patch = (file: string, set: Record<string, string>) => ({
-    ...{ file, matches: (path: string) => path === file, edits: edits(set) },
+    file,
+    matches: (path: string) => path === file,
+    edits: edits(set),
   });
   const hashOf = (...patches: ReturnType<typeof patch>[]) => patchesFor(patches, 'a')?.hash;
 

@@ -92,7 +92,11 @@ suite('a file that was there before', () => {
     const volume = volumeWith({ theirs: { a: 'x' }, ours: {} });
     const file = volume.manifest.files;
     file.set('large', {
-      ...{ path: 'large', source: 'large', blob: '1', sha256: 'sha256 of 1', executable: false },
+      path: 'large',
+      source: 'large',
+      blob: '1',
+      sha256: 'sha256 of 1',
+      executable: false,
       fingerprint: { size: 1, mtimeMs: 0, ino: 99 },
       displaced: { name: 'k', size: 1024 ** 3 },
     });
@@ -202,11 +206,19 @@ suite('drift of a delivered file', () => {
 
 suite('a file that differs from the delivered one', () => {
   const record: OwnedFile = {
-    ...{ path: 'a', source: 'a', blob: '1', sha256: 's', executable: true },
+    path: 'a',
+    source: 'a',
+    blob: '1',
+    sha256: 's',
+    executable: true,
     fingerprint: { size: 1, mtimeMs: 1, ino: 1 },
   };
   const file = (sha256: string, executable: boolean): LiveEntry => ({
-    ...{ kind: 'file', sha256, executable, blob: undefined, fingerprint: { size: 2, mtimeMs: 2, ino: 2 } },
+    kind: 'file',
+    sha256,
+    executable,
+    blob: undefined,
+    fingerprint: { size: 2, mtimeMs: 2, ino: 2 },
   });
   for (const [what, entry, reason] of [
     ['nothing where it is there as it was', file('s', true), undefined],
@@ -258,7 +270,10 @@ suite('the summary of a plan', () => {
       (
         ['New', 'TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged', 'Drifted', 'ModeChanged'] as const
       ).map((reason) => ({
-        ...{ kind: 'modify' as const, path: `${reason}`, reason, file },
+        kind: 'modify' as const,
+        path: `${reason}`,
+        reason,
+        file,
         was: { kind: 'link' as const },
       })),
     );

@@ -240,12 +240,14 @@ suite('a message combines all of', () => {
       {
         report: { state: 'Synced', files: counts, durationMs: 10, generation: 1 },
         log: {
-          ...{ level: 'info', message: 'sync finished' },
+          level: 'info',
+          message: 'sync finished',
           fields: { ...what, author: 'ann', files: counts, durationMs: 10, result: 'synced' },
         },
         figures: {
           sync: { result: 'success', seconds: 0.01 },
-          ...{ inLine: { files: counts, repaired: 0, drifted: 0 }, syncPeriod: 30 },
+          inLine: { files: counts, repaired: 0, drifted: 0 },
+          syncPeriod: 30,
         },
       },
     ],
@@ -254,17 +256,23 @@ suite('a message combines all of', () => {
       synced([], { plan: planOf([added], drift) }),
       {
         report: {
-          ...{ state: 'Synced', files: counts, durationMs: 10, generation: 1, changes: ['differs c (Missing)'] },
+          state: 'Synced',
+          files: counts,
+          durationMs: 10,
+          generation: 1,
+          changes: ['differs c (Missing)'],
           message:
             'the gateway rewrites c: repaired 3 times in a row, and left as it is until the commit or the spec changes',
         },
         log: {
-          ...{ level: 'info', message: 'sync finished' },
+          level: 'info',
+          message: 'sync finished',
           fields: { ...what, author: undefined, files: counts, durationMs: 10, result: 'synced' },
         },
         figures: {
           sync: { result: 'success', seconds: 0.01 },
-          ...{ inLine: { files: counts, repaired: 1, drifted: 1 }, syncPeriod: 30 },
+          inLine: { files: counts, repaired: 1, drifted: 1 },
+          syncPeriod: 30,
         },
       },
     ],
@@ -273,11 +281,17 @@ suite('a message combines all of', () => {
       synced([], { kind: 'planned', plan: planOf([added]), intent: inRollout }),
       {
         report: {
-          ...{ state: 'DryRun', files: counts, durationMs: 10, generation: 1, rollout: 7, changes: ['add a (New)'] },
+          state: 'DryRun',
+          files: counts,
+          durationMs: 10,
+          generation: 1,
+          rollout: 7,
+          changes: ['add a (New)'],
           message: `dry run: 1 changes would bring commit ${commit} (${ref}) in place`,
         },
         log: {
-          ...{ level: 'info', message: 'sync finished' },
+          level: 'info',
+          message: 'sync finished',
           fields: { ...what, author: undefined, files: counts, durationMs: 10, result: 'planned' },
         },
         figures: { sync: { result: 'dry_run', seconds: 0.01 }, syncPeriod: 30 },
@@ -289,7 +303,8 @@ suite('a message combines all of', () => {
       {
         report: { state: 'Error', message: 'no', generation: 1, rollout: 7, hasFailed: true },
         log: {
-          ...{ level: 'warn', message: 'sync failed' },
+          level: 'warn',
+          message: 'sync failed',
           fields: { ...what, durationMs: 10, code: 'x.y', err: terminal, result: 'error' },
         },
         figures: { sync: { result: 'error', seconds: 0.01 }, syncPeriod: 30 },
@@ -301,7 +316,8 @@ suite('a message combines all of', () => {
       {
         report: { state: 'Pending', message: 'later', generation: 1 },
         log: {
-          ...{ level: 'info', message: 'sync held back' },
+          level: 'info',
+          message: 'sync held back',
           fields: { ...what, durationMs: 10, code: 'x.z', err: waiting, result: 'waiting' },
         },
         figures: { syncPeriod: 0 },

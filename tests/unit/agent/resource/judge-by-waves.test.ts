@@ -31,9 +31,21 @@ const admission = (canary: string, rest = '', members = 'all') => [
 
 function statusOf(changes: Partial<RolloutStatus> = {}): RolloutStatus {
   return {
-    ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: '' },
-    ...{ commit: NEW, ref: 'v2', revision: LIVE, stableCommit: OLD, stableRef: 'v1', stableRevision: BEFORE },
-    ...{ admitted: 0, verified: 0, failed: 0, total: 1, startedAt: '2026-01-01T00:00:00Z' },
+    number: 7,
+    phase: 'Progressing',
+    wave: 'canary',
+    summary: '',
+    commit: NEW,
+    ref: 'v2',
+    revision: LIVE,
+    stableCommit: OLD,
+    stableRef: 'v1',
+    stableRevision: BEFORE,
+    admitted: 0,
+    verified: 0,
+    failed: 0,
+    total: 1,
+    startedAt: '2026-01-01T00:00:00Z',
     plan: planOf(waves),
     admission: admission(''),
     ...changes,
@@ -62,7 +74,11 @@ function judge({
   ...rest
 }: Given): Verdict {
   const resource = {
-    ...{ generation: 3, observedGeneration: 3, ref: 'v3', commit: 'c'.repeat(40), gateways: 1 },
+    generation: 3,
+    observedGeneration: 3,
+    ref: 'v3',
+    commit: 'c'.repeat(40),
+    gateways: 1,
     refResolved: { status: 'True', message: '' },
     spec: { git: { repo: 'https://git.test/x', ref: 'main' }, sync, gateway: { port: 1, tls: false }, paused },
     rollout: { uid: 'uid-1', waves: plan, status, revision: LIVE, earlier: [OLD] },
@@ -124,7 +140,9 @@ suite('while changes go in waves', () => {
     assert.deepEqual(judge({ status: undefined }), { ...common, generation: 3, message: begin });
     const profiles = { other: { mappings: [mapping('old')] } };
     assert.deepEqual(judge({ status, before: found({ defaults: {}, profiles }) }), {
-      ...{ kind: 'refused', generation: 3, startPolicy: 'requireSync' },
+      kind: 'refused',
+      generation: 3,
+      startPolicy: 'requireSync',
       message: `the GatewaySync has no profile named default, only other: change the pod's annotation sync.io/profile (in revision ${BEFORE} of spec.sync, which this gateway is to have)`,
     });
   });
@@ -158,7 +176,12 @@ suite('while changes go in waves', () => {
     const verdictFor = (gatewayName: string | undefined, podName: string) =>
       judgeResource(
         {
-          ...{ generation: 1, observedGeneration: 1, ref: '', commit: '', gateways: 1, refResolved: undefined },
+          generation: 1,
+          observedGeneration: 1,
+          ref: '',
+          commit: '',
+          gateways: 1,
+          refResolved: undefined,
           spec: { git: { repo: 'x', ref: 'x' }, sync: syncOf('new'), gateway: {} },
           rollout: { uid: '', waves, status, revision: LIVE },
         } as unknown as WatchedResource,

@@ -77,7 +77,9 @@ suite('judgeResource', () => {
     assert.deepEqual(judgeResource(resource(), 'default', unasked), {
       kind: 'act',
       intent: {
-        ...{ ...common, verify: 'none', submodules: false },
+        ...common,
+        verify: 'none',
+        submodules: false,
         reload: { preset: 'none', requests: [], readyPath: undefined, touchFile: undefined, timeoutMs: 10_000 },
       },
     });
@@ -95,7 +97,11 @@ suite('judgeResource', () => {
     assert.deepEqual(judgeResource(full, 'default', unasked), {
       kind: 'act',
       intent: {
-        ...{ ...common, ref: commit, verify: 'tag', submodules: true, fetchTimeoutMs: 120_000 },
+        ...common,
+        ref: commit,
+        verify: 'tag',
+        submodules: true,
+        fetchTimeoutMs: 120_000,
         reload: { ...reload, requests: [{ method: 'POST', path: '/a', timeoutMs: 10_000 }], timeoutMs: 10_000 },
         verification: { requests: [], forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 },
       },
@@ -121,15 +127,20 @@ suite('judgeResource', () => {
     for (const [given, verdict] of rows)
       assert.deepEqual(judgeResource(given, 'default', unasked), { kind: 'unsettled', ...verdict });
     assert.deepEqual(judgeResource(withProfile({ paused: true }), 'default', unasked), {
-      ...{ kind: 'paused', generation: 3, message: 'the profile default is paused' },
+      kind: 'paused',
+      generation: 3,
+      message: 'the profile default is paused',
     });
     assert.deepEqual(judgeResource(resource({}, { paused: true }), 'default', unasked), {
-      ...{ kind: 'paused', generation: 3, message: 'the GatewaySync is paused (spec.paused)' },
+      kind: 'paused',
+      generation: 3,
+      message: 'the GatewaySync is paused (spec.paused)',
     });
     const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
     const sync = { defaults: {}, profiles } as unknown as Spec['sync'];
     assert.deepEqual(judgeResource(resource({}, { sync }), 'default', unasked), {
-      ...{ kind: 'refused', ...about },
+      kind: 'refused',
+      ...about,
       message: "the GatewaySync has no profile named default, only a, b: change the pod's annotation sync.io/profile",
     });
   });

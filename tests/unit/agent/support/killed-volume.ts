@@ -31,7 +31,12 @@ export interface FileSystem {
 
 const log = pino({ level: 'silent' });
 const IDENTITY = {
-  ...{ podName: 'a', podUid: 'uid', namespace: 'ns', node: 'n', crName: 'gw', profile: 'default' },
+  podName: 'a',
+  podUid: 'uid',
+  namespace: 'ns',
+  node: 'n',
+  crName: 'gw',
+  profile: 'default',
   gatewayName: undefined,
 };
 /** Files of the lock in the agent's own directory. */

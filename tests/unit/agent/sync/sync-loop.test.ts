@@ -55,10 +55,22 @@ function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = fals
   const resource = resourceOf({ port: 1 }, 1, 1);
   const revision = syncRevision(resource.spec.sync);
   const status: RolloutStatus = {
-    ...{ number: 1, phase, summary: '', commit: SECOND, ref: 'main', revision },
-    ...{ stableCommit: FIRST, stableRef: 'main', stableRevision: revision, plan: planOf([]) },
-    ...{ startedAt: '2026-01-01T00:00:00Z', admission: [{ wave: 'rest', members: ALL, admitted: ALL }] },
-    ...{ admitted: 1, verified: 0, failed: 0, total: 1 },
+    number: 1,
+    phase,
+    summary: '',
+    commit: SECOND,
+    ref: 'main',
+    revision,
+    stableCommit: FIRST,
+    stableRef: 'main',
+    stableRevision: revision,
+    plan: planOf([]),
+    startedAt: '2026-01-01T00:00:00Z',
+    admission: [{ wave: 'rest', members: ALL, admitted: ALL }],
+    admitted: 1,
+    verified: 0,
+    failed: 0,
+    total: 1,
   };
   const rollout = { uid: 'uid', waves: [], status, revision, earlier: [FIRST] };
   return { ...resource, spec: { ...resource.spec, paused }, gateways, rollout };

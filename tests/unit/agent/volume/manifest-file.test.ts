@@ -26,8 +26,12 @@ const owned = (name: string): OwnedFile => ({
   fingerprint: { size: 1, mtimeMs: 2, ino: 3 },
 });
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
-  ...{ files: [], folders: [], forgottenFiles: [], forgottenFolders: [] },
-  ...{ applied: undefined, ...changes },
+  files: [],
+  folders: [],
+  forgottenFiles: [],
+  forgottenFolders: [],
+  applied: undefined,
+  ...changes,
 });
 const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
@@ -256,7 +260,10 @@ suite('the manifest on disk', () => {
     await open().append(update({ files: [owned('a')], applied }));
     await writeFile(file, '{"version":4}\nanything');
     await assert.rejects(open().append(update({ applied })), {
-      ...{ name: 'TerminalError', code: 'manifest.newer', reason: 'AgentTooOld', message: /has version 4, of a newer/ },
+      name: 'TerminalError',
+      code: 'manifest.newer',
+      reason: 'AgentTooOld',
+      message: /has version 4, of a newer/,
     });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });

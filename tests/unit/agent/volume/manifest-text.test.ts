@@ -17,8 +17,12 @@ const file: OwnedFile = {
   fingerprint: { size: 1, mtimeMs: 1_763_710_000_000.125, ino: 3 },
 };
 const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
-  ...{ files: [], folders: [], forgottenFiles: [], forgottenFolders: [] },
-  ...{ applied: undefined, ...changes },
+  files: [],
+  folders: [],
+  forgottenFiles: [],
+  forgottenFolders: [],
+  applied: undefined,
+  ...changes,
 });
 const textOf = (...updates: ManifestUpdate[]) =>
   [MANIFEST_HEADER, ...updates.flatMap((one) => [...updateText(one)])].join('');

@@ -43,17 +43,20 @@ export const crd = (name: string, ...paths: string[][]) => ({
 });
 const deployment = (component: 'controller' | 'receiver', env: Record<string, string>, volumes: object[] = []) => ({
   metadata: {
-    ...{ namespace: 'stoker-system', name: `stoker-${component}` },
+    namespace: 'stoker-system',
+    name: `stoker-${component}`,
     labels: {
       'app.kubernetes.io/component': component,
-      ...{ 'app.kubernetes.io/instance': 'stoker', 'app.kubernetes.io/version': '0.1.0' },
+      'app.kubernetes.io/instance': 'stoker',
+      'app.kubernetes.io/version': '0.1.0',
     },
   },
   spec: {
     replicas: 2,
     template: {
       spec: {
-        ...{ serviceAccountName: 'runner', volumes },
+        serviceAccountName: 'runner',
+        volumes,
         containers: [{ name: component, env: Object.entries(env).map(([name, value]) => ({ name, value })) }],
       },
     },
@@ -76,7 +79,8 @@ export const inOrder = () => ({
   version: '0.1.0',
   cluster: {
     server: seen({ gitVersion: 'v1.36.3' }),
-    ...{ groupVersions: seen(['v1alpha1']), resources: seen(['gatewaysyncs', 'syncreports']) },
+    groupVersions: seen(['v1alpha1']),
+    resources: seen(['gatewaysyncs', 'syncreports']),
     crds: seen([crd('gatewaysyncs.sync.io', ...newest), crd('syncreports.sync.io', ['status', 'verification'])]),
     webhooks: seen([
       {
@@ -94,7 +98,8 @@ export const inOrder = () => ({
         ],
       },
     ]),
-    ...{ policies: seen(POLICIES.map(policy)), policyBindings: seen(POLICIES.map(binding)) },
+    policies: seen(POLICIES.map(policy)),
+    policyBindings: seen(POLICIES.map(binding)),
     agentRole: seen({
       metadata: { name: 'sync-agent' },
       rules: [
@@ -136,20 +141,21 @@ export const inOrder = () => ({
         ),
         endpoints: seen(
           ['stoker-webhook', 'stoker-receiver'].map((name) => ({
-            ...{
-              metadata: { labels: { 'kubernetes.io/service-name': name } },
-              endpoints: [{ conditions: { ready: true } }],
-            },
+            metadata: { labels: { 'kubernetes.io/service-name': name } },
+            endpoints: [{ conditions: { ready: true } }],
           })),
         ),
-        ...{ networkPolicies: seen([]), secrets: { hooks: seen({ hmac: 20 }), tokens: seen({ token: 20 }) } },
+        networkPolicies: seen([]),
+        secrets: { hooks: seen({ hmac: 20 }), tokens: seen({ token: 20 }) },
         certificates: { 'stoker-webhook-tls': seen(served(EARLY)) },
       },
     },
   },
   namespaces: [
     {
-      ...{ name: 'plant', asked: undefined, namespace: seen({ metadata: { labels: {} } }) },
+      name: 'plant',
+      asked: undefined,
+      namespace: seen({ metadata: { labels: {} } }),
       gatewaySyncs: seen([
         {
           metadata: { namespace: 'plant', name: 'line', generation: 2, creationTimestamp: EARLY, annotations: {} },
@@ -161,7 +167,8 @@ export const inOrder = () => ({
             },
           }),
           status: {
-            ...{ observedGeneration: 2, lastSyncCommit: COMMIT },
+            observedGeneration: 2,
+            lastSyncCommit: COMMIT,
             conditions: [{ type: 'Ready', status: 'True', reason: 'Synced', message: '1/1 synced' }],
           },
         },
@@ -176,7 +183,8 @@ export const inOrder = () => ({
         {
           metadata: { name: 'till', uid: 'u', creationTimestamp: EARLY, annotations: { 'sync.io/inject': 'true' } },
           spec: {
-            ...{ serviceAccountName: 'runner', securityContext: { runAsUser: 1 } },
+            serviceAccountName: 'runner',
+            securityContext: { runAsUser: 1 },
             containers: [{ name: 'gateway' }, { name: 'sync-agent', image: 'agent:1' }],
           },
           status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
@@ -185,7 +193,9 @@ export const inOrder = () => ({
       roleBindings: seen([
         { roleRef: { kind: 'ClusterRole', name: 'sync-agent' }, subjects: [account('runner', 'plant')] },
       ]),
-      ...{ workloads: seen([]), networkPolicies: seen([]), events: seen([]) },
+      workloads: seen([]),
+      networkPolicies: seen([]),
+      events: seen([]),
       secrets: { git: seen({ token: 40 }) },
     },
   ],

@@ -40,9 +40,17 @@ function read(args: string[], container: Partial<Container> = {}) {
 
 const git = { repo: 'https://git.example.com/acme/site.git', ref: 'HEAD', submodules: true };
 const source = {
-  ...{ kind: 'source', title: 'container sync', name: 'site', git, polling: { interval: '1m' } },
-  ...{ groupWrite: false, folder: '.', place: { volume: 'html', path: 'site.git' }, isOneTime: false },
-  ...{ containers: ['sync'], notes: [] as string[] },
+  kind: 'source',
+  title: 'container sync',
+  name: 'site',
+  git,
+  polling: { interval: '1m' },
+  groupWrite: false,
+  folder: '.',
+  place: { volume: 'html', path: 'site.git' },
+  isOneTime: false,
+  containers: ['sync'],
+  notes: [] as string[],
 };
 const { polling: _, ...unpolled } = source;
 const { submodules: __, ...flat } = git;
@@ -206,8 +214,13 @@ suite('of git-sync is said', () => {
         'dropped: resources, securityContext, livenessProbe, readinessProbe, startupProbe, ports, lifecycle of the container: the sidecar has its own; spec.agent.resources sets its resources',
       ],
       {
-        ...{ resources: {}, securityContext: {}, livenessProbe: probe, readinessProbe: probe, startupProbe: probe },
-        ...{ ports: [], lifecycle: {} },
+        resources: {},
+        securityContext: {},
+        livenessProbe: probe,
+        readinessProbe: probe,
+        startupProbe: probe,
+        ports: [],
+        lifecycle: {},
       },
     ],
   ]);

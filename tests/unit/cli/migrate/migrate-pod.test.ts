@@ -22,8 +22,15 @@ suite('of a gitRepo volume is read', () => {
   };
   const repository = 'https://git.test/me/site.git';
   const whole = {
-    ...{ kind: 'source', title: 'the gitRepo volume v', name: 'site', git: { repo: repository, ref: 'HEAD' } },
-    ...{ groupWrite: false, folder: '.', place: { volume: 'v', path: 'site' }, isOneTime: true, containers: [] },
+    kind: 'source',
+    title: 'the gitRepo volume v',
+    name: 'site',
+    git: { repo: repository, ref: 'HEAD' },
+    groupWrite: false,
+    folder: '.',
+    place: { volume: 'v', path: 'site' },
+    isOneTime: true,
+    containers: [],
     notes: [rights, modules],
   };
   const at = (path: string) => ({ place: { volume: 'v', path } });
@@ -100,7 +107,9 @@ suite('of k8s-sidecar is read', () => {
   const readSidecar = (env: Record<string, string>, of: typeof named | undefined = named) => {
     const given = { LABEL: 'board', FOLDER: '/data/boards', ...env };
     const container = {
-      ...{ name: 'copy', image: 'k8s-sidecar:1', volumeMounts: [{ name: 'v', mountPath: '/data' }] },
+      name: 'copy',
+      image: 'k8s-sidecar:1',
+      volumeMounts: [{ name: 'v', mountPath: '/data' }],
       env: Object.entries(given).map(([name, value]) => variable(name, value)),
     };
     const found = readConfigMapSidecar(container, of);
@@ -111,9 +120,16 @@ suite('of k8s-sidecar is read', () => {
   const annotation = (name = 'k8s-sidecar-target-directory') =>
     `differs: a ConfigMap could name another folder by the annotation ${name}, and a key that ends with .url was downloaded: map such files yourself`;
   const whole = {
-    ...{ kind: 'source', title: 'container copy', name: 'boards', git: { repo: named.repo, ref: 'main' } },
-    ...{ groupWrite: false, folder: 'boards', place: { volume: 'v', path: 'boards' }, isOneTime: false },
-    ...{ containers: ['copy'], notes: [compare('board'), annotation()] },
+    kind: 'source',
+    title: 'container copy',
+    name: 'boards',
+    git: { repo: named.repo, ref: 'main' },
+    groupWrite: false,
+    folder: 'boards',
+    place: { volume: 'v', path: 'boards' },
+    isOneTime: false,
+    containers: ['copy'],
+    notes: [compare('board'), annotation()],
   };
   const request = { method: 'POST', path: '/reload' };
   const gateway = { port: 3000, reload: { requests: [request] } };
@@ -158,7 +174,9 @@ suite('of k8s-sidecar is read', () => {
   test('the whole repository at its HEAD, where nothing else is named', () => {
     const { folder: _, ...of } = named;
     assert.deepEqual(readSidecar({}, { ...of, ref: undefined, folder: '.' } as never), {
-      ...{ ...whole, git: { repo: named.repo, ref: 'HEAD' }, folder: '.' },
+      ...whole,
+      git: { repo: named.repo, ref: 'HEAD' },
+      folder: '.',
       notes: [compare('board', 'the repository'), annotation()],
     });
   });
@@ -167,7 +185,9 @@ suite('of k8s-sidecar is read', () => {
     const title = 'container copy';
     assert.deepEqual(readSidecar({ FOLDER: '' }), { kind: 'stays', title, why: 'no volume is mounted at its FOLDER ' });
     assert.deepEqual(readSidecar({ FOLDER: '/x' }), {
-      ...{ kind: 'stays', title, why: 'no volume is mounted at its FOLDER /x' },
+      kind: 'stays',
+      title,
+      why: 'no volume is mounted at its FOLDER /x',
     });
     const why = '"a..b" is no branch, tag or commit';
     assert.deepEqual(readSidecar({}, { ...named, ref: 'a..b' }), { kind: 'stays', title, why });
@@ -188,16 +208,23 @@ suite('the pod of an application is left with', () => {
   };
   const place = 'same: the files are where they were: container app at /html/site.git';
   const spec = (mapping = { source: '.', destination: 'site.git' }, more: object = {}) => ({
-    ...{ git, polling: { interval: '1m' }, sync: { profiles: { default: { mappings: [mapping] } } } },
+    git,
+    polling: { interval: '1m' },
+    sync: { profiles: { default: { mappings: [mapping] } } },
     ...more,
   });
   const moved = {
-    ...{ kind: 'moved', name: 'site', spec: spec(), stays: [] as string[], notes: [place] },
+    kind: 'moved',
+    name: 'site',
+    spec: spec(),
+    stays: [] as string[],
+    notes: [place],
     pod: { containers: [app], volumes: [emptyDir] },
   };
   const readOnly = { ...app, name: 'first', volumeMounts: [{ name: 'html', mountPath: '/r', readOnly: true }] };
   const part = (subPath: string, name = 'app') => ({
-    ...{ ...app, name },
+    ...app,
+    name,
     volumeMounts: [{ name: 'html', mountPath: '/html', subPath }],
   });
   const init = { ...sync, name: 'init', args: [...sync.args, '--one-time'] };
@@ -267,7 +294,8 @@ suite('the pod of an application is left with', () => {
       { containers: [{ ...app, securityContext: { runAsUser: 7 } }, sync], securityContext: { runAsUser: 0 } },
       {
         pod: {
-          ...{ ...moved.pod, securityContext: { runAsUser: 0 } },
+          ...moved.pod,
+          securityContext: { runAsUser: 0 },
           containers: [{ ...app, securityContext: { runAsUser: 7 } }],
         },
       },
@@ -364,16 +392,22 @@ suite('the pod of an application is left with', () => {
 
 suite('a manifest', () => {
   const container = {
-    ...{ name: 'a', command: ['x'], args: ['x'], envFrom: [{}] },
+    name: 'a',
+    command: ['x'],
+    args: ['x'],
+    envFrom: [{}],
     env: [{ name: 'x', valueFrom: { secretKeyRef: { key: 'k' }, configMapKeyRef: { key: 'k' } } }],
   };
   const items = [{ key: 'k', path: 'p' }];
   const pod = () => ({
-    ...{ apiVersion: 'v1', kind: 'Pod' },
+    apiVersion: 'v1',
+    kind: 'Pod',
     metadata: { name: 'site', namespace: 'web', annotations: { a: 'b' } as Record<string, unknown> },
     spec: {
       containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }], securityContext: {} }],
-      ...{ initContainers: [container], ephemeralContainers: [container], securityContext: {} },
+      initContainers: [container],
+      ephemeralContainers: [container],
+      securityContext: {},
       volumes: [
         { name: 'v', secret: { items }, configMap: { items }, gitRepo: { repository: 'r' } },
         { name: 'w', projected: { sources: [{ secret: { items }, configMap: { items } }] } },

@@ -22,7 +22,9 @@ function where(...parameters: Parameters<typeof destination>): string | undefine
 
 const app = (apiBaseURL?: string) => ({
   githubApp: {
-    ...{ appId: 1, installationId: 2, privateKeySecretRef: { name: 's', key: 'k' } },
+    appId: 1,
+    installationId: 2,
+    privateKeySecretRef: { name: 's', key: 'k' },
     ...(apiBaseURL && { apiBaseURL }),
   },
 });

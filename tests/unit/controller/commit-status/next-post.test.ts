@@ -6,8 +6,11 @@ import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-sta
 import { commit } from './resource.ts';
 
 const destination: WantedPost['destination'] = {
-  ...{ provider: 'github', api: 'https://api.github.com', project: ['plant', 'config'] },
-  ...{ context: 'plant', target: 'here' },
+  provider: 'github',
+  api: 'https://api.github.com',
+  project: ['plant', 'config'],
+  context: 'plant',
+  target: 'here',
 };
 type State = CommitStatusRecord['state'];
 const want = (state: State, more: Partial<WantedPost['wanted']> = {}): WantedPost => ({
@@ -15,7 +18,12 @@ const want = (state: State, more: Partial<WantedPost['wanted']> = {}): WantedPos
   wanted: { commit, state, description: 'words', ...more },
 });
 const record = (state: State, posts: number, more: Partial<CommitStatusRecord> = {}): CommitStatusRecord => ({
-  ...{ commit, state, posts, context: 'plant', target: 'here', time: '2026-01-01T00:00:00Z' },
+  commit,
+  state,
+  posts,
+  context: 'plant',
+  target: 'here',
+  time: '2026-01-01T00:00:00Z',
   ...more,
 });
 

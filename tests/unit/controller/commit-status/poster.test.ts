@@ -12,7 +12,11 @@ import { until } from '../../../support/until.ts';
 import { resource } from './resource.ts';
 
 const destination = (api = 'https://git.test/api/v1'): WantedPost['destination'] => ({
-  ...{ provider: 'gitea', api, project: ['plant', 'config'], context: 'plant', target: `${api} plant` },
+  provider: 'gitea',
+  api,
+  project: ['plant', 'config'],
+  context: 'plant',
+  target: `${api} plant`,
 });
 const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: string): WantedPost => ({
   destination: destination(api),

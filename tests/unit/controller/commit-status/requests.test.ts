@@ -60,7 +60,10 @@ suite('the request that posts a commit status to', () => {
     assert.deepEqual(statusRequest(places.bitbucket, { ...failure, state: 'success' }), {
       url: `https://api.bitbucket.org/2.0/repositories/plant/config/commit/${commit}/statuses/build`,
       body: {
-        ...{ state: 'SUCCESSFUL', key: 'plant/oslo', name: 'plant/oslo', description: failure.description },
+        state: 'SUCCESSFUL',
+        key: 'plant/oslo',
+        name: 'plant/oslo',
+        description: failure.description,
         url: `https://bitbucket.org/plant/config/commits/${commit}`,
       },
     });

@@ -11,8 +11,15 @@ export function resource(git: Partial<GatewaySyncSpec['git']> = {}, more: object
   const repo = 'https://github.com/plant/config.git';
   const spec = gatewaySpec({ git: { repo, ref: 'main', commitStatus, ...git }, ...more });
   return {
-    ...{ namespace: 'gateways', name: 'plant', uid: 'u', generation: 3, resourceVersion: '1' },
-    ...{ createdAt: 0, deleting: false, spec: projectSpec(spec), status: {} },
+    namespace: 'gateways',
+    name: 'plant',
+    uid: 'u',
+    generation: 3,
+    resourceVersion: '1',
+    createdAt: 0,
+    deleting: false,
+    spec: projectSpec(spec),
+    status: {},
   };
 }
 

@@ -16,8 +16,14 @@ function said(status: GatewaySyncStatus, spec: object = {}): string | undefined 
 const rolling = (fields: Partial<RolloutStatus>, counts = { total: 12, synced: 1 }) =>
   statusOf(counts, {
     rollout: {
-      ...{ commit, summary: 'canary 1/1', message: 'the wave waits', stableCommit: 'c'.repeat(40) },
-      ...{ failures: ['gateway-3'], verified: 1, total: 12, ...fields },
+      commit,
+      summary: 'canary 1/1',
+      message: 'the wave waits',
+      stableCommit: 'c'.repeat(40),
+      failures: ['gateway-3'],
+      verified: 1,
+      total: 12,
+      ...fields,
     } as RolloutStatus,
   });
 const waves = { rollout: { waves: [] } };

@@ -215,20 +215,23 @@ suite('a denial is reported', () => {
 test('injection reads exactly the fields of a pod that it needs', () => {
   const securityContext = { runAsUser: 1, runAsGroup: 2, seLinuxOptions: { level: 's0' } };
   const container = {
-    ...{ name: 'c', restartPolicy: 'Always', env: [{ name: 'A', value: 'b' }], ports: [{ containerPort: 1 }] },
+    name: 'c',
+    restartPolicy: 'Always',
+    env: [{ name: 'A', value: 'b' }],
+    ports: [{ containerPort: 1 }],
     volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 's', subPathExpr: '$(A)', readOnly: true }],
     securityContext,
   };
   const whole = {
     metadata: { name: 'p', generateName: 'p-', annotations: { a: 'b' }, labels: { c: 'd' } },
     spec: {
-      ...{
-        containers: [container],
-        initContainers: [container],
-        volumes: [{ name: 'v', emptyDir: {} }],
-        securityContext,
-      },
-      ...{ os: { name: 'linux' }, nodeSelector: { e: 'f' }, resources: { limits: { cpu: '1' } } },
+      containers: [container],
+      initContainers: [container],
+      volumes: [{ name: 'v', emptyDir: {} }],
+      securityContext,
+      os: { name: 'linux' },
+      nodeSelector: { e: 'f' },
+      resources: { limits: { cpu: '1' } },
     },
   };
   const given = review({ ...whole, metadata: { ...whole.metadata, uid: 'x' }, spec: { ...whole.spec, hostname: 'h' } });

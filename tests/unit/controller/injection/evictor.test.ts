@@ -24,7 +24,9 @@ function arrange({ injection = patched, refusal = 0 }: { injection?: Injection; 
   const clock = { now: 0 };
   const objectOf = ({ name, owner, hasSidecar, isDeleting }: Given) => ({
     metadata: {
-      ...{ name, namespace: 'ns', uid: `uid-${name}` },
+      name,
+      namespace: 'ns',
+      uid: `uid-${name}`,
       ...(isDeleting && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       ownerReferences: owner ? [{ controller: true, name: 'owner', ...owner }] : [],
     },

@@ -302,7 +302,8 @@ suite('a pod that is not injected', () => {
   test("names a resource that doesn't exist", () => {
     const named = pod({}, { annotations: { 'sync.io/cr-name': 'gone' } });
     assert.deepEqual(inject(named), {
-      ...{ kind: 'denied', because: 'resource' },
+      kind: 'denied',
+      because: 'resource',
       message: 'the annotation sync.io/cr-name names no GatewaySync of namespace plant: there are app',
     });
   });

@@ -7,7 +7,9 @@ import { assertLinear } from '../../../support/assert-linear.ts';
 const data: VolumeMount = { name: 'data', mountPath: '/srv/data' };
 const at = (mountPath: string, more: Partial<VolumeMount> = {}): VolumeMount => ({ name: 'x', mountPath, ...more });
 const container = (volumeMounts: VolumeMount[], more: Partial<Container> = {}): Container => ({
-  ...{ name: 'c', volumeMounts, ...more },
+  name: 'c',
+  volumeMounts,
+  ...more,
 });
 
 const find = (containers: Container[], { initContainers = [] as Container[], mount = data } = {}) =>

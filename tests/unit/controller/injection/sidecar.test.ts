@@ -133,16 +133,21 @@ suite('the injected sidecar', () => {
     const { sidecar, volumes } = injected(
       {
         git: {
-          ...{ repo: 'git@git.test:app.git', ref: 'main', caSecretRef: { name: 'ca', key: 'key-of-ca' } },
+          repo: 'git@git.test:app.git',
+          ref: 'main',
+          caSecretRef: { name: 'ca', key: 'key-of-ca' },
           auth: { sshKey: { ...secretRef('ssh'), knownHosts: secretRef('hosts') } },
           verify: { mode: 'tag', keysSecretRef: { name: 'trusted' } },
         },
         gateway: {
-          ...{ port: 9000, tls: true, api: { secretName: 'api', secretKey: 'key-of-api' } },
+          port: 9000,
+          tls: true,
+          api: { secretName: 'api', secretKey: 'key-of-api' },
           reload: {
             preset: 'none',
             requests: ['/a', '/b'].map((path) => ({
-              ...{ method: 'POST', path },
+              method: 'POST',
+              path,
               headersFrom: [{ name: 'X-Key', ...secretRef('headers') }],
             })),
           },
@@ -159,8 +164,10 @@ suite('the injected sidecar', () => {
     const { env, volumeMounts, ...rest } = sidecar as Injected['sidecar'] & Record<string, unknown>;
     assert.equal(rest.imagePullPolicy, 'Always');
     assert.deepEqual(rest.readinessProbe, {
-      ...{ httpGet: { path: '/servingz', port: 'sync-health' }, periodSeconds: 5 },
-      ...{ timeoutSeconds: 2, failureThreshold: 2 },
+      httpGet: { path: '/servingz', port: 'sync-health' },
+      periodSeconds: 5,
+      timeoutSeconds: 2,
+      failureThreshold: 2,
     });
     const changed = env.filter(({ name, value }) =>
       plain.sidecar.env.some((e) => e.name === name && e.value !== value),

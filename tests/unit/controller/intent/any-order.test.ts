@@ -93,8 +93,11 @@ function look(asked: Asked): Asked {
 
 /** What counts in the end; words may name another winner on the way. */
 const outcomeOf = ({ target, lastSyncCommit, lastRequest, lastPush, observedRef }: GatewaySyncStatus) => ({
-  ...{ target, lastSyncCommit, observedRef },
-  ...{ request: lastRequest?.outcome, push: lastPush?.outcome },
+  target,
+  lastSyncCommit,
+  observedRef,
+  request: lastRequest?.outcome,
+  push: lastPush?.outcome,
 });
 
 test("the order and number of intents and reconciles don't change the result", () => {

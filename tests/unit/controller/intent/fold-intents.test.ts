@@ -242,8 +242,11 @@ const cases: Case[] = [
   {
     says: 'another repository, and a push of the old one',
     given: {
-      ...{ repo: 'https://git.test/other.git', repoWritten: 20, push: { at: at(10) } },
-      ...{ ...dev, status: { ...followsMain, target: { ref: 'refs/heads/dev', source: 'Push' }, targetTime: at(10) } },
+      repo: 'https://git.test/other.git',
+      repoWritten: 20,
+      push: { at: at(10) },
+      ...dev,
+      status: { ...followsMain, target: { ref: 'refs/heads/dev', source: 'Push' }, targetTime: at(10) },
     },
     follows: 'main',
     push: 'Superseded',
@@ -251,7 +254,9 @@ const cases: Case[] = [
   {
     says: 'another repository, and a request for the branch that was followed in the old one',
     given: {
-      ...{ repo: 'https://git.test/other.git', repoWritten: 20, request: { ref: 'other', at: at(30) } },
+      repo: 'https://git.test/other.git',
+      repoWritten: 20,
+      request: { ref: 'other', at: at(30) },
       status: { ...followsMain, target: { ref: 'other', source: 'Request' }, targetTime: at(10) },
     },
     follows: 'main',

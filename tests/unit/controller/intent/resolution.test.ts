@@ -83,7 +83,9 @@ suite('the status answers a request or a push', () => {
       { status: {}, request: { ...request, at: at(-1) } },
       {
         lastRequest: {
-          ...{ ...request, at: at(-1), outcome: 'Ignored' },
+          ...request,
+          at: at(-1),
+          outcome: 'Ignored',
           message: 'it is older than this resource, which was restored or cloned with it',
         },
       },
@@ -94,7 +96,9 @@ suite('the status answers a request or a push', () => {
       {
         lastRequest: { ...request, ref: 'v9', outcome: 'Pending', message: `the repository has no ref v9 ${waits}` },
         lastPush: {
-          ...{ ...push, ref: 'refs/heads/new', outcome: 'Pending' },
+          ...push,
+          ref: 'refs/heads/new',
+          outcome: 'Pending',
           message: `the repository has no such branch ${waits}`,
         },
         requeryInMs: 1_000,
@@ -105,7 +109,10 @@ suite('the status answers a request or a push', () => {
       { request: { ...request, ref: 'v9', at: at(-50) } },
       {
         lastRequest: {
-          ...{ ...request, ref: 'v9', at: at(-50), outcome: 'Failed' },
+          ...request,
+          ref: 'v9',
+          at: at(-50),
+          outcome: 'Failed',
           message: 'the repository has no ref v9; the last good commit stays',
         },
       },
@@ -115,7 +122,9 @@ suite('the status answers a request or a push', () => {
       { request: { ...request, ref: 'dfd4b2d' } },
       {
         lastRequest: {
-          ...{ ...request, ref: 'dfd4b2d', outcome: 'Pending' },
+          ...request,
+          ref: 'dfd4b2d',
+          outcome: 'Pending',
           message: `the repository has no ref dfd4b2d ${waits}; write a commit hash in full, with 40 or 64 digits`,
         },
         requeryInMs: 2_000,
@@ -126,7 +135,10 @@ suite('the status answers a request or a push', () => {
       { request: { ...request, ref: 'AB'.repeat(20), at: at(-50) } },
       {
         lastRequest: {
-          ...{ ...request, ref: 'AB'.repeat(20), at: at(-50), outcome: 'Failed' },
+          ...request,
+          ref: 'AB'.repeat(20),
+          at: at(-50),
+          outcome: 'Failed',
           message: `the repository has no ref ${'AB'.repeat(20)}; write a commit hash in lower case; the last good commit stays`,
         },
       },
@@ -136,7 +148,9 @@ suite('the status answers a request or a push', () => {
       { request: { ...request, ref: 'v9' }, ref: 'next', refWritten: 11 },
       {
         lastRequest: {
-          ...{ ...request, ref: 'v9', outcome: 'Superseded' },
+          ...request,
+          ref: 'v9',
+          outcome: 'Superseded',
           message: 'spec.git.ref was edited after this was asked for',
         },
       },
@@ -182,12 +196,17 @@ suite('the status answers a request or a push', () => {
     });
     const message = 'the repository is being asked';
     assert.deepEqual(resolveFor(asked, { kind: 'asking', forMs: 5 }), {
-      ...{ kind: 'asking', forMs: 5, isNews: true },
+      kind: 'asking',
+      forMs: 5,
+      isNews: true,
       echo: { lastRequest: { ...lastRequest, message }, lastPush: { ...lastPush, message } },
     });
     const status = { ...followsMain, lastRequest, lastPush } as GatewaySyncStatus;
     assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'asking', forMs: 5 }), {
-      ...{ kind: 'asking', forMs: 5, isNews: false, echo: {} },
+      kind: 'asking',
+      forMs: 5,
+      isNews: false,
+      echo: {},
     });
     const { echo } = resolveFor({ request: { ...request, applied: true } }, { kind: 'asking', forMs: 5 });
     assert.equal(echo.lastRequest?.outcome, 'Ignored');
@@ -211,7 +230,9 @@ suite('the followed commit', () => {
     const failure = { kind: 'failed', reason: 'RefNotFound', transient: false, retryAfterMs: undefined };
     const rest = { requeryInMs: undefined, isJudged: true, known: undefined };
     assert.deepEqual(resolveFor({ ref: 'gone' }), {
-      ...{ ...failure, ...rest, echo: {} },
+      ...failure,
+      ...rest,
+      echo: {},
       message: 'the repository has no branch, tag or commit gone: check spec.git.ref',
     });
     const messageFor = (ref: string) => {
@@ -227,7 +248,9 @@ suite('the followed commit', () => {
     const target = { ref: 'v8', source: 'Request' } as const;
     const asked = resolveFor({ status: { ...followsMain, target, targetTime: at(5) } });
     assert.deepEqual(asked, {
-      ...{ ...failure, ...rest, echo: {} },
+      ...failure,
+      ...rest,
+      echo: {},
       message:
         'the repository has no branch, tag or commit v8: it was asked for by a webhook and is gone: edit spec.git.ref, or send another request',
     });
@@ -271,14 +294,26 @@ suite('the followed commit', () => {
     const why = { reason: 'GitUnreachable', message: 'the host is unreachable', transient: true };
     const echo = { lastRequest: { ...pending, message: 'the host is unreachable' } };
     assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: refs, retryAfterMs: 5_000 }), {
-      ...{ ...failure, ...why, echo, isJudged: true, known },
+      ...failure,
+      ...why,
+      echo,
+      isJudged: true,
+      known,
     });
     assert.deepEqual(resolveFor({ request }, { kind: 'error', error, lastGood: undefined, retryAfterMs: 5_000 }), {
-      ...{ ...failure, ...why, echo, isJudged: false, known: undefined },
+      ...failure,
+      ...why,
+      echo,
+      isJudged: false,
+      known: undefined,
     });
     const refusal = { reason: 'GitDenied', message: 'the host refuses', transient: false };
     assert.deepEqual(resolveFor({}, { kind: 'error', error: denied, lastGood: refs, retryAfterMs: 5_000 }), {
-      ...{ ...failure, ...refusal, echo: {}, isJudged: false, known: undefined },
+      ...failure,
+      ...refusal,
+      echo: {},
+      isJudged: false,
+      known: undefined,
     });
   });
 });

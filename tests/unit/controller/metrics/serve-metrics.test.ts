@@ -87,7 +87,11 @@ suite('the metrics endpoint', { concurrency: true }, () => {
       socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n'.repeat(16));
     await until(() => asked.length === 3, { describe: 'reviews are under way' });
     const call = request({
-      ...{ port, host: '127.0.0.1', path: '/metrics', agent: false, rejectUnauthorized: false },
+      port,
+      host: '127.0.0.1',
+      path: '/metrics',
+      agent: false,
+      rejectUnauthorized: false,
       headers: { authorization: 'Bearer y' },
     }).end();
     const [response] = await once(call, 'response', { signal: AbortSignal.timeout(5_000) });

@@ -12,14 +12,27 @@ import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const gatewaySync: ObservedGatewaySync = {
-  ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', createdAt: 0, deleting: false },
+  namespace: 'ns',
+  name: 'app',
+  uid: 'uid',
+  generation: 1,
+  resourceVersion: '1',
+  createdAt: 0,
+  deleting: false,
   spec: gatewaySpec(),
   status: { observedGeneration: 1, observedRef: 'main', lastSyncCommit: 'a', target: { ref: 'main', source: 'Spec' } },
 };
 
 const pod: ObservedPod = {
-  ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
-  ...{ serviceAccountName: 'default', sidecar: 'present', live: true },
+  namespace: 'ns',
+  name: 'gateway-0',
+  uid: 'pod',
+  crName: 'app',
+  gatewayName: 'edge',
+  profile: 'default',
+  serviceAccountName: 'default',
+  sidecar: 'present',
+  live: true,
 };
 
 /** A change of an object of that name. */

@@ -9,7 +9,11 @@ import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-sta
 import { commit, resource } from '../commit-status/resource.ts';
 
 const posted: CommitStatusRecord = {
-  ...{ commit, context: 'oslo/gateways/plant', state: 'success', target: 'here', posts: 2 },
+  commit,
+  context: 'oslo/gateways/plant',
+  state: 'success',
+  target: 'here',
+  posts: 2,
   time: '2026-01-01T00:00:00Z',
 };
 const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' };
@@ -17,11 +21,20 @@ const problem = { reason: 'AuthenticationFailed', message: 'the host refused the
 function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster = 'oslo') {
   return decide(
     {
-      ...{ gatewaySync, intents: readIntents(gatewaySync), pods: [], missing: [], unasked: [], accessProblems: [] },
+      gatewaySync,
+      intents: readIntents(gatewaySync),
+      pods: [],
+      missing: [],
+      unasked: [],
+      accessProblems: [],
       denied: undefined,
       answer: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
-      ...{ reportOf: () => undefined, isRevisionKept: true, areAuthorsChecked: false, isLabelRequired: false },
-      ...{ cluster, commitStatus: news },
+      reportOf: () => undefined,
+      isRevisionKept: true,
+      areAuthorsChecked: false,
+      isLabelRequired: false,
+      cluster,
+      commitStatus: news,
     },
     Date.parse('2026-01-02T00:00:00Z'),
   );

@@ -17,29 +17,47 @@ const resolvedTo = (ambiguous = false) => ({
   resolved: { commit, qualifiedRef: 'refs/heads/main', ambiguous },
 });
 const resolved = (ambiguous = false, requeryInMs?: number): Resolution => ({
-  ...{ kind: 'resolved', followed: resolvedTo(ambiguous), echo: {}, requeryInMs },
+  kind: 'resolved',
+  followed: resolvedTo(ambiguous),
+  echo: {},
+  requeryInMs,
 });
 const failed = (more: Partial<Resolution & { kind: 'failed' }> = {}): Resolution => ({
-  ...{ kind: 'failed', reason: 'GitUnreachable', message: 'the host is unreachable', transient: true },
-  ...{ retryAfterMs: 1, requeryInMs: undefined, echo: {}, isJudged: false, known: undefined },
+  kind: 'failed',
+  reason: 'GitUnreachable',
+  message: 'the host is unreachable',
+  transient: true,
+  retryAfterMs: 1,
+  requeryInMs: undefined,
+  echo: {},
+  isJudged: false,
+  known: undefined,
   ...more,
 });
 const asking = (isNews: boolean): Resolution => ({ kind: 'asking', echo: {}, isNews, forMs: 1 });
 const paused: Resolution = { kind: 'paused', echo: {} };
 
 const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => ({
-  ...{ type, status, reason, message: `of ${type}`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 },
+  type,
+  status,
+  reason,
+  message: `of ${type}`,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+  observedGeneration: 1,
 });
 const carried = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => {
   const { lastTransitionTime: _, type: __, ...verdict } = condition(type, status, reason);
   return verdict;
 };
 const well: GatewaySyncStatus = {
-  ...{ observedGeneration: 2, lastSyncCommit: 'b'.repeat(40), refResolutionStatus: 'Resolved' },
+  observedGeneration: 2,
+  lastSyncCommit: 'b'.repeat(40),
+  refResolutionStatus: 'Resolved',
   conditions: [condition('RefResolved', 'True', 'Resolved'), condition('Ready', 'True', 'Synced')],
 };
 const erring: GatewaySyncStatus = {
-  ...{ ...well, refResolutionStatus: 'Error' },
+  ...well,
+  refResolutionStatus: 'Error',
   conditions: [
     condition('RefResolved', 'False', 'GitUnreachable'),
     ...[condition('Ready', 'False', 'GitUnreachable'), condition('Stalled', 'True', 'GitUnreachable')],
@@ -59,16 +77,18 @@ function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Gi
   const gatewaySync = { spec: gatewaySpec(spec), status, orders, generation: 2 } as unknown as ObservedGatewaySync;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
-    ...{ gatewaySync, resolution: resolved(), profileProblems: [], rolloutProblems: [], gatewayErrors: [] },
-    ...{
-      podsThatWait: [],
-      wrongClocks: [],
-      unaskedPods: [],
-      refusal: undefined,
-      accessProblems: [],
-      commitStatusProblem: undefined,
-      isHeldBack: false,
-    },
+    gatewaySync,
+    resolution: resolved(),
+    profileProblems: [],
+    rolloutProblems: [],
+    gatewayErrors: [],
+    podsThatWait: [],
+    wrongClocks: [],
+    unaskedPods: [],
+    refusal: undefined,
+    accessProblems: [],
+    commitStatusProblem: undefined,
+    isHeldBack: false,
     isLabelRequired: false,
     counts: { ...none, summary: '2/2 synced', total: 2, ...(counts ?? { synced: 2 }) },
     rollout: rollout && ({ summary: 'summary', message: 'words', ...rollout } as RolloutStatus),
@@ -527,7 +547,10 @@ suite('a merge patch of a status', () => {
   test('contains the new value of each key that differs, and no others', () => {
     const before = { a: 1, b: { c: 1, d: 2 }, e: [1], f: 0, g: { h: 1 } };
     assert.deepEqual(mergePatchOf(before, { a: 1, b: { c: 2, d: 2 }, e: [1, 2], g: [1] }), {
-      ...{ b: { c: 2 }, e: [1, 2], f: null, g: [1] },
+      b: { c: 2 },
+      e: [1, 2],
+      f: null,
+      g: [1],
     });
     assert.equal(mergePatchOf({ a: undefined, b: 1 }, { b: 1, c: undefined }), undefined);
   });

@@ -15,7 +15,13 @@ const now = Date.parse('2026-01-01T00:00:00Z');
 /** A resource at rest on a commit, with or without polling. */
 function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatewaySync {
   return {
-    ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', createdAt: 0, deleting: false },
+    namespace: 'ns',
+    name: 'app',
+    uid: 'uid',
+    generation: 1,
+    resourceVersion: '1',
+    createdAt: 0,
+    deleting: false,
     spec: gatewaySpec({ polling: { enabled: polling } }),
     status: {
       observedGeneration: 1,
@@ -102,8 +108,15 @@ suite('a git server that is unavailable', () => {
 suite('while the git server is queried', () => {
   const asking = (forMs: number) => ({ kind: 'asking' as const, forMs });
   const pod = {
-    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
-    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+    namespace: 'ns',
+    name: 'gateway-0',
+    uid: 'pod',
+    crName: 'app',
+    gatewayName: 'edge',
+    profile: 'default',
+    serviceAccountName: 'default',
+    sidecar: 'present' as const,
+    live: true,
   };
   const request = { ref: 'v1', id: '1', at: '2026-01-01T00:00:00Z', applied: false, writtenAt: now };
   const asked = () => ({ ...observed(), request });
@@ -228,8 +241,15 @@ suite("a ref that the git server doesn't show yet", () => {
 suite('agents that lack Secrets or permissions', () => {
   const accessProblems = [{ reason: 'ForeignRoleBinding', message: 'it was made by somebody else' }];
   const pod = {
-    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
-    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+    namespace: 'ns',
+    name: 'gateway-0',
+    uid: 'pod',
+    crName: 'app',
+    gatewayName: 'edge',
+    profile: 'default',
+    serviceAccountName: 'default',
+    sidecar: 'present' as const,
+    live: true,
   };
   const reasonsOf = (rest: Partial<Observation>) => {
     const { status, transitions } = decideFor(observed(), refs, rest);
@@ -278,8 +298,15 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
 
 suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {
   const pod = {
-    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', crName: 'app', gatewayName: 'edge', profile: 'default' },
-    ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true },
+    namespace: 'ns',
+    name: 'gateway-0',
+    uid: 'pod',
+    crName: 'app',
+    gatewayName: 'edge',
+    profile: 'default',
+    serviceAccountName: 'default',
+    sidecar: 'present' as const,
+    live: true,
   };
   const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
   const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
@@ -417,8 +444,13 @@ suite('the status of a resource', () => {
 
   test('lists the followed commit of a new resource, with its time', () => {
     assert.deepEqual(plain(decided({}, refs)), {
-      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Resolved', target },
-      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+      observedGeneration: 4,
+      profileCount: 1,
+      refResolutionStatus: 'Resolved',
+      target,
+      ...seen,
+      ...followed,
+      lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z'),
     });
   });
 
@@ -430,13 +462,19 @@ suite('the status of a resource', () => {
 
   test('lists the desired ref if the git server was never reached', () => {
     assert.deepEqual(plain(decided({}, unreachable)), {
-      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', pendingRef: 'main' },
+      observedGeneration: 4,
+      profileCount: 1,
+      refResolutionStatus: 'Error',
+      pendingRef: 'main',
     });
     const asked = plain(decided({}, { kind: 'asking', forMs: 0 }));
     assert.deepEqual(asked, { profileCount: 1, refResolutionStatus: 'Resolving', pendingRef: 'main' });
     const paused = plain(decided({}, undefined));
     assert.deepEqual(paused, {
-      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'NotResolved', pendingRef: 'main' },
+      observedGeneration: 4,
+      profileCount: 1,
+      refResolutionStatus: 'NotResolved',
+      pendingRef: 'main',
     });
     const known = { ...seen, target, ...followed, refResolutionStatus: 'Resolved' as const };
     assert.equal(decided(known, undefined).refResolutionStatus, 'Resolved');
@@ -446,8 +484,13 @@ suite('the status of a resource', () => {
   test('follows the last response of a git server that is now unavailable', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
     assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as Answer)), {
-      ...{ observedGeneration: 4, profileCount: 1, refResolutionStatus: 'Error', target },
-      ...{ ...seen, ...followed, lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z') },
+      observedGeneration: 4,
+      profileCount: 1,
+      refResolutionStatus: 'Error',
+      target,
+      ...seen,
+      ...followed,
+      lastSyncTime: new Date(now).toISOString().replace(/\.\d+Z/, 'Z'),
     });
   });
 
@@ -471,8 +514,16 @@ suite('the status of a resource', () => {
 
   test('lists the first three failed gateways, and waiting pods', () => {
     const pods = ['d', 'c', 'b', 'a'].map((name) => ({
-      ...{ namespace: 'ns', name, uid: name, crName: 'app', gatewayName: name, profile: 'default' },
-      ...{ serviceAccountName: 'default', sidecar: 'present' as const, live: true, waiting: 'no node' },
+      namespace: 'ns',
+      name,
+      uid: name,
+      crName: 'app',
+      gatewayName: name,
+      profile: 'default',
+      serviceAccountName: 'default',
+      sidecar: 'present' as const,
+      live: true,
+      waiting: 'no node',
     }));
     const messageOf = (state: 'Error' | 'Pending', message?: string) =>
       decideFor(observed(), refs, {

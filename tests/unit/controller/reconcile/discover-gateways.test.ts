@@ -143,7 +143,9 @@ suite('the list of gateways', () => {
   ) =>
     discoverGateways({
       isLabelRequired: false,
-      ...{ gatewaySync, pods, missing },
+      gatewaySync,
+      pods,
+      missing,
       reportOf: () => ({ podUID: 'uid', status }),
       wantedOf: () => ({ commit: wanted }),
     });
@@ -152,8 +154,13 @@ suite('the list of gateways', () => {
     const ended = { ...pod, name: 'gateway-9', live: false };
     const { gateways, counts } = discover([{ ...pod, name: 'gateway-1' }, ended, pod], [{ ...pod, name: 'a' }, ended]);
     const said = {
-      ...{ syncStatus: 'Synced', syncedCommit: wanted, syncedRef: 'main', lastSyncTime: 'then' },
-      ...{ lastSyncDuration: '1s', agentVersion: '1', filesChanged: 7 },
+      syncStatus: 'Synced',
+      syncedCommit: wanted,
+      syncedRef: 'main',
+      lastSyncTime: 'then',
+      lastSyncDuration: '1s',
+      agentVersion: '1',
+      filesChanged: 7,
     };
     const message =
       'the pod was created while injection was not available: delete it, so that it comes back with the sidecar';
@@ -163,8 +170,15 @@ suite('the list of gateways', () => {
       { ...shown, podName: 'gateway-1', ...said },
     ]);
     assert.deepEqual(counts, {
-      ...{ summary: '2/3 synced', total: 3, synced: 2, pending: 0, error: 0 },
-      ...{ missingSidecar: 1, paused: 0, dryRun: 0, skewed: 0 },
+      summary: '2/3 synced',
+      total: 3,
+      synced: 2,
+      pending: 0,
+      error: 0,
+      missingSidecar: 1,
+      paused: 0,
+      dryRun: 0,
+      skewed: 0,
     });
   });
 
@@ -193,7 +207,10 @@ suite('the list of gateways', () => {
   test('shows by how much a clock is wrong, and lists that gateway first', () => {
     const one = discoverGateways({
       isLabelRequired: false,
-      ...{ gatewaySync, pods: [pod], missing: [], wantedOf: () => ({ commit: wanted }) },
+      gatewaySync,
+      pods: [pod],
+      missing: [],
+      wantedOf: () => ({ commit: wanted }),
       reportOf: () => ({ podUID: 'uid', status: { state: 'Synced' as const, commit: wanted }, clockSkew: -90 }),
     });
     const { clockSkew, message } = one.gateways[0] ?? {};
@@ -208,7 +225,9 @@ suite('the list of gateways', () => {
     const stateFor = (revision: string | undefined) =>
       discoverGateways({
         isLabelRequired: false,
-        ...{ gatewaySync, pods: [pod], missing: [] },
+        gatewaySync,
+        pods: [pod],
+        missing: [],
         reportOf: () => ({
           namespace: 'ns',
           name: 'x',

@@ -18,8 +18,12 @@ const frozen = [{ kind: 'Deny' as const }];
 
 const pod = projectPod({
   metadata: {
-    ...{ namespace: 'ns', name: 'gateway-0', uid: 'pod', resourceVersion: '1' },
-    ...{ creationTimestamp: '2026-11-22T11:00:00Z', annotations: { 'sync.io/cr-name': 'app' } },
+    namespace: 'ns',
+    name: 'gateway-0',
+    uid: 'pod',
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-22T11:00:00Z',
+    annotations: { 'sync.io/cr-name': 'app' },
   },
   spec: { initContainers: [{ name: 'sync-agent' }] },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
@@ -47,7 +51,9 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   } as unknown as GatewaySync);
   const status = { state: 'Synced' as const, agentVersion };
   const observation = {
-    ...{ gatewaySync, pods: [pod], isRevisionKept },
+    gatewaySync,
+    pods: [pod],
+    isRevisionKept,
     reportOf: () => ({ podUID: 'pod', status }),
   } as unknown as Observation;
   const followed = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
@@ -138,7 +144,10 @@ test('all commands are recorded with their values', () => {
   const annotations = { 'sync.io/approve': newest, 'sync.io/rollback': 'x', 'sync.io/retry-rollout': 'y' };
   const { rollout } = next(complete({}), { annotations }).fields;
   assert.deepEqual(rollout?.handled, {
-    ...{ approve: newest, approvedRevision: rollout?.revision, rollback: 'x', retry: 'y' },
+    approve: newest,
+    approvedRevision: rollout?.revision,
+    rollback: 'x',
+    retry: 'y',
     ignored: ['retry-rollout', 'rollback'],
   });
   assert.equal(next({ rollout, history: [] } as GatewaySyncStatus, {}).fields.rollout?.handled, undefined);
@@ -183,7 +192,11 @@ suite('a step of a rollout takes into account', () => {
   const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, ...said }: World) => {
     const gatewaySync = projectGatewaySync({
       metadata: {
-        ...{ namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
+        namespace: 'ns',
+        name: 'app',
+        uid: 'app',
+        resourceVersion: '1',
+        generation: 1,
         annotations: { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' },
       },
       spec: gatewaySpec({ rollout, ...(verify && { gateway: { verify } }) }),
@@ -191,13 +204,11 @@ suite('a step of a rollout takes into account', () => {
     } as unknown as GatewaySync);
     const { report } = said;
     const observation = {
-      ...{
-        gatewaySync,
-        pods: [
-          { ...pod, ...said.pod },
-          { ...pod, name: 'ended', live: false },
-        ],
-      },
+      gatewaySync,
+      pods: [
+        { ...pod, ...said.pod },
+        { ...pod, name: 'ended', live: false },
+      ],
       reportOf: () => report && { podUID: 'pod', status: { state: 'Synced', ...report } },
     } as unknown as Observation;
     const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
@@ -229,15 +240,29 @@ suite('a step of a rollout takes into account', () => {
       plan: planOf(rules.waves),
       gateways: [
         {
-          ...{ name: 'gateway-0', key: rolloutKey('gateway-0', 'gateway-0'), fits: [true, false], createdAt: began },
-          ...{ notReadySince: undefined, readySince: began, crashedAt: undefined, runsSince: undefined },
-          ...{ ...unknown, isUnstarted: false, isResting: false },
+          name: 'gateway-0',
+          key: rolloutKey('gateway-0', 'gateway-0'),
+          fits: [true, false],
+          createdAt: began,
+          notReadySince: undefined,
+          readySince: began,
+          crashedAt: undefined,
+          runsSince: undefined,
+          ...unknown,
+          isUnstarted: false,
+          isResting: false,
         },
       ],
       wanted: { commit: newest, ref: 'v2', revision },
       inPlace: { commit: stable, ref: 'v1', revision },
-      ...{ approved: 'c', approvedRevision: revision, rollback: 'previous', retry: 'd' },
-      ...{ historyLength: 10, deadlineMs: 900_000, soakMs: [600_000, 0], now },
+      approved: 'c',
+      approvedRevision: revision,
+      rollback: 'previous',
+      retry: 'd',
+      historyLength: 10,
+      deadlineMs: 900_000,
+      soakMs: [600_000, 0],
+      now,
     });
   });
 
@@ -338,7 +363,8 @@ suite('a step of a rollout takes into account', () => {
     const approved = (approve: string | undefined, changes: object = {}) =>
       approvedRevision({
         ...(approve !== undefined && { orders: { approve } }),
-        ...{ spec: { revision: 'r9' }, status: { rollout: { ...rollout, ...changes } as unknown as RolloutStatus } },
+        spec: { revision: 'r9' },
+        status: { rollout: { ...rollout, ...changes } as unknown as RolloutStatus },
       } as unknown as Parameters<typeof approvedRevision>[0]);
     assert.equal(approved(undefined), 'r0');
     assert.equal(approved('old'), 'r0');
@@ -354,7 +380,8 @@ suite('the result of a rollout', () => {
   test('is empty without spec.rollout: all gateways should have the newest commit', () => {
     const gatewaySync = projectGatewaySync({
       metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
-      ...{ spec: gatewaySpec({}), status: complete({}) },
+      spec: gatewaySpec({}),
+      status: complete({}),
     } as unknown as GatewaySync);
     const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, {
       now,
@@ -377,10 +404,13 @@ suite('the result of a rollout', () => {
       const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
       const gatewaySync = projectGatewaySync({
         metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-        ...{ spec: gatewaySpec({ rollout: {} }), status: before },
+        spec: gatewaySpec({ rollout: {} }),
+        status: before,
       } as unknown as GatewaySync);
       const observation = {
-        ...{ gatewaySync, pods: [pod], isRevisionKept: true },
+        gatewaySync,
+        pods: [pod],
+        isRevisionKept: true,
         reportOf: () => undefined,
       } as unknown as Observation;
       const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest, ...more };
@@ -395,7 +425,8 @@ suite('the result of a rollout', () => {
     const { rollout: { revision = '' } = {} } = begun;
     const entry = (commit: string, time: string) => ({ commit, ref: 'v', revision, time });
     const wasComplete = {
-      ...{ lastRequest: request, targetTime: '2026-11-22T11:00:00Z' },
+      lastRequest: request,
+      targetTime: '2026-11-22T11:00:00Z',
       rollout: { ...begun.rollout, phase: 'Complete', stableCommit: newest, stableRef: 'v2', stableRevision: revision },
       history: [entry(newest, '2026-11-22T11:30:00Z'), entry(stable, '2026-11-22T10:00:00Z')],
     };
@@ -414,8 +445,10 @@ suite('the result of a rollout', () => {
       const before = { ...begun, lastRequest: request };
       const message = `commit ${newest} was taken back before all gateways had it`;
       assert.deepEqual(told(before, request, undefined, 'previous'), {
-        ...{ phase: 'RollingBack', ...request },
-        ...{ outcome: 'Failed', message },
+        phase: 'RollingBack',
+        ...request,
+        outcome: 'Failed',
+        message,
       });
     });
 
@@ -438,8 +471,10 @@ suite('the result of a rollout', () => {
       const other = { ...request, id: '2' };
       const message = `commit ${newest} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${newest}`;
       assert.deepEqual(told({ ...back, lastRequest: request }, other), {
-        ...{ phase: 'RollingBack', ...other },
-        ...{ outcome: 'Failed', message },
+        phase: 'RollingBack',
+        ...other,
+        outcome: 'Failed',
+        message,
       });
     });
 

@@ -77,8 +77,12 @@ function arrange() {
   };
   const raw = () => ({
     metadata: {
-      ...{ namespace: 'ns', name: 'app', uid: stored.uid, generation: stored.generation },
-      ...{ resourceVersion: String(stored.version), annotations: stored.annotations },
+      namespace: 'ns',
+      name: 'app',
+      uid: stored.uid,
+      generation: stored.generation,
+      resourceVersion: String(stored.version),
+      annotations: stored.annotations,
     },
     spec: gatewaySpec({ rollout: {} }),
     status: stored.status,

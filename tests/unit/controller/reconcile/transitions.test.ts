@@ -80,7 +80,11 @@ test("commands from before the rollout aren't reported", () => {
 suite('events report', () => {
   const conditions = (...given: [type: string, status: 'True' | 'False' | 'Unknown', reason: string][]) => ({
     conditions: given.map(([type, status, reason]) => ({
-      ...{ type, status, reason, message: `of ${reason}`, lastTransitionTime: '2026-01-01T00:00:00Z' },
+      type,
+      status,
+      reason,
+      message: `of ${reason}`,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
     })),
   });
   const unready = (reason: string, message: string) => {
@@ -88,7 +92,8 @@ suite('events report', () => {
     return { conditions: [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }] };
   };
   const unanswered = (message: string): GatewaySyncStatus => ({
-    ...{ refResolutionStatus: 'Error', ...unready('GitUnreachable', message) },
+    refResolutionStatus: 'Error',
+    ...unready('GitUnreachable', message),
   });
   const rollout = (fields: Partial<RolloutStatus>): GatewaySyncStatus => ({
     rollout: { number: 1, phase: 'Progressing', wave: 'a', summary: 's', message: 'm', ...fields } as RolloutStatus,

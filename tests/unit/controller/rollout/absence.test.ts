@@ -182,7 +182,11 @@ test('a percentage applies to gateways that count, and to others when they are g
   );
   world = control(withAgent(world, 1, gone), setup);
   assert.deepEqual(rolloutOf(world).admission[0], {
-    ...{ wave: 'canary', members: '20', of: 1, admitted: ALL, gateways: 1 },
+    wave: 'canary',
+    members: '20',
+    of: 1,
+    admitted: ALL,
+    gateways: 1,
     isChosenAgain: true,
   });
   assert.equal(admittedIn(world)[1], '');
@@ -192,7 +196,11 @@ test('replacements are admitted only once a window is open', () => {
   const setup = setupOf({ waves: [{ name: 'canary', gateways: 1 }] }, [[true], [true], [true]]);
   const world = control({ ...withAgent(begun(setup), 0, gone), isOpen: false }, setup);
   assert.deepEqual(rolloutOf(world).admission[0], {
-    ...{ wave: 'canary', members: '10', of: 2, admitted: '00', gateways: 1 },
+    wave: 'canary',
+    members: '10',
+    of: 2,
+    admitted: '00',
+    gateways: 1,
     isChosenAgain: true,
   });
 });

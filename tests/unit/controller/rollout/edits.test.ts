@@ -111,8 +111,14 @@ suite('an edit of the waves admits no gateway', () => {
 
 suite('the waves of a spec', () => {
   const gateways = ['3', '1', '2', '4'].map((key) => ({
-    ...{ name: `g${key}`, key, fits: [key !== '4'], createdAt: 0, notReadySince: undefined },
-    ...{ isResting: key === '1', isOutdated: false, report: undefined },
+    name: `g${key}`,
+    key,
+    fits: [key !== '4'],
+    createdAt: 0,
+    notReadySince: undefined,
+    isResting: key === '1',
+    isOutdated: false,
+    report: undefined,
   }));
   const canaryOf = (amount?: number | string) => ({
     waves: [{ name: 'canary', ...(amount !== undefined && { gateways: amount }) }],

@@ -38,9 +38,19 @@ export class Fleet {
     const { waves = [] } = this.#spec;
     const soakMs = waves.map(({ soak }) => (soak ? Number.parseInt(soak, 10) * MINUTE : 0));
     const { wakeInMs, ...state } = step(this.state, {
-      ...{ spec: this.#spec, plan: 'p', gateways: this.gateways, soakMs, now: this.now },
-      ...{ wanted: releaseOf(commit), inPlace: undefined, approved: undefined, rollback: undefined, retry: undefined },
-      ...{ window: { isOpen: true, message: '' }, historyLength: 10, deadlineMs: DEADLINE },
+      spec: this.#spec,
+      plan: 'p',
+      gateways: this.gateways,
+      soakMs,
+      now: this.now,
+      wanted: releaseOf(commit),
+      inPlace: undefined,
+      approved: undefined,
+      rollback: undefined,
+      retry: undefined,
+      window: { isOpen: true, message: '' },
+      historyLength: 10,
+      deadlineMs: DEADLINE,
       ...more,
     }) as ReturnType<typeof step> & RolloutState;
     Object.assign(this, { state: structuredClone(state), wakeInMs });
@@ -86,8 +96,14 @@ export class Fleet {
   #gateway(name: string, fits: readonly boolean[], index: number): RolloutGateway {
     const key = String(10 + index);
     return {
-      ...{ name, key, fits, createdAt: start - DEADLINE, notReadySince: undefined },
-      ...{ isResting: false, isOutdated: false, report: undefined },
+      name,
+      key,
+      fits,
+      createdAt: start - DEADLINE,
+      notReadySince: undefined,
+      isResting: false,
+      isOutdated: false,
+      report: undefined,
     };
   }
 }

@@ -76,12 +76,23 @@ const releaseOf = (commit: Commit): Release => ({ commit, ref: 'main', revision:
 
 export function makeWorld({ fits }: Setup): World {
   const agent = (): Agent => ({
-    ...{ createdAt: 0, notReadySince: undefined, isResting: false, aim: undefined, holds: 'S' },
-    ...{ report: undefined, seen: undefined },
+    createdAt: 0,
+    notReadySince: undefined,
+    isResting: false,
+    aim: undefined,
+    holds: 'S',
+    report: undefined,
+    seen: undefined,
   });
   return {
-    ...{ now: 1000, state: undefined, wanted: 'S', rollback: undefined, retry: undefined },
-    ...{ plan: 0, isOpen: true, approved: undefined },
+    now: 1000,
+    state: undefined,
+    wanted: 'S',
+    rollback: undefined,
+    retry: undefined,
+    plan: 0,
+    isOpen: true,
+    approved: undefined,
     agents: fits.map(agent),
   };
 }

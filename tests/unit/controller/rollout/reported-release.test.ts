@@ -5,7 +5,10 @@ import type { GatewayReport, RolloutInput } from '../../../../controller/rollout
 
 const newest = { commit: 'new', ref: 'main', revision: 'r' };
 const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 'r') => ({
-  ...{ rollout: 1, commit, revision, state },
+  rollout: 1,
+  commit,
+  revision,
+  state,
 });
 const found = (...reports: (GatewayReport | undefined)[]) =>
   reportedRelease({ gateways: reports.map((report) => ({ report })), wanted: newest } as unknown as RolloutInput);

@@ -34,8 +34,20 @@ const setups: fc.Arbitrary<Setup> = fc
   });
 
 const limits = {
-  ...{ newer: 2, rollback: 2, retry: 2, leave: 3, join: 3, die: 1, slow: 12, recover: 1 },
-  ...{ edit: 2, gate: 3, rest: 3, approve: 1, unknown: 1, remove: 1 },
+  newer: 2,
+  rollback: 2,
+  retry: 2,
+  leave: 3,
+  join: 3,
+  die: 1,
+  slow: 12,
+  recover: 1,
+  edit: 2,
+  gate: 3,
+  rest: 3,
+  approve: 1,
+  unknown: 1,
+  remove: 1,
 };
 
 test('long random histories of rollouts keep the rules, and come to rest', () => {

@@ -32,7 +32,12 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { allowedRefs = [], repositories = [], paused = false, status = {} } = asked;
   const stored = { applied: false, writtenAt: second(10_000) };
   return {
-    ...{ namespace: 'ns', name: 'app', uid: 'uid', generation: 1, resourceVersion: '1', deleting: false },
+    namespace: 'ns',
+    name: 'app',
+    uid: 'uid',
+    generation: 1,
+    resourceVersion: '1',
+    deleting: false,
     createdAt: created,
     refWrittenAt: second(refWritten),
     repoWrittenAt: second(repoWritten),

@@ -85,9 +85,12 @@ const gateway: Pod['spec'] = {
 const largestPod = (labels: Record<string, string>, spec: Pod['spec']): Pod => ({
   metadata: {
     ...metadata,
-    ...{ name: 'n'.repeat(253), labels },
+    name: 'n'.repeat(253),
+    labels,
     annotations: {
-      ...{ 'sync.io/inject': 'true', 'sync.io/cr-name': ofEmoji, 'sync.io/profile': ofEmoji },
+      'sync.io/inject': 'true',
+      'sync.io/cr-name': ofEmoji,
+      'sync.io/profile': ofEmoji,
       'sync.io/gateway-name': ofEmoji,
     },
   },

@@ -10,7 +10,9 @@ import { gatewaySpec } from '../support/gateway-specs.ts';
 suite('the time at which a request or a push was stored', () => {
   const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };
   const entry = (manager: string, second: number, ...fields: (keyof typeof names)[]) => ({
-    ...{ manager, operation: 'Update', time: `2026-01-01T00:00:0${second}Z` },
+    manager,
+    operation: 'Update',
+    time: `2026-01-01T00:00:0${second}Z`,
     fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(fields.map((field) => [names[field], {}])) } },
   });
   const annotations = {
@@ -117,7 +119,11 @@ suite('the cached part of a resource', () => {
 suite('the cached fields of a resource', () => {
   const secretRef = { name: 'secret', key: 'key' };
   const metadata = {
-    ...{ namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 },
+    namespace: 'ns',
+    name: 'app',
+    uid: 'uid',
+    resourceVersion: '7',
+    generation: 3,
     creationTimestamp: '2026-01-01T00:00:00Z',
   };
   const project = (spec: object, more: object = {}, status?: object) =>
@@ -143,8 +149,14 @@ suite('the cached fields of a resource', () => {
     );
     const { spec: __, ...fields } = project({}, { deletionTimestamp: '2026-01-02T00:00:00Z' }, { lastSyncRef: 'x' });
     assert.deepEqual(fields, {
-      ...{ namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '7', generation: 3 },
-      ...{ createdAt: Date.parse('2026-01-01T00:00:00Z'), deleting: true, status: { lastSyncRef: 'x' } },
+      namespace: 'ns',
+      name: 'app',
+      uid: 'uid',
+      resourceVersion: '7',
+      generation: 3,
+      createdAt: Date.parse('2026-01-01T00:00:00Z'),
+      deleting: true,
+      status: { lastSyncRef: 'x' },
     });
     const { deleting, status, generation } = project({}, { generation: undefined });
     assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
@@ -152,13 +164,20 @@ suite('the cached fields of a resource', () => {
 
   test('are complete for a large one', () => {
     const git = {
-      ...{ repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef } }, caSecretRef: secretRef },
-      ...{ verify: { mode: 'head', keysSecretRef: { name: 'keys' } }, commitStatus: { context: 'c' } },
+      repo: 'https://git.test/app.git',
+      ref: 'main',
+      auth: { token: { secretRef } },
+      caSecretRef: secretRef,
+      verify: { mode: 'head', keysSecretRef: { name: 'keys' } },
+      commitStatus: { context: 'c' },
     };
     const api = { secretName: 'api', secretKey: 'key' };
     const requests = [{ path: '/a', headersFrom: [{ name: 'X', secretRef }] }, { path: '/b' }];
     const spec = {
-      ...{ git, agent: { image: { tag: '1' } }, history: 5, rollout: { waves: [{ name: 'a' }] } },
+      git,
+      agent: { image: { tag: '1' } },
+      history: 5,
+      rollout: { waves: [{ name: 'a' }] },
       gateway: { api, reload: { requests }, verify: { timeout: '1m', requests: [{ path: '/ok' }] } },
     };
     const given = gatewaySpec(spec);
@@ -166,10 +185,16 @@ suite('the cached fields of a resource', () => {
     assert.match(revision ?? '', /^[0-9a-f]{32}$/);
     const { auth, caSecretRef, verify, commitStatus } = given.git;
     assert.deepEqual(kept, {
-      ...{ ...defaults, agent: given.agent, history: 5, rollout: given.rollout },
+      ...defaults,
+      agent: given.agent,
+      history: 5,
+      rollout: given.rollout,
       git: { repo: git.repo, ref: 'main', auth, caSecretRef, verify, commitStatus },
       gateway: {
-        ...{ port: given.gateway.port, tls: given.gateway.tls, api: given.gateway.api, verifies: true },
+        port: given.gateway.port,
+        tls: given.gateway.tls,
+        api: given.gateway.api,
+        verifies: true,
         reload: { requests: [{ headersFrom: [{ secretRef }] }] },
       },
     });
@@ -179,7 +204,9 @@ suite('the cached fields of a resource', () => {
 
   const orders = { 'sync.io/approve': 'c'.repeat(65), 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': '' };
   const owned = (manager: string, ...annotations: string[]) => ({
-    ...{ manager, operation: 'Update', time: '2026-01-01T00:00:09Z' },
+    manager,
+    operation: 'Update',
+    time: '2026-01-01T00:00:09Z',
     fieldsV1: { 'f:metadata': { 'f:annotations': Object.fromEntries(annotations.map((name) => [`f:${name}`, {}])) } },
   });
 
@@ -194,22 +221,22 @@ suite('the cached fields of a resource', () => {
   });
 
   const annotations = {
-    ...{
-      'sync.io/requested-ref': 'v1',
-      'sync.io/requested-at': 'a'.repeat(65),
-      'sync.io/requested-by': 'b'.repeat(65),
-    },
-    ...{
-      'sync.io/request-id': 'i'.repeat(129),
-      'sync.io/pushed-ref': 'p'.repeat(600),
-      'sync.io/pushed-at': 'a'.repeat(65),
-    },
+    'sync.io/requested-ref': 'v1',
+    'sync.io/requested-at': 'a'.repeat(65),
+    'sync.io/requested-by': 'b'.repeat(65),
+    'sync.io/request-id': 'i'.repeat(129),
+    'sync.io/pushed-ref': 'p'.repeat(600),
+    'sync.io/pushed-at': 'a'.repeat(65),
   };
 
   test('include a request and a push, cut to the limits of the status', () => {
     const { request, push } = project({}, { annotations });
     assert.deepEqual(request, {
-      ...{ ref: 'v1', at: 'a'.repeat(64), by: 'b'.repeat(64), id: 'i'.repeat(128), applied: false },
+      ref: 'v1',
+      at: 'a'.repeat(64),
+      by: 'b'.repeat(64),
+      id: 'i'.repeat(128),
+      applied: false,
     });
     assert.deepEqual(push, { ref: 'p'.repeat(512), at: 'a'.repeat(64), applied: false });
   });
@@ -249,7 +276,10 @@ suite('the cached fields of a resource', () => {
 
   test('include when its repository and ref were written', () => {
     const written = (field: string, time: string) => ({
-      ...{ manager: field, operation: 'Update', time, fieldsV1: { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } } },
+      manager: field,
+      operation: 'Update',
+      time,
+      fieldsV1: { 'f:spec': { 'f:git': { [`f:${field}`]: {} } } },
     });
     const managedFields = [written('ref', '2026-01-01T00:00:03Z'), written('repo', '2026-01-01T00:00:04Z')];
     const { refWrittenAt, repoWrittenAt } = project({}, { managedFields });

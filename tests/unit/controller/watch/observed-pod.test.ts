@@ -187,20 +187,46 @@ suite('the cached fields', () => {
     assert.deepEqual(
       projectPod({ metadata, spec: { serviceAccountName: 'runner', initContainers: [sidecar] }, status }),
       {
-        ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'line', serviceAccountName: 'runner' },
-        ...{ sidecar: 'present', live: true, createdAt, hasAgentRun: true, labels: { a: '1', b: '2' } },
-        ...{ readySince: createdAt + 60_000, notReadySince: undefined, isUnstarted: false },
-        ...{ crashedAt: createdAt + 40_000, runsSince: createdAt + 30_000, waiting: undefined, userUnset: true },
+        ...kept,
+        crName: 'app',
+        gatewayName: 'gateway-0',
+        profile: 'line',
+        serviceAccountName: 'runner',
+        sidecar: 'present',
+        live: true,
+        createdAt,
+        hasAgentRun: true,
+        labels: { a: '1', b: '2' },
+        readySince: createdAt + 60_000,
+        notReadySince: undefined,
+        isUnstarted: false,
+        crashedAt: createdAt + 40_000,
+        runsSince: createdAt + 30_000,
+        waiting: undefined,
+        userUnset: true,
       },
     );
   });
 
   test('of a pod without any status yet', () => {
     assert.deepEqual(projectPod(gateway), {
-      ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'default' },
-      ...{ sidecar: 'present', live: true, createdAt, hasAgentRun: false, labels: {} },
-      ...{ readySince: undefined, notReadySince: createdAt, isUnstarted: true },
-      ...{ crashedAt: undefined, runsSince: undefined, waiting: undefined, userUnset: true },
+      ...kept,
+      crName: 'app',
+      gatewayName: 'gateway-0',
+      profile: 'default',
+      serviceAccountName: 'default',
+      sidecar: 'present',
+      live: true,
+      createdAt,
+      hasAgentRun: false,
+      labels: {},
+      readySince: undefined,
+      notReadySince: createdAt,
+      isUnstarted: true,
+      crashedAt: undefined,
+      runsSince: undefined,
+      waiting: undefined,
+      userUnset: true,
     });
   });
 
@@ -208,8 +234,13 @@ suite('the cached fields', () => {
     const annotations = { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' };
     const metadata = { ...created, annotations, labels: { a: '1' } };
     assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
-      ...{ ...kept, crName: 'app', gatewayName: 'gateway-0', profile: 'default', serviceAccountName: 'runner' },
-      ...{ sidecar: 'missing', live: true },
+      ...kept,
+      crName: 'app',
+      gatewayName: 'gateway-0',
+      profile: 'default',
+      serviceAccountName: 'runner',
+      sidecar: 'missing',
+      live: true,
     });
   });
 
@@ -271,14 +302,25 @@ suite('the cached fields', () => {
 
   test('of a report include the state of the gateway', () => {
     const used = {
-      ...{ state: 'Synced', generation: 2, commit: 'c', ref: 'v1', revision: 'r', rollout: 3, hasFailed: false },
-      ...{ time: '2026-01-01T00:00:00Z', duration: '1s', verification: 'Passed', message: 'm', agentVersion: '1.0.0' },
+      state: 'Synced',
+      generation: 2,
+      commit: 'c',
+      ref: 'v1',
+      revision: 'r',
+      rollout: 3,
+      hasFailed: false,
+      time: '2026-01-01T00:00:00Z',
+      duration: '1s',
+      verification: 'Passed',
+      message: 'm',
+      agentVersion: '1.0.0',
     };
     const files = { added: 1, modified: 2, deleted: 3 };
     const unused = { podUID: 'u', gateway: 'g', profile: 'p', crName: 'app', changes: ['a'], inspection: { id: 'i' } };
     const status = { ...used, ...unused, files: { ...files, unchanged: 4 } };
     assert.deepEqual(projectReport(reportOf(status)), {
-      ...{ podUID: 'u', status: { ...used, files } },
+      podUID: 'u',
+      status: { ...used, files },
     });
     for (const empty of [undefined, { commit: 'c' }])
       assert.deepEqual(projectReport(reportOf(empty)), { podUID: 'u', status: undefined });
@@ -322,7 +364,9 @@ suite('the cached fields', () => {
   const podOwner = (uid: string) => ({ apiVersion: 'v1', kind: 'Pod', name: uid, uid });
   const binding = {
     metadata: {
-      ...{ ...created, name: 'sync-agent-app', labels: { 'app.kubernetes.io/managed-by': 'sync-controller' } },
+      ...created,
+      name: 'sync-agent-app',
+      labels: { 'app.kubernetes.io/managed-by': 'sync-controller' },
       ownerReferences: [resource, podOwner('p')],
     },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sync-agent' },
@@ -334,8 +378,13 @@ suite('the cached fields', () => {
 
   test('of a RoleBinding', () => {
     assert.deepEqual(projectRoleBinding(binding), {
-      ...{ namespace: 'plant', name: 'sync-agent-app', roleRef: 'ClusterRole/sync-agent', ownerUID: 'app' },
-      ...{ subjects: fingerprintOf(['default', 'runner']), podUIDs: ['p'], isOurs: true },
+      namespace: 'plant',
+      name: 'sync-agent-app',
+      roleRef: 'ClusterRole/sync-agent',
+      ownerUID: 'app',
+      subjects: fingerprintOf(['default', 'runner']),
+      podUIDs: ['p'],
+      isOurs: true,
     });
     const many = {
       ...binding.metadata,

@@ -52,8 +52,11 @@ test('a push and a release next to it are about the same repository', () => {
   const changes = [{ new: { type: 'tag', name: 'v1' } }, { new: { type: 'branch', name: 'main' } }];
   const body = { push: { changes }, repository: { full_name: 'org/repo' } };
   assert.deepEqual(classify({ 'x-event-key': 'repo:push' }, body), {
-    ...{ kind: 'request', ref: 'refs/tags/v1', pushedRef: 'refs/heads/main' },
-    ...{ source: 'bitbucket', repository: 'org/repo' },
+    kind: 'request',
+    ref: 'refs/tags/v1',
+    pushedRef: 'refs/heads/main',
+    source: 'bitbucket',
+    repository: 'org/repo',
   });
 });
 

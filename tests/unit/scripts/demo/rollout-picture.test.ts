@@ -29,9 +29,22 @@ interface Given {
 
 function picture({ status = {}, admitted = ['', ''], reports = {} }: Given = {}): Picture {
   const rollout: RolloutStatus = {
-    ...{ number: 7, phase: 'Progressing', wave: 'canary', summary: 'canary 0/1', startedAt: '2026-01-01T00:00:00Z' },
-    ...{ commit: NEW, ref: 'main', revision, stableCommit: OLD, stableRef: 'main', stableRevision: revision },
-    ...{ admitted: 0, verified: 0, failed: 0, total: 3, plan: planOf(waves) },
+    number: 7,
+    phase: 'Progressing',
+    wave: 'canary',
+    summary: 'canary 0/1',
+    startedAt: '2026-01-01T00:00:00Z',
+    commit: NEW,
+    ref: 'main',
+    revision,
+    stableCommit: OLD,
+    stableRef: 'main',
+    stableRevision: revision,
+    admitted: 0,
+    verified: 0,
+    failed: 0,
+    total: 3,
+    plan: planOf(waves),
     admission: [
       { wave: 'canary', members: 'all', admitted: admitted[0] },
       { wave: 'rest', members: 'all', admitted: admitted[1] },

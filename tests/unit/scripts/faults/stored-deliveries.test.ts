@@ -54,7 +54,9 @@ suite('receivers may', () => {
 suite('once nothing is broken,', () => {
   const resourcesOf = (...names: string[]) =>
     names.map((name) => ({
-      ...{ namespace: 'n', name, known: { tips: ['a', 'b'] } },
+      namespace: 'n',
+      name,
+      known: { tips: ['a', 'b'] },
       mainWasAskedFor: () => {},
     })) as unknown as Resource[];
 

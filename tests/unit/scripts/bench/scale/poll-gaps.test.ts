@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { pollGaps } from '../../../../../scripts/bench/scale/poll-gaps.ts';
 
 const asked = (repository: string, seconds: number, command: 'ls-refs' | 'fetch' = 'ls-refs') => ({
-  ...{ repository, command },
+  repository,
+  command,
   at: seconds * 1000,
 });
 

@@ -81,7 +81,9 @@ test('a flood of events leaves time for timers', async (t) => {
   const all = Promise.withResolvers<void>();
   let [seen, turns] = [0, 0];
   const reflector = new Reflector({
-    ...{ client, path: '/api/v1/pods', log: pino({ level: 'silent' }) },
+    client,
+    path: '/api/v1/pods',
+    log: pino({ level: 'silent' }),
     project: () => '',
     onChange: () => {
       for (const began = performance.now(); performance.now() - began < 3; );
