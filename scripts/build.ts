@@ -13,7 +13,8 @@ const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length 
 
 await Promise.all(
   wanted.map(async ([folder, name]) => {
-    const [entryPoints, outfile] = [[join(root, folder, 'main.ts')], join(root, 'dist', `${name}.mjs`)];
+    const entryPoints = [join(root, folder, 'main.ts')];
+    const outfile = join(root, 'dist', `${name}.mjs`);
     const define = {
       ...bundleOptions.define,
       ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }),

@@ -48,7 +48,8 @@ async function makeExecutable(): Promise<string> {
 async function makeArchive(executable: string): Promise<string> {
   const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
   await mkdir(path.dirname(archive), { recursive: true });
-  const [folder, program] = [path.dirname(executable), path.basename(executable)];
+  const folder = path.dirname(executable);
+  const program = path.basename(executable);
   run('tar', '-czf', archive, '-C', root, 'LICENSE', '-C', dist, LEGAL, '-C', folder, program);
   return archive;
 }
@@ -68,7 +69,8 @@ function run(command: string, ...args: string[]): void {
 /** With a folder that holds the archives of all platforms, only the manifest for Krew is made, of these. */
 async function makeAll(archives: string | undefined): Promise<string[]> {
   if (archives !== undefined) return [await makeKrewManifest(path.resolve(archives))];
-  const [folder, executable] = [await makeNpmPackage(), await makeExecutable()];
+  const folder = await makeNpmPackage();
+  const executable = await makeExecutable();
   const archive = await makeArchive(executable);
   return [folder, executable, archive, await makeKrewManifest(path.dirname(archive))];
 }

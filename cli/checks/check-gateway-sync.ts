@@ -45,7 +45,8 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
   const isSaid = status?.conditions?.some(({ reason }) => reason === 'Paused') ?? false;
   const resting = (key: 'paused' | 'dryRun') =>
     Object.entries(profiles).flatMap(([name, profile]) => ((profile[key] ?? defaults[key]) ? [name] : []));
-  const [paused, dry] = [resting('paused'), resting('dryRun')];
+  const paused = resting('paused');
+  const dry = resting('dryRun');
   return [
     ...(spec.paused && !isSaid
       ? [warning('gatewaysync/paused', 'it is paused: nothing changes', { todo: 'kubectl gs resume', page })]

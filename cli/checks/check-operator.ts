@@ -181,7 +181,8 @@ function checkSeveral(controllers: readonly Deployment[]): Finding[] {
   const clashes = controllers.flatMap((one, index) =>
     controllers.slice(index + 1).flatMap((other) => {
       if (one.metadata.namespace === other.metadata.namespace) return [];
-      const [mine, theirs] = [watchedBy(one), watchedBy(other)];
+      const mine = watchedBy(one);
+      const theirs = watchedBy(other);
       const overlap = mine.length === 0 || theirs.length === 0 || mine.some((name) => theirs.includes(name));
       return overlap ? [`${addressOf(one)} and ${addressOf(other)}`] : [];
     }),

@@ -24,10 +24,12 @@ const NO_NEWLINE = '\\ No newline at end of file';
  * of it; empty where nothing changes. `algorithm` is that of the repository's ids.
  */
 export function unifiedDiff({ path, before, after }: FileChange, algorithm: 'sha1' | 'sha256' = 'sha1'): string {
-  const [oldMode, newMode] = [modeOf(before), modeOf(after)];
+  const oldMode = modeOf(before);
+  const newMode = modeOf(after);
   const isSameText = before?.text === after?.text;
   if (isSameText && oldMode === newMode) return '';
-  const [oldName, newName] = [quoted(`a/${path}`), quoted(`b/${path}`)];
+  const oldName = quoted(`a/${path}`);
+  const newName = quoted(`b/${path}`);
   const lines = [`diff --git ${oldName} ${newName}`];
   if (!before) lines.push(`new file mode ${newMode}`);
   else if (!after) lines.push(`deleted file mode ${oldMode}`);
@@ -86,7 +88,8 @@ const rangeOf = (start: number, count: number): string => {
 
 /** All that was goes, and all that is comes. */
 function replacedBy(before: string, after: string): string[] {
-  const [old, now] = [linesOf(before), linesOf(after)];
+  const old = linesOf(before);
+  const now = linesOf(after);
   return [
     `@@ -${rangeOf(1, old.length)} +${rangeOf(1, now.length)} @@`,
     ...marked('-', old, before),

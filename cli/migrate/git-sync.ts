@@ -8,7 +8,8 @@ import { mountOf, placeOf } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
 
 /** Bounds of spec.polling.interval and spec.git.timeout, in milliseconds. */
-const [SHORTEST_MS, LONGEST_MS] = [5_000, 86_400_000];
+const SHORTEST_MS = 5_000;
+const LONGEST_MS = 86_400_000;
 
 /** Reads a container of git-sync: what it brings into which volume, and what of it the operator has no counterpart for. */
 export function readGitSync(container: Container, spec: PodSpec): Found {

@@ -3,7 +3,8 @@ import manifest from '../package.json' with { type: 'json' };
 /** What is wrong with the Node that runs the plugin; undefined where it is new enough. */
 export function nodeProblem(version: string): string | undefined {
   const oldest = manifest.engines.node.replace('>=', '');
-  const [[major = 0, minor = 0], [oldestMajor = 0, oldestMinor = 0]] = [numbersOf(version), numbersOf(oldest)];
+  const [major = 0, minor = 0] = numbersOf(version);
+  const [oldestMajor = 0, oldestMinor = 0] = numbersOf(oldest);
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return undefined;
   return `kubectl gs needs Node ${oldest} or newer, and this is ${version}: install a newer one, or take the file of the release that needs no Node`;
 }

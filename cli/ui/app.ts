@@ -53,7 +53,8 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
   app.get(`${door.base}events`, (event) => {
     if (streams >= MAX_STREAMS) return text(503, 'too many pages are open: close some');
     const { searchParams } = event.url;
-    const [namespace, name] = [searchParams.get('namespace'), searchParams.get('name')];
+    const namespace = searchParams.get('namespace');
+    const name = searchParams.get('name');
     const ended = new AbortController();
     streams += 1;
     const leave = () => {

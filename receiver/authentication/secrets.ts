@@ -40,7 +40,8 @@ export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
  * for: the time that takes tells nothing about a resource.
  */
 export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
-  const [readHmac, readBearer] = [readerOf(hmac), readerOf(bearer)];
+  const readHmac = readerOf(hmac);
+  const readBearer = readerOf(bearer);
   return async ({ namespace, name }) => {
     const hmacs = await readHmac?.();
     const tokens = await readBearer?.();

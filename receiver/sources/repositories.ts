@@ -38,7 +38,8 @@ export const repositoryOfGeneric: NameRepository = (body) => {
 
 /** The cloud has a full name, the data center a project and a slug. */
 export const repositoryOfBitbucket: NameRepository = (body) => {
-  const [project, slug] = [firstText(body, ['repository', 'project', 'key']), firstText(body, ['repository', 'slug'])];
+  const project = firstText(body, ['repository', 'project', 'key']);
+  const slug = firstText(body, ['repository', 'slug']);
   const links = fieldOf(body, 'repository', 'links', 'clone');
   const clone = Array.isArray(links) ? links.map((link) => firstText(link, ['href'])).find(Boolean) : undefined;
   return {

@@ -99,7 +99,8 @@ async function startFromCold(
 ): Promise<ColdStart> {
   const { requests } = world.server;
   requests.length = 0;
-  const [started, startedAt] = [performance.now(), Date.now()];
+  const started = performance.now();
+  const startedAt = Date.now();
   const controller = await startController(world, { METRICS_PORT: String(metricsPort), AUTO_BIND_AGENT: 'false' });
   while (![...mirror.store.values()].every(({ status }) => status?.lastSyncCommit !== undefined)) await sleep(20);
   return {
@@ -114,7 +115,9 @@ async function startFromCold(
 /** A poll of every repository that finds nothing new. */
 async function measureQuietCycle(pid: number, metricsPort: number, interval: number) {
   await sleep(2_000); // what is left of the start
-  const [writes, cpu, started] = [await readWrites(metricsPort), await readCpuSeconds(pid), performance.now()];
+  const writes = await readWrites(metricsPort);
+  const cpu = await readCpuSeconds(pid);
+  const started = performance.now();
   await sleep(interval * 1000 * 1.2);
   const elapsed = (performance.now() - started) / 1000;
   return {

@@ -58,7 +58,8 @@ async function measure(
   const receiver = await startReceiver(world);
   const { pid } = receiver.program;
   await step(`${what}: warming up`, () => sendDeliveries(receiver.port, { ...load, seconds: WARM_UP_SECONDS }));
-  const [cpu, patches] = [await readCpuSeconds(pid), await countPatches(receiver)];
+  const cpu = await readCpuSeconds(pid);
+  const patches = await countPatches(receiver);
   const result = await step(what, () => sendDeliveries(receiver.port, { ...load, seconds }));
   const cpuSeconds = (await readCpuSeconds(pid)) - cpu;
   const newPatches = (await countPatches(receiver)) - patches;
@@ -86,7 +87,8 @@ interface Receiver {
 
 /** Starts the receiver as its image does, without the limits for one address: all load comes from one. */
 async function startReceiver({ cluster }: World): Promise<Receiver> {
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const metricsPort = await freePort();
   const environment = {
     KUBECONFIG: cluster.kubeconfig,
     RECEIVER_HOST: '127.0.0.1',

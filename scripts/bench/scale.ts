@@ -53,7 +53,8 @@ async function measure(world: ScaleWorld, replicas: Replica[]): Promise<void> {
   printStart(world, start, replicas);
   const peaks = new MemoryPeaks(replicas);
   const quiet = await step('A quiet poll cycle', () => measureUsage(replicas, () => sleep(size.interval * 1000)));
-  const [from, reports] = [Date.now(), fleet.written];
+  const from = Date.now();
+  const reports = fleet.written;
   const mix = await step(`${size.minutes} minutes of everything`, () =>
     measureUsage(replicas, () => applyMix({ world, deliveries, fleet }, size.minutes * 60)),
   );

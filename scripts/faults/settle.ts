@@ -73,7 +73,8 @@ async function whyNot(world: World, resource: Resource, object: GatewaySync): Pr
 function unseenIntent({ metadata, status }: GatewaySync): string | undefined {
   const { annotations = {} } = metadata;
   const { lastRequest, lastPush } = status ?? {};
-  const [ref, pushed] = [annotations[REQUEST_ANNOTATIONS.requestedRef], annotations[REQUEST_ANNOTATIONS.pushedRef]];
+  const ref = annotations[REQUEST_ANNOTATIONS.requestedRef];
+  const pushed = annotations[REQUEST_ANNOTATIONS.pushedRef];
   if (ref !== undefined && lastRequest?.ref !== ref) return `the request for ${ref} has not been seen`;
   if (pushed !== undefined && lastPush?.at !== annotations[REQUEST_ANNOTATIONS.pushedAt])
     return 'a push has not been seen';

@@ -5,7 +5,8 @@ import path from 'node:path';
 export const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
 /** Bytes: all tests together had half a gigabyte in temporary files at most. */
-const [NEEDED_THERE, NEEDED_IN_ALL] = [2 * GIB, 6 * GIB];
+const NEEDED_THERE = 2 * GIB;
+const NEEDED_IN_ALL = 6 * GIB;
 
 /**
  * Has temporary files in memory, where there is enough of it: tests make and delete very many small files, and for the

@@ -13,7 +13,8 @@ const HOSTS = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.defaul
  */
 export async function createCredentials(dir: string, url: string): Promise<void> {
   const files = controlPlaneFiles(dir);
-  const [adminToken, controllersToken] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
+  const adminToken = randomBytes(16).toString('hex');
+  const controllersToken = randomBytes(16).toString('hex');
   const tokens = [
     `${adminToken},admin,admin,system:masters`,
     `${controllersToken},system:kube-controller-manager,system:kube-controller-manager`,

@@ -80,7 +80,8 @@ async function startServer(
   { apiServerArgs = [] }: ApiServerOptions,
 ) {
   const { dir } = processes;
-  const [etcdPort, port] = [await freePort(), await freePort()];
+  const etcdPort = await freePort();
+  const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const { ca: caFile, adminKubeconfig: kubeconfig } = controlPlaneFiles(dir);
   const details = { dir, url, caFile, kubeconfig };
@@ -95,7 +96,8 @@ async function startServer(
     processes.start(binaries.etcd, etcdArguments({ dir, port: etcdPort }));
     await startKubeApiServer();
   };
-  const [data, backup] = [path.join(dir, 'etcd'), path.join(dir, 'etcd-backup')];
+  const data = path.join(dir, 'etcd');
+  const backup = path.join(dir, 'etcd-backup');
   const replaceData = async (from: string, to: string) => {
     for (const name of ['kube-apiserver', 'etcd']) await processes.kill(name);
     await rm(to, { recursive: true, force: true });

@@ -64,7 +64,8 @@ function passAnswer(output: Readable, response: ServerResponse): void {
 function writeHeader(header: string, response: ServerResponse): void {
   for (const line of header.split('\r\n')) {
     const colon = line.indexOf(':');
-    const [name, value] = [line.slice(0, colon), line.slice(colon + 1).trim()];
+    const name = line.slice(0, colon);
+    const value = line.slice(colon + 1).trim();
     if (name.toLowerCase() === 'status') response.statusCode = Number.parseInt(value, 10);
     else response.setHeader(name, value);
   }

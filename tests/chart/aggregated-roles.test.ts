@@ -24,7 +24,8 @@ const people = {
 
 for (const [role, { may, mayNot }] of Object.entries(people)) {
   test(`who has the role ${role} in a namespace has what suits it, there`, async (t) => {
-    const [namespace, elsewhere] = [await createNamespace(t), await createNamespace(t)];
+    const namespace = await createNamespace(t);
+    const elsewhere = await createNamespace(t);
     await installRights(t, { namespace });
     const account = { namespace, name: role };
     await apply({

@@ -55,7 +55,8 @@ async function arrange(t: TestContext) {
         answer(client.create(groupPath('sync.io/v1alpha1', 'gatewaysyncs', namespace), body, dryRun)),
     };
   };
-  const [editor, approver] = [await actAs('editor'), await actAs('approver')];
+  const editor = await actAs('editor');
+  const approver = await actAs('approver');
   const approve = { metadata: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } } };
   const wait = { timeout: 30_000 };
   await until(() => editor.patch(approve), {

@@ -128,7 +128,8 @@ test('the tile of the certificate turns red when its renewal is late, however sh
     const tile = panels.find(({ title }) => title === 'Webhook certificate ends in');
     return tile?.fieldConfig?.defaults.thresholds?.steps.map(({ color, value }) => [color, value]);
   };
-  const [hour, day] = [3_600, 86_400];
+  const hour = 3_600;
+  const day = 86_400;
   const colours = (yellow: number, green: number) => [
     ['red', null],
     ['yellow', yellow],

@@ -63,7 +63,8 @@ interface Document {
 
 /** The objects in the YAML of a page, and the values files, which say so in their first line. */
 function documentsOf(page: Page): { objects: Document[]; values: object[] } {
-  const [objects, values]: [Document[], object[]] = [[], []];
+  const objects: Document[] = [];
+  const values: object[] = [];
   for (const { language, code } of blocksOf(page)) {
     if (language !== 'yaml') continue;
     for (const document of parseAllDocuments(code, { uniqueKeys: true })) {

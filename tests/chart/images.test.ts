@@ -72,7 +72,9 @@ async function expectStart({ child, stop, hasExited }: GuardedProcess, healthPor
 
 /** Variables that every program knows, with ports of this machine. */
 async function startVariables(kubeconfigFile: string) {
-  const [health, metrics, own] = [await freePort(), await freePort(), await freePort()];
+  const health = await freePort();
+  const metrics = await freePort();
+  const own = await freePort();
   const variables = { KUBECONFIG: kubeconfigFile, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
   return { health, own, variables };
 }

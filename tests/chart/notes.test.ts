@@ -132,7 +132,8 @@ suite('what Helm says after an installation', { skip }, () => {
 
   test('the notes say whom a NetworkPolicy lets read the metrics, since nobody alerts without them', async () => {
     const words = /answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
-    const [walled, receiverWalled] = ['networkPolicy.enabled=true', 'webhookReceiver.networkPolicy.enabled=true'];
+    const walled = 'networkPolicy.enabled=true';
+    const receiverWalled = 'webhookReceiver.networkPolicy.enabled=true';
     assert.match(await notesOf(walled), words);
     assert.match(await notesOf(walled), /The metrics of the controller answer/);
     assert.match(

@@ -184,7 +184,8 @@ test('deliveries are stored also where so many own fields that the API server jo
     // The first that the delivery makes one too many is of another time than those that are joined before.
     const began = second();
     if (n === 3) await until(() => second(), { describe: 'another second', accept: (now) => now > began });
-    const [key, by] = [`example.test/by-${n}`, `--field-manager=manager-${n}`];
+    const key = `example.test/by-${n}`;
+    const by = `--field-manager=manager-${n}`;
     await kubectl('annotate', 'gs/demo', '-n', namespace, `${key}=yes`, 'sync.io/pushed-ref=x', '--overwrite', by);
     await kubectl('patch', 'gs/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
   }

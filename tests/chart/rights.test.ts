@@ -154,7 +154,8 @@ for (const [who, { values, expect }] of Object.entries(cases)) {
   for (const isConfined of [false, true]) {
     test(`${who} may do what it must and nothing else${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
       const namespace = await createNamespace(t);
-      const [watched, elsewhere] = [await createNamespace(t), await createNamespace(t)];
+      const watched = await createNamespace(t);
+      const elsewhere = await createNamespace(t);
       const confinement = isConfined && { controller: { watchNamespaces: [watched] } };
       await installRights(t, { namespace, values: { ...values, ...confinement } });
       const { account, expected } = expect(namespace);
@@ -175,7 +176,8 @@ for (const [who, { values, expect }] of Object.entries(cases)) {
 }
 
 test('an agent may read GatewaySyncs and their revisions and write reports, in its own namespace', async (t) => {
-  const [namespace, elsewhere] = [await createNamespace(t), await createNamespace(t)];
+  const namespace = await createNamespace(t);
+  const elsewhere = await createNamespace(t);
   await installRights(t, { namespace });
   const account = { namespace, name: 'gateway' };
   await apply([

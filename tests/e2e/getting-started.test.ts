@@ -4,7 +4,9 @@ import { type GitServer, startGitServer } from './support/git-server.ts';
 import { createSteps } from './support/steps.ts';
 import { runTutorial } from './support/tutorial.ts';
 
-const [system, gateways, source] = ['stoker-system', 'gateways', 'getting-started-git'];
+const system = 'stoker-system';
+const gateways = 'gateways';
+const source = 'getting-started-git';
 const step = createSteps(system, gateways);
 
 let git: GitServer;

@@ -3,7 +3,8 @@ import { helm, imageOf, kubectl } from './support/cluster.ts';
 import { createSteps } from './support/steps.ts';
 import { runTutorial } from './support/tutorial.ts';
 
-const [system, gateways] = ['stoker-system', 'gateways'];
+const system = 'stoker-system';
+const gateways = 'gateways';
 const step = createSteps(system, gateways);
 
 after(async () => {

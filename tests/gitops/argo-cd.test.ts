@@ -40,7 +40,8 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
   }
 
   test('a changed git.ref is sent even if the revision of the application stays', async () => {
-    const [first, second] = [await notify({ ref: 'v1.2.3' }), await notify({ ref: 'v1.2.4' })];
+    const first = await notify({ ref: 'v1.2.3' });
+    const second = await notify({ ref: 'v1.2.4' });
 
     assert.ok(first.Triggered && second.Triggered);
     assert.notEqual(second.OncePer, first.OncePer);

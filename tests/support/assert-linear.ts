@@ -10,7 +10,8 @@ const ATTEMPTS = 20;
  * measured.
  */
 export function assertLinear<TInput>(size: number, make: (size: number) => TInput, run: (input: TInput) => void): void {
-  const [small, large] = [make(size), make(4 * size)];
+  const small = make(size);
+  const large = make(4 * size);
   run(small);
   const rounds = roundsOf(() => run(small));
   let best = Number.POSITIVE_INFINITY;

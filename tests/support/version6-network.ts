@@ -23,7 +23,8 @@ export interface Version6Network {
 export async function makeVersion6Network(scope: Scope, ports: number[]): Promise<Version6Network | undefined> {
   const folder = await makeTemporaryFolder('network-');
   scope.after(() => folder.remove());
-  const [inward, outward] = [path.join(folder.path, 'in'), path.join(folder.path, 'out')];
+  const inward = path.join(folder.path, 'in');
+  const outward = path.join(folder.path, 'out');
   const outside = relayFromSocket(outward, '127.0.0.1');
   scope.after(() => outside.close());
   const setUp = 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && exec "$@"';

@@ -31,7 +31,8 @@ export async function measureRestarts(
     await program.stop();
   }
   world.server.fault = undefined;
-  const [median, slowest] = [quantile(seconds, 0.5), Math.max(...seconds)];
+  const median = quantile(seconds, 0.5);
+  const slowest = Math.max(...seconds);
   const measured = `${median.toFixed(2)}, ${slowest.toFixed(2)} s`;
   return [[`${files} files: restart without a git server, p50, slowest of ${restarts}`, measured, '≤ 2 s']];
 }

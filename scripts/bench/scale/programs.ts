@@ -49,7 +49,8 @@ export async function startControllerReplica(world: ScaleWorld, name: string, po
 
 /** Starts a replica of the receiver. */
 export async function startReceiverReplica(world: ScaleWorld, name: string): Promise<Replica> {
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const metricsPort = await freePort();
   const environment = {
     RECEIVER_HOST: '127.0.0.1',
     RECEIVER_PORT: String(port),

@@ -24,9 +24,11 @@ export async function measureUsage<T>(
     cpu: await Promise.all(replicas.map(({ pid }) => readCpuSeconds(pid).catch(() => 0))),
     calls: await Promise.all(replicas.map(({ metricsPort, kind }) => readMetric(metricsPort, API_CALLS[kind]))),
   });
-  const [before, started] = [await read(), performance.now()];
+  const before = await read();
+  const started = performance.now();
   const result = await work();
-  const [after, seconds] = [await read(), (performance.now() - started) / 1000];
+  const after = await read();
+  const seconds = (performance.now() - started) / 1000;
   const rate = (index: number, what: 'cpu' | 'calls') =>
     ((after[what][index] ?? 0) - (before[what][index] ?? 0)) / seconds;
   const usage = {

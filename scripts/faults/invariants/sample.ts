@@ -26,7 +26,8 @@ export async function takeSample(world: World): Promise<Sample> {
   const files = new Map(world.gateways.map((gateway) => [gateway, gateway.look()]));
   const after = await list(world);
   const unchanged = world.resources.flatMap((resource) => {
-    const [first, second] = [before?.get(resource.name), after?.get(resource.name)];
+    const first = before?.get(resource.name);
+    const second = after?.get(resource.name);
     const isSame = first && first.metadata.resourceVersion === second?.metadata.resourceVersion;
     return isSame ? [[resource, first] as const] : [];
   });

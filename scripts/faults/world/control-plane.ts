@@ -39,7 +39,8 @@ export class ControlPlane {
   }
 
   static async start(folder: string): Promise<ControlPlane> {
-    const [policy, auditLog] = [path.join(folder, 'audit-policy.json'), path.join(folder, 'audit.log')];
+    const policy = path.join(folder, 'audit-policy.json');
+    const auditLog = path.join(folder, 'audit.log');
     await writeFile(policy, JSON.stringify(auditPolicy));
     const server = await startApiServer({
       apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],

@@ -91,7 +91,8 @@ interface Ground {
 async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 'controllers' | 'senders'>> {
   const { folder, plane, closers } = ground;
   const [door, ...ports] = await Promise.all(Array.from({ length: 2 * REPLICAS + 1 }, freePort));
-  const [webhookPorts, receiverPorts] = [ports.slice(0, REPLICAS), ports.slice(REPLICAS)];
+  const webhookPorts = ports.slice(0, REPLICAS);
+  const receiverPorts = ports.slice(REPLICAS);
   const frontDoor = startFrontDoor(door as number, webhookPorts);
   closers.push(() => frontDoor.close());
   await installRights(plane.client, door as number);

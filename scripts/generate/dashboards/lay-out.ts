@@ -10,12 +10,14 @@ const COLUMNS = 24;
 
 /** Places the panels from left to right, row under row, and numbers them. */
 export function layOut(rows: Row[]): object[] {
-  let [id, y] = [0, 0];
+  let id = 0;
+  let y = 0;
   const placed: object[] = [];
   for (const { title, panels } of rows) {
     placed.push({ id: ++id, type: 'row', title, collapsed: false, gridPos: { h: 1, w: COLUMNS, x: 0, y }, panels: [] });
     y += 1;
-    let [x, lineHeight] = [0, 0];
+    let x = 0;
+    let lineHeight = 0;
     for (const { width, height, ...panel } of panels) {
       if (x + width > COLUMNS) [x, y, lineHeight] = [0, y + lineHeight, 0];
       placed.push({ id: ++id, datasource, ...panel, gridPos: { h: height, w: width, x, y } });

@@ -160,7 +160,8 @@ test('an agent that lost its permissions queries less and less often', async (t)
   await writeFile(path.join(pod.data, 'config/a'), 'drift');
   const refusals = (about: RegExp) =>
     agent.output.split('\n').filter((line) => /is forbidden/.test(line) && about.test(line)).length;
-  const [watches, reports] = [/watch interrupted/, /report not written/];
+  const watches = /watch interrupted/;
+  const reports = /report not written/;
   await until(() => refusals(watches) > 0 && refusals(reports) > 0, { describe: 'refusals of both' });
   await new Promise((resolve) => setTimeout(resolve, 12_000));
   assert.ok(refusals(watches) <= 5, `${refusals(watches)} watches in 12 seconds`);

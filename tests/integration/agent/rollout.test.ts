@@ -39,10 +39,8 @@ async function empty({ data, repo }: GatewayPod): Promise<void> {
 /** A gateway of the wave `rest`, which has the first of two commits, and a rollout of the second one to the canaries. */
 async function startRollout(t: TestContext, name: string, host = server) {
   const repository = await host.createRepository(name);
-  const [first, second] = [
-    await repository.commit({ files: { 'config/a': '1' } }),
-    await repository.commit({ files: { 'config/a': '2', 'config/b': '2' } }),
-  ];
+  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const second = await repository.commit({ files: { 'config/a': '2', 'config/b': '2' } });
   const pod = await createGatewayPod(t);
   const play = playRollout(pod);
   await pod.setSpec(repository.url, specOf());
@@ -187,10 +185,8 @@ suite('while changes go in waves', () => {
     await pod.setSpec(repository.url, specOf([config, { source: 'extra', destination: 'extra' }]));
     const old = await play.revision();
     const release = { commit, stableCommit: commit, stableRevision: old };
-    const [everybody, canaries] = [
-      { canary: ALL, rest: ALL },
-      { canary: ALL, rest: NOBODY },
-    ];
+    const everybody = { canary: ALL, rest: ALL };
+    const canaries = { canary: ALL, rest: NOBODY };
     await play.roll({ ...release, number: 1, phase: 'Complete', revision: old, admitted: everybody });
     const agent = await pod.start(env);
     await untilFollows(pod, 'next');

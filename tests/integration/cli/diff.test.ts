@@ -41,7 +41,8 @@ suite('kubectl gs diff', () => {
         'rendered/name.txt': 'You are {{ .GatewayName }}, {{ .Vars.colour }}\n',
       },
     });
-    const [files, report] = [await pod.files(), await pod.report()];
+    const files = await pod.files();
+    const report = await pod.report();
     const { status, output, notes } = await gs('diff', 'gw', '--ref', 'other', '-o', 'json');
     assert.deepEqual([status, notes], [2, '']);
     const view = JSON.parse(output) as InspectionView;

@@ -3,7 +3,8 @@ import { injectedPod } from '../../support/gateway-pods.ts';
 import { gatewaySync } from '../../support/gateway-syncs.ts';
 
 export const COMMIT = 'c0ffee11'.repeat(5);
-export const [SYSTEM, GATEWAYS] = ['stoker-system', 'gateways'];
+export const SYSTEM = 'stoker-system';
+export const GATEWAYS = 'gateways';
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
 

@@ -314,7 +314,8 @@ suite('the output of kubectl gs migrate', { concurrency: 2 }, () => {
       const given = spec();
       const container = given.containers.find(({ name }) => name === 'app');
       assert.ok(container);
-      const [old, next] = [await makeVolumes(t), await makeVolumes(t)];
+      const old = await makeVolumes(t);
+      const next = await makeVolumes(t);
       await play(old, given);
       const before = await look(old.pathOf(container, reads));
       assert.ok(finds in before, Object.keys(before).join(', '));

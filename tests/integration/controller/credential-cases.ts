@@ -28,7 +28,8 @@ export const randomSecret = (kind: string): string => `${kind}${randomBytes(18).
 
 /** A token sent by basic authentication and one sent as it is, each of which a host takes, and others that it refuses. */
 export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
-  const [basic, bearer] = [randomSecret('basic'), randomSecret('bearer')];
+  const basic = randomSecret('basic');
+  const bearer = randomSecret('bearer');
   const byBasic = await serveGit(t, { username: 'x-access-token', password: basic });
   const byBearer = await serveGit(t, { token: bearer });
   const of = (name: string, host: GitHost, { secret, prefix = '' }: { secret: string; prefix?: string }) => {

@@ -20,11 +20,10 @@ test('a fleet whose pods change all the time delays neither edits of other tenan
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
   const first = await repository.commit({ files: { 'config/a': '1' } });
-  const [hostile, calm] = [await createNamespace(t), await createNamespace(t)];
-  const [fleet, other] = [
-    { namespace: hostile, name: 'fleet' },
-    { namespace: calm, name: 'other' },
-  ];
+  const hostile = await createNamespace(t);
+  const calm = await createNamespace(t);
+  const fleet = { namespace: hostile, name: 'fleet' };
+  const other = { namespace: calm, name: 'other' };
   await inLanes(PODS, (index) =>
     callApi({ method: 'POST', path: corePath('pods', hostile), body: injectedPod(hostile, `p${index}`, 'fleet') }),
   );

@@ -44,7 +44,8 @@ export async function startInjection(
   options: { labels?: Record<string, string>; environment?: Record<string, string> } = {},
 ): Promise<InjectionWorld> {
   const namespace = await createNamespace(t, options.labels);
-  const [port, metrics] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const metrics = await freePort();
   await installWebhook(t, { name: namespace, namespace, port });
   const controller = await startController(t, namespace, {
     WEBHOOK_PORT: String(port),

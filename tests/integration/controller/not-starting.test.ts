@@ -104,10 +104,8 @@ suite("a pod that doesn't start", { concurrency: 2 }, () => {
     await setStatus(address, 'homeless', {
       conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
     });
-    const [homeless, imageless] = [
-      'not scheduled: Unschedulable: 0/1 nodes are available',
-      'container sync-agent waits: ImagePullBackOff (agent:1)',
-    ];
+    const homeless = 'not scheduled: Unschedulable: 0/1 nodes are available';
+    const imageless = 'container sync-agent waits: ImagePullBackOff (agent:1)';
     const messages = ({ status }: GatewaySync) => status?.discoveredGateways?.map((gateway) => gateway.message);
     const told = await untilGatewaySync(
       address,

@@ -21,7 +21,8 @@ const polled = { polling: { enabled: true, interval: '1h' } };
 
 suite('a git server that never answers', { concurrency: 4 }, () => {
   test('delays no resource of another server, however many wait for it', async (t) => {
-    const [hanging, healthy] = [await startHost(t), await startHost(t)];
+    const hanging = await startHost(t);
+    const healthy = await startHost(t);
     hanging.server.fault = { hang: true };
     const namespace = await createNamespace(t);
     const url = hanging.repository.url.replace('127.0.0.1', '127.0.0.2');
@@ -72,10 +73,8 @@ suite('resources that share a repository', { concurrency: 4 }, () => {
   test('are all updated by a push to one of them, if they are polled', async (t) => {
     const { repository, commit } = await startHost(t);
     const namespace = await createNamespace(t);
-    const [one, other] = [
-      { namespace, name: 'one' },
-      { namespace, name: 'other' },
-    ];
+    const one = { namespace, name: 'one' };
+    const other = { namespace, name: 'other' };
     for (const address of [one, other]) await applyGatewaySync(address, { repo: repository.url }, polled);
     await startController(t, namespace);
     for (const address of [one, other])

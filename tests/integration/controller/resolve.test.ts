@@ -323,7 +323,8 @@ suite('polling of a repository', { concurrency: 4 }, () => {
     await resolved('x', namespace);
     const queries = () => server.requests.filter(({ repository: name }) => name.startsWith('silent')).length;
     const others = () => server.requests.length - queries();
-    const [before, othersBefore] = [queries(), others()];
+    const before = queries();
+    const othersBefore = others();
     await until(() => others() > othersBefore + 1, { describe: 'polls of the other repository' });
     assert.equal(queries(), before);
   });

@@ -14,7 +14,8 @@ import { createPod } from './injection-world.ts';
 test('each resync checks everything, and neither writes nor queries anything if nothing changed', async (t) => {
   const namespace = await createNamespace(t);
   const metrics = createMetrics();
-  const [writes, queries]: [string[], string[]] = [[], []];
+  const writes: string[] = [];
+  const queries: string[] = [];
   const client = clientOf((await connectCluster()).kubeconfig, {
     userAgent: 'test',
     onCall: (verb) => verb === 'GET' || writes.push(verb),
@@ -65,7 +66,9 @@ test('each resync checks everything, and neither writes nor queries anything if 
     return writes.length === before;
   };
   await until(settled, { describe: 'all that was to be written is' });
-  const [written, asked, seen] = [writes.length, queries.length, await reconciles()];
+  const written = writes.length;
+  const asked = queries.length;
+  const seen = await reconciles();
   await until(async () => (await reconciles()) >= seen + 10, { describe: 'five rounds' });
   assert.deepEqual(writes.slice(written), []);
   assert.deepEqual(queries.slice(asked), []);

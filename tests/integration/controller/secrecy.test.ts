@@ -41,7 +41,9 @@ function watchArguments(pid: number): { stop: () => Promise<Set<string>> } {
 
 /** A receiver with a secret and a token, and deliveries with these and with others: what it knows, and what it says. */
 async function deliver(t: TestContext, namespace: string, name: string) {
-  const [hmac, token, wrong] = [randomSecret('hmac'), randomSecret('token'), randomSecret('wrong')];
+  const hmac = randomSecret('hmac');
+  const token = randomSecret('token');
+  const wrong = randomSecret('wrong');
   const folder = await temporaryFolder(t, 'receiver-secrets-');
   const file = (key: string) => path.join(folder, key);
   await writeFile(file('hmac'), hmac);

@@ -44,7 +44,8 @@ export async function startGithubApi(
 ): Promise<GithubApi> {
   const folder = await makeTemporaryFolder('github-api-');
   const { caFile, certFile, keyFile } = await createCertificates(folder.path);
-  const [calls, jwts]: [TokenCall[], string[]] = [[], []];
+  const calls: TokenCall[] = [];
+  const jwts: string[] = [];
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const given = await text(request);

@@ -35,7 +35,8 @@ test('a controller continues to watch and write when its token is replaced and t
   const { url, caFile } = await connectCluster();
   const link = await startSlowLink(t, url);
   const folder = await temporaryFolder(t, 'token-');
-  const [tokenFile, kubeconfig] = [path.join(folder, 'token'), path.join(folder, 'kubeconfig')];
+  const tokenFile = path.join(folder, 'token');
+  const kubeconfig = path.join(folder, 'kubeconfig');
   const replaceToken = async (token: string) => {
     await writeFile(`${tokenFile}.new`, token, { mode: 0o600 });
     await rename(`${tokenFile}.new`, tokenFile);

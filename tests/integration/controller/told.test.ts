@@ -46,7 +46,8 @@ const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
 
 /** Has the API server refuse every change of a status in the namespace, and waits until it does. */
 async function refuseStatus(t: TestContext, { namespace, name }: Address): Promise<void> {
-  const [apiVersion, metadata] = ['admissionregistration.k8s.io/v1', { name: namespace }];
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const metadata = { name: namespace };
   const [apiGroup] = API_VERSION.split('/');
   const resourceRule = { apiVersions: ['*'], operations: ['UPDATE'], resources: [`${GATEWAY_SYNC.plural}/status`] };
   await apply({

@@ -87,10 +87,8 @@ test('a missing resource results in 404, and a wrong signature in 401 as for exi
 
   assert.equal((await receiver.post(`${namespace}/missing`, body, good)).status, 404);
   assert.equal((await receiver.post(`no-such-${namespace}/demo`, body, good)).status, 404);
-  const [there, missing] = [
-    await receiver.post(`${namespace}/demo`, body, bad),
-    await receiver.post(`${namespace}/missing`, body, bad),
-  ];
+  const there = await receiver.post(`${namespace}/demo`, body, bad);
+  const missing = await receiver.post(`${namespace}/missing`, body, bad);
   assert.equal(there.status, 401);
   assert.deepEqual([missing.status, missing.body], [there.status, there.body]);
   assert.deepEqual(await annotationsOf(cluster, namespace, 'demo'), {});

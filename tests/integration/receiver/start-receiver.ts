@@ -29,7 +29,9 @@ export async function startReceiver(
   env: Record<string, string> = {},
   nodeArgs: string[] = [],
 ): Promise<Receiver> {
-  const [port, health, metrics] = [await freePort(), await freePort(), await freePort()];
+  const port = await freePort();
+  const health = await freePort();
+  const metrics = await freePort();
   const program = startProgram(t, 'dist/receiver.mjs', {
     nodeArgs,
     env: {

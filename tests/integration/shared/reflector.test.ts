@@ -34,7 +34,8 @@ function mirror(
     ...options
   }: { server?: string; client?: KubernetesClient; idleTimeoutMs?: number; labelSelector?: string } = {},
 ): Mirror {
-  const [changes, restarts]: [Mirror['changes'], string[]] = [[], []];
+  const changes: Mirror['changes'] = [];
+  const restarts: string[] = [];
   const reflector = new Reflector<ConfigMap, string | undefined>({
     client: client ?? clientOf(kubeconfig, { userAgent: 'test' }, server),
     path: corePath('configmaps', namespace),

@@ -79,13 +79,15 @@ async function serveArchive(t: TestContext, otherHash?: string): Promise<Downloa
 
 for (const name of ['etcd', 'helm'] as const) {
   test(`the test bed downloads the published archive of ${name} and unpacks the requested binary`, async (t) => {
-    const [sites, bin] = [await serveArchive(t), await temporaryFolder(t)];
+    const sites = await serveArchive(t);
+    const bin = await temporaryFolder(t);
     assert.deepEqual(await downloadBinaries([name], (file) => path.join(bin, file, file), sites), []);
     assert.equal(await runCommand(path.join(bin, name, name), []), `${name}\n`);
   });
 
   test(`the test bed rejects an archive of ${name} with an unpublished checksum`, async (t) => {
-    const [sites, bin] = [await serveArchive(t, '0'.repeat(128)), await temporaryFolder(t)];
+    const sites = await serveArchive(t, '0'.repeat(128));
+    const bin = await temporaryFolder(t);
     const [problem] = await downloadBinaries([name], (file) => path.join(bin, file, file), sites);
     assert.match(problem ?? '', /published is 000/);
     await assert.rejects(access(path.join(bin, name, name)), { code: 'ENOENT' });

@@ -86,7 +86,9 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
       await mkdir(path.join(data, 'config'), { recursive: true });
       const own = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
       for (const [name, text] of Object.entries(own)) await writeFile(path.join(data, name), text);
-      let [kills, before, longestMs] = [0, {} as Files, 150];
+      let kills = 0;
+      let before = {} as Files;
+      let longestMs = 150;
       const deadline = performance.now() + TIME_MS;
       const isOver = (runs: number) =>
         runs % RUNS_IN_A_ROUND === 0 && performance.now() > deadline && (kills >= KILLS_AT_LEAST || runs >= MAX_RUNS);

@@ -20,7 +20,8 @@ import { until } from '../../support/until.ts';
 
 const LARGE = 200;
 const REPORTS = 120;
-const [hostile, other] = ['hostile', 'other'];
+const hostile = 'hostile';
+const other = 'other';
 
 /** A profile of about so many bytes that the API server accepts. */
 function largeProfiles(bytes: number) {

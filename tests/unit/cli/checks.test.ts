@@ -7,7 +7,9 @@ import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, Survey } from '../.
 import { makeAuthority } from '../../../controller/certificates/make-certificate.ts';
 
 const seen = <T>(value: T): Look<T> => ({ kind: 'seen', value });
-const [EARLY, NOON, LATE] = ['2026-01-01T00:00:00Z', '2026-01-02T12:00:00Z', '2026-01-03T00:00:00Z'];
+const EARLY = '2026-01-01T00:00:00Z';
+const NOON = '2026-01-02T12:00:00Z';
+const LATE = '2026-01-03T00:00:00Z';
 
 const cluster: ClusterSurvey = {
   server: seen({ gitVersion: 'v1.36.3' }),

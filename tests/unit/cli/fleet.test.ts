@@ -14,7 +14,8 @@ import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
 import { gatewaySyncOf, type SpecInput } from '../../support/objects.ts';
 
-const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
+const NEW = 'b'.repeat(40);
+const OLD = 'a'.repeat(40);
 const revision = '1'.repeat(32);
 const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
 

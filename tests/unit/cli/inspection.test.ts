@@ -47,7 +47,8 @@ suite('who is asked', () => {
       reportOf('g-0', {}, 'elsewhere'),
       reportOf('h-0', { gateway: undefined, state: 'Pending' }),
     ];
-    const [synced, old] = [{ status: 'Synced' }, 'which cannot be asked: recreate the pod'];
+    const synced = { status: 'Synced' };
+    const old = 'which cannot be asked: recreate the pod';
     const named = [
       { name: 'a', pod: 'a-0', profile: 'p', ...synced },
       {
@@ -192,7 +193,8 @@ suite('a patch for the repository', () => {
   });
 
   test('has what gateways agree on next to what they do not, in the order of the answers', () => {
-    const [first, last] = [change({ source: 'b' }), change({ source: 'a' })];
+    const first = change({ source: 'b' });
+    const last = change({ source: 'a' });
     const other = change({ after: version('3\n') });
     const answers = { a: answer(first, change()), b: answer(other, last), c: answer(other) };
     const { text, refused } = patchOf(answers);

@@ -8,7 +8,9 @@ import { planRollback } from '../../../cli/orders/rollback.ts';
 import { planSync } from '../../../cli/orders/sync.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 
-const [NEW, OLD, OLDER] = ['b'.repeat(40), 'a'.repeat(40), 'c'.repeat(40)];
+const NEW = 'b'.repeat(40);
+const OLD = 'a'.repeat(40);
+const OLDER = 'c'.repeat(40);
 const revision = '1'.repeat(32);
 const rollout = {
   number: 7,
@@ -282,7 +284,8 @@ suite('a sync', () => {
   test('is the same order whenever it is made, and another one where it would take the place of another request', () => {
     assert.equal(agreementOf(planSync(resource())), agreementOf(planSync(resource({ total: 9 }))));
     assert.notEqual(agreementOf(planSync(resource())), agreementOf(planSync(resource({ annotations: open }))));
-    const [pause, resume] = [planPause(resource()), planResume(resource({ spec: { paused: true } }))];
+    const pause = planPause(resource());
+    const resume = planResume(resource({ spec: { paused: true } }));
     assert.notEqual(agreementOf(pause as PlannedChange), agreementOf(resume as PlannedChange));
   });
 });

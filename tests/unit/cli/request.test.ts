@@ -4,7 +4,8 @@ import { followedRef, openRequest } from '../../../cli/fleet/request.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import { gatewaySyncOf } from '../../support/objects.ts';
 
-const [EARLY, LATE] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'];
+const EARLY = '2026-01-01T00:00:00.000Z';
+const LATE = '2026-01-02T00:00:00.000Z';
 const target = { ref: 'v1', source: 'Request' } as const;
 const seen = { observedRef: 'main', observedRepo: 'https://git.test/x' };
 

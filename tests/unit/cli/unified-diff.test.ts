@@ -68,7 +68,8 @@ suite('a diff', () => {
 
   test('of an empty file has no more than git has', () => {
     const after = { text: '', executable: false };
-    const [none, empty] = ['0'.repeat(40), 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'];
+    const none = '0'.repeat(40);
+    const empty = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391';
     const lines = ['diff --git a/x b/x', 'new file mode 100644', `index ${none}..${empty}`, ''];
     assert.equal(unifiedDiff({ path: 'x', before: undefined, after }), lines.join('\n'));
     const gone = ['diff --git a/x b/x', 'deleted file mode 100644', `index ${empty}..${none}`, ''];

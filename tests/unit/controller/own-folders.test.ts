@@ -18,7 +18,8 @@ test('directories of killed processes are removed, even those with the ID of the
 test('directories and files of others are kept, whatever their names are', async (t) => {
   const folder = await temporaryFolder(t, 'own-folders-');
   const at = (...names: string[]) => path.join(folder, ...names);
-  const [linked, unmarked] = [makeFolder(folder, processes(7)), makeFolder(folder, processes(7))];
+  const linked = makeFolder(folder, processes(7));
+  const unmarked = makeFolder(folder, processes(7));
   // A link to a directory with a marker, and a directory whose marker is a link or is missing.
   await rename(linked, at('elsewhere'));
   await symlink(at('elsewhere'), linked);

@@ -155,7 +155,8 @@ suite('a slow client', () => {
   });
 
   test('that leaves after its request is stored all the same', async (t) => {
-    const [reached, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const reached = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
     const app = await startApp(t, {
       enqueue: async () => {
         reached.resolve();
@@ -205,7 +206,8 @@ suite('a client that trickles', { concurrency: true }, () => {
   test('the head of a second request is cut off as well, while a connection may wait for one', async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000 });
     const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
-    const [slow, waiting] = [dial(t, app.port, whole), dial(t, app.port, whole)];
+    const slow = dial(t, app.port, whole);
+    const waiting = dial(t, app.port, whole);
     await until(() => slow.received().endsWith('}') && waiting.received().endsWith('}'), { describe: 'both answers' });
     const drip = setInterval(() => slow.socket.writable && slow.socket.write('P'), 100);
     await new Promise((resolve) => slow.socket.once('close', resolve));

@@ -4,7 +4,8 @@ import { clockSkewOf, clockWords } from '../../../shared/domain/clock-skew.ts';
 
 const noon = '2026-01-01T12:00:00Z';
 const created = '2026-01-01T11:00:00Z';
-const [twentyBefore, twentyAfter] = ['2026-01-01T11:40:00.000Z', '2026-01-01T12:20:00.000Z'];
+const twentyBefore = '2026-01-01T11:40:00.000Z';
+const twentyAfter = '2026-01-01T12:20:00.000Z';
 const wrote = (time: string | undefined, field = 'f:status') => ({ ...(time && { time }), fieldsV1: { [field]: {} } });
 
 suite('the clock skew of an agent', () => {

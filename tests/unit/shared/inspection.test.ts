@@ -97,7 +97,8 @@ suite('the answer to a query', () => {
     assert.ok(sealed.length <= INSPECTION.sealed);
     const answer = await openAnswer(sealed, { keys, about });
     assert.equal(answer?.changes.length, 100);
-    const [first, last] = [answer?.changes[0], answer?.changes.at(-1)];
+    const first = answer?.changes[0];
+    const last = answer?.changes.at(-1);
     assert.deepEqual(first, changes[0]);
     assert.deepEqual([last?.leftOut, last?.after], ['limit', { executable: false }]);
   });

@@ -178,7 +178,8 @@ suite('a repository', () => {
     test(`${url} is known to ssh as ${alias}`, () => {
       const repository = parseRepository(url);
       assert.ok(repository);
-      const [first, last] = ['192.0.2.1', '2001:db8::1'];
+      const first = '192.0.2.1';
+      const last = '2001:db8::1';
       assert.deepEqual(sshHostsOf(repository, [first, last]), [
         { address: first, port, alias, connectSeconds: 4 },
         { address: last, port, alias },

@@ -48,10 +48,8 @@ export function onDeployment(suffix: string) {
 export function podEffects(deployment: ReturnType<typeof onDeployment>, repository: string): Effects {
   const volume = { name: 'ca', configMap: { name: 'ca' } };
   const mount = { name: 'ca', mountPath: '/etc/ca' };
-  const [registry, path] = [
-    repository.slice(0, repository.indexOf('/')),
-    repository.slice(repository.indexOf('/') + 1),
-  ];
+  const registry = repository.slice(0, repository.indexOf('/'));
+  const path = repository.slice(repository.indexOf('/') + 1);
   const digest = `sha256:${'a'.repeat(64)}`;
   return {
     'image.registry': { to: 'r.test/mirror', in: deployment.container('image'), is: `r.test/mirror/${path}:0.1.0` },

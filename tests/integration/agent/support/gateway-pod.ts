@@ -73,7 +73,8 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
   t.after(() => client.close());
   const uid = await createPod(client, namespace);
   const folder = await temporaryFolder(t, 'gateway-pod-', { onDisk });
-  const [data, repo] = [path.join(folder, 'data'), path.join(folder, 'repo')];
+  const data = path.join(folder, 'data');
+  const repo = path.join(folder, 'repo');
   await mkdir(data);
   const resource = gatewaySyncPath(namespace, NAME);
   const pod: GatewayPod = {
@@ -176,7 +177,8 @@ async function startAgent(
   const own = await cluster.kubeconfigFor({ namespace: pod.namespace, serviceAccount: 'gateway', pod: POD });
   const KUBECONFIG = apiUrl === undefined ? own : path.join(path.dirname(pod.data), 'kubeconfig');
   if (apiUrl) await writeFile(KUBECONFIG, (await readFile(own, 'utf8')).replaceAll(cluster.url, apiUrl));
-  const [health, metrics] = [await freePort(), await freePort()];
+  const health = await freePort();
+  const metrics = await freePort();
   const program = startProgram(t, BUNDLE, {
     ...options,
     env: {

@@ -30,8 +30,10 @@ const dropLock = ({ data }: Sandbox) => fs.rmSync(path.join(data, '.sync-agent/a
 suite('an agent that lost the volume while it notified its gateway', () => {
   test("keeps the next owner's mark of a pending reload", { timeout: 30_000 }, async (t) => {
     const { url: repo, commit } = await createRepository('late-mark');
-    const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
-    const [slow, busy] = [await startGateway(t), await startGateway(t)];
+    const one = await commit({ files: { a: '1' } });
+    const two = await commit({ files: { a: '2' } });
+    const slow = await startGateway(t);
+    const busy = await startGateway(t);
     const earlier = await createSandbox(t, { port: slow.port });
     await earlier.sync({ repo, commit: one, reload });
     const notifying = earlier.reload({ repo, commit: one, reload });
@@ -50,7 +52,8 @@ suite('an agent that lost the volume while it notified its gateway', () => {
 
   test('writes nothing more to the touch file', { timeout: 30_000 }, async (t) => {
     const { url: repo, commit } = await createRepository('late-touch');
-    const [one, two] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
+    const one = await commit({ files: { a: '1' } });
+    const two = await commit({ files: { a: '2' } });
     const touching = { ...reload, requests: [], touchFile: 'changed' };
     const earlier = await createSandbox(t);
     await earlier.sync({ repo, commit: one, reload: touching });

@@ -8,7 +8,8 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function arrange(t: TestContext) {
   const folder = await temporaryFolder(t, 'pending-');
-  const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
+  const data = path.join(folder, 'data');
+  const outside = path.join(folder, 'outside');
   await mkdir(data);
   await mkdir(outside);
   const root = await DataRoot.open(data);

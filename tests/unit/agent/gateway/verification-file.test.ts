@@ -19,7 +19,8 @@ const verdict: VerificationResult = {
 
 async function arrange(t: TestContext, checkOwner = () => {}) {
   const folder = await temporaryFolder(t, 'verdict-');
-  const [data, outside] = [path.join(folder, 'data'), path.join(folder, 'outside')];
+  const data = path.join(folder, 'data');
+  const outside = path.join(folder, 'outside');
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
   const root = await DataRoot.open(data);
   const file = path.join(data, '.sync-agent/verification');

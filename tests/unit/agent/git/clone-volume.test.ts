@@ -131,7 +131,8 @@ suite('the volume of the clone', () => {
 
   test('accepts a repository with the other object format', async (t) => {
     const server = await startServer(t);
-    const [old, next] = [await server.createRepository('old'), await server.createRepository('next')];
+    const old = await server.createRepository('old');
+    const next = await server.createRepository('next');
     await rm(next.path, { recursive: true });
     await run('git', ['init', '-q', '--bare', '--object-format=sha256', '--initial-branch=main', next.path]);
     for (const key of ['allowFilter', 'allowTipSHA1InWant', 'allowReachableSHA1InWant']) {

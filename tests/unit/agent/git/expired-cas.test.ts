@@ -32,7 +32,8 @@ suite('an expired CA', () => {
   });
 
   test('is mentioned next to a valid one that did not sign the certificate', async (t) => {
-    const [{ server, expired }, other] = [await arrange(t), await arrange(t)];
+    const { server, expired } = await arrange(t);
+    const other = await arrange(t);
     const { url } = await server.createRepository('x');
     for (const { message } of await failuresOf(t, url, { ca: `${other.ca}\n${expired}` }))
       assert.match(message, /; a CA in the Secret named in spec\.git\.caSecretRef expired on .*: replace it/);

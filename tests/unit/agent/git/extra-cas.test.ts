@@ -7,11 +7,13 @@ import { createLfsHost, createLfsRepository, WITHOUT_ATTRIBUTES } from '../../..
 import { createSandbox } from '../support/sandbox.ts';
 
 test('the CAs of the installation are trusted for Git LFS and for submodules on other servers', async (t) => {
-  const [server, other] = [await startGitServer({ tls: true }), await startGitServer({ tls: true })];
+  const server = await startGitServer({ tls: true });
+  const other = await startGitServer({ tls: true });
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   server.lfs = lfs.listener;
-  const [root, lib] = [await createLfsRepository(server), await other.createRepository('lib')];
+  const root = await createLfsRepository(server);
+  const lib = await other.createRepository('lib');
   const submodule = await lib.commit({ files: { l: '1' } });
   const gitmodules = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.url}\n`;
   const files = { '.gitmodules': gitmodules, lib: { submodule }, large: lfs.add('content') };

@@ -229,7 +229,8 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
     const server = await startSshServer(settings);
     t.after(() => server.stop());
     const folder = await makeFolder(t);
-    const [knownHostsFile, sshKeyFile] = [path.join(folder, 'known_hosts'), path.join(folder, 'key')];
+    const knownHostsFile = path.join(folder, 'known_hosts');
+    const sshKeyFile = path.join(folder, 'key');
     await writeFile(knownHostsFile, server.knownHosts);
     await copyFile(server.keyFile, sshKeyFile);
     const { url } = await server.createRepository('x');

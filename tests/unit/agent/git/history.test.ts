@@ -103,7 +103,8 @@ suite('with no git server, a gateway rolls back', () => {
 
   test('to submodules, even nested ones', async (t) => {
     const { server, repository, sandbox } = await startWorld(t);
-    const [lib, deep] = [await server.createRepository('lib'), await server.createRepository('deep')];
+    const lib = await server.createRepository('lib');
+    const deep = await server.createRepository('deep');
     const modules = (at: string, url: string) => `[submodule "${at}"]\n\tpath = ${at}\n\turl = ${url}\n`;
     const inner = await deep.commit({ files: { d: 'deep' } });
     const linked = { '.gitmodules': modules('deep', '../deep.git'), deep: { submodule: inner } };

@@ -66,7 +66,8 @@ suite('submodules', () => {
   test('of another origin are fetched without credentials', async (t) => {
     const server = await startServer(t, { tls: true, credentials: { password: 'secret' } });
     const other = await startServer(t);
-    const [root, lib] = [await server.createRepository('root'), await other.createRepository('lib')];
+    const root = await server.createRepository('root');
+    const lib = await other.createRepository('lib');
     const commit = await lib.commit({ files: { l: '1' } });
     const tokenFile = path.join((await createSandbox(t)).folder, 'token');
     await writeFile(tokenFile, 'secret');

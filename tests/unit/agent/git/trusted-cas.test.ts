@@ -15,7 +15,8 @@ const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind /
 );
 
 test('git trusts the CAs of the system, and none of them if others are configured', { skip }, async (t) => {
-  const [server, other] = [await startGitServer({ tls: true }), await startGitServer({ tls: true })];
+  const server = await startGitServer({ tls: true });
+  const other = await startGitServer({ tls: true });
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const { url, commit } = await server.createRepository('app');
   const head = await commit({ files: { a: '1' } });

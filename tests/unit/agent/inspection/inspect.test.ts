@@ -52,7 +52,9 @@ suite('an inspection of another commit', () => {
       files: { 'config/a': '1\n' },
       other: { 'config/a': '2\n' },
     });
-    const [refs, files, objects] = [await refsOf(sandbox), await sandbox.files(), await objectsOf(sandbox)];
+    const refs = await refsOf(sandbox);
+    const files = await sandbox.files();
+    const objects = await objectsOf(sandbox);
     for (const asked of [{ ref: 'other' }, { ref: 'other', commit: branch }, { ref: branch, commit: branch }]) {
       const { changes, commit } = await sandbox.inspect({ kind: 'diff', ...asked }, target);
       assert.equal(commit, branch);
@@ -69,7 +71,8 @@ suite('an inspection of another commit', () => {
 
   test('leaves a complete clone with submodules unchanged as well', async (t) => {
     const module = await server.createRepository(`inspect-${++repositories}`);
-    const [inner, outer] = [await module.commit({ files: { m: '1' } }), await module.commit({ files: { m: '2' } })];
+    const inner = await module.commit({ files: { m: '1' } });
+    const outer = await module.commit({ files: { m: '2' } });
     const { repository, sandbox } = await gitSandbox(t, 'inspect', { server });
     const gitmodules = `[submodule "m"]\n\tpath = m\n\turl = ${module.url}\n`;
     const commit = await repository.commit({ files: { '.gitmodules': gitmodules, m: { submodule: inner }, a: '1' } });
@@ -78,7 +81,8 @@ suite('an inspection of another commit', () => {
     const mappings = [{ source: '.', destination: '.', required: true, template: false }];
     const target = { repo: repository.url, commit, profile: { mappings }, submodules: true };
     await sandbox.sync(target);
-    const [refs, objects] = [await refsOf(sandbox), (await objectsOf(sandbox)).sort()];
+    const refs = await refsOf(sandbox);
+    const objects = (await objectsOf(sandbox)).sort();
     for (const round of [1, 2]) {
       const answer = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
       assert.deepEqual(

@@ -264,7 +264,8 @@ suite('files in Git LFS', () => {
 
   test('are fetched with the headers that the server names for that place only', async (t) => {
     const { server, lfs } = await startWorld(t);
-    const [store, beyond] = [await startWorld(t), await startWorld(t)];
+    const store = await startWorld(t);
+    const beyond = await startWorld(t);
     store.lfs.objects = lfs.objects;
     beyond.lfs.objects = lfs.objects;
     const { url: repo, commit } = await createLfsRepository(server);

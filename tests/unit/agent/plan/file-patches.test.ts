@@ -102,7 +102,9 @@ suite('the patches of a file', () => {
   const hashOf = (...patches: ReturnType<typeof patch>[]) => patchesFor(patches, 'a')?.hash;
 
   test('are those that apply to it, in order', () => {
-    const [first, other, last] = [patch('a', { x: '1' }), patch('b', { x: '2' }), patch('a', { y: '3' })];
+    const first = patch('a', { x: '1' });
+    const other = patch('b', { x: '2' });
+    const last = patch('a', { y: '3' });
     assert.deepEqual(patchesFor([first, other, last], 'a')?.steps, [first.edits, last.edits]);
     assert.equal(patchesFor([first, other], 'c'), undefined);
     assert.equal(patchesFor([], 'a'), undefined);

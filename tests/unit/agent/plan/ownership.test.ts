@@ -333,7 +333,8 @@ suite('on a volume that ignores case, the plan', () => {
   });
 
   test('treats two Unicode forms of a name as one, if the volume normalizes names', () => {
-    const [composed, decomposed] = ['é'.normalize('NFC'), 'é'.normalize('NFD')];
+    const composed = 'é'.normalize('NFC');
+    const decomposed = 'é'.normalize('NFD');
     const folding = { case: false, unicode: true };
     assert.match(
       refusal(new MemoryVolume(), { [composed]: '1', [decomposed]: '2' }, { folding }),
@@ -367,7 +368,8 @@ suite('a mount of the pod inside the data volume', () => {
   test('is named once in the error, under its own name even if case is ignored', () => {
     const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
     const told = refusal(new MemoryVolume(), files, { mounts });
-    const [first, second] = [problem('data/cache/x', 'data/cache'), problem('logs/z', 'logs')];
+    const first = problem('data/cache/x', 'data/cache');
+    const second = problem('logs/z', 'logs');
     assert.equal(told, `${first}; ${second.replace('PathConflict: ', '')}`);
     const other = { mounts: ['Data/Cache'], folding: CASELESS };
     assert.equal(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));

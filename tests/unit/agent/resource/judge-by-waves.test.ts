@@ -8,8 +8,11 @@ import type { Wave } from '../../../../shared/api/wave.ts';
 import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 
-const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
-const [LIVE, BEFORE, OTHER] = ['1'.repeat(32), '2'.repeat(32), '3'.repeat(32)];
+const NEW = 'b'.repeat(40);
+const OLD = 'a'.repeat(40);
+const LIVE = '1'.repeat(32);
+const BEFORE = '2'.repeat(32);
+const OTHER = '3'.repeat(32);
 const mapping = (source: string) => ({ source, destination: 'x', required: true, template: false });
 const syncOf = (source: string, settings: object = {}, defaults: object = {}): ProfileSource => ({
   defaults,
@@ -22,7 +25,8 @@ const labels = new Map([
 ]);
 const identity = { podName: 'gateway-0', gatewayName: undefined };
 const key = rolloutKey('edge', 'gateway-0');
-const [lower, higher] = ['0'.repeat(24), 'f'.repeat(24)];
+const lower = '0'.repeat(24);
+const higher = 'f'.repeat(24);
 const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }] as Wave[];
 const admission = (canary: string, rest = '', members = 'all') => [
   { wave: 'canary', members, admitted: canary },

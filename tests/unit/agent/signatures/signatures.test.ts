@@ -112,7 +112,8 @@ for (const [form, makeSigner, skip] of [
   suite(`signatures by ${form}`, { skip }, () => {
     test('of a commit allow only commits signed with a trusted key', async (t) => {
       const { repository, repo, plain, sandbox } = await prepare(t);
-      const [ann, eve] = [await makeSigner(t), await makeSigner(t)];
+      const ann = await makeSigner(t);
+      const eve = await makeSigner(t);
       await trust(sandbox, { ann: ann.publicKey });
       const commit = await signedCommit(repository, ann);
       const byEve = await signedCommit(repository, eve);
@@ -205,7 +206,8 @@ suite('signatures', { skip: skipSsh }, () => {
 
   test('of one of several keys suffice, even in the form of an allowed signers file', async (t) => {
     const { repository, repo, sandbox } = await prepare(t);
-    const [ann, bob] = [await sshSigner(t), await sshSigner(t)];
+    const ann = await sshSigner(t);
+    const bob = await sshSigner(t);
     await trust(sandbox, { all: `# people\n${ann.publicKey}bob@example.test namespaces="git" ${bob.publicKey}` });
     await sandbox.sync({ repo, commit: await signedCommit(repository, ann), verify: 'head' });
     await sandbox.sync({ repo, commit: await signedCommit(repository, bob), verify: 'head' });

@@ -34,7 +34,8 @@ export async function loseNothing(t: TestContext, numRuns: number): Promise<void
       await volume.sync(first);
       for (const [index, { wanted, killAt, drift, prune, written }] of later.entries()) {
         await volume.sync(wanted, { drift, prune }, killAt);
-        const [live, spare] = [volume.contents(), [...volume.own('saved'), ...volume.own('taken-over')]];
+        const live = volume.contents();
+        const spare = [...volume.own('saved'), ...volume.own('taken-over')];
         for (const [file, text] of Object.entries(theirs)) {
           assert.ok(live[file] === text || spare.includes(text), `${file} of others is lost`);
         }

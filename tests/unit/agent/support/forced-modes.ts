@@ -27,7 +27,8 @@ export async function mountFuse(
   mount: (source: string, target: string) => string[][],
 ): Promise<string | undefined> {
   const { path: folder, remove } = await makeTemporaryFolder('fuse-');
-  const [source, target] = [path.join(folder, 'source'), path.join(folder, 'target')];
+  const source = path.join(folder, 'source');
+  const target = path.join(folder, 'target');
   t.after(async () => {
     await run('fusermount', ['-uz', target]).catch(() => {}); // it was not mounted
     await remove();

@@ -120,7 +120,9 @@ export class KilledVolume {
   }
 
   async #sync(files: Files, settings: PlanSettings): Promise<void> {
-    const [root, lock, manifestFile] = [this.#root, this.#lock, this.#manifestFile];
+    const root = this.#root;
+    const lock = this.#lock;
+    const manifestFile = this.#manifestFile;
     if (this.#isNew || hasJournal(root)) {
       await settleVolume({ root, manifestFile, log });
       manifestFile.forget();

@@ -109,7 +109,8 @@ export async function createSandbox(
 ): Promise<Sandbox> {
   const folder = await temporaryFolder(t, 'agent-');
   t.after(() => http.close());
-  const [data, repo] = [shared?.data ?? path.join(folder, 'data'), memory?.folder ?? path.join(folder, 'repo')];
+  const data = shared?.data ?? path.join(folder, 'data');
+  const repo = memory?.folder ?? path.join(folder, 'repo');
   if (memory) memory.folder = repo;
   await mkdir(data, { recursive: true });
   let fetches = 0;

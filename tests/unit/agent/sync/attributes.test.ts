@@ -120,7 +120,8 @@ suite('attributes that change content', () => {
   });
 
   test('of a submodule apply in it, and not those of the repository', async (t) => {
-    const [repository, lib] = [await createRepository(), await createRepository()];
+    const repository = await createRepository();
+    const lib = await createRepository();
     const submodule = await lib.commit({ files: { '.gitattributes': 'x ident\n', x: '1', y: '1' } });
     const gitmodules = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.url}\n`;
     const outside = { '.gitattributes': '* eol=crlf\n', '.gitmodules': gitmodules, lib: { submodule }, z: '1' };

@@ -7,7 +7,8 @@ import { createSandbox } from '../support/sandbox.ts';
 test('an agent without the volume knows what another agent delivered there in the meantime', async (t) => {
   const server = await gitServerFor(t);
   const { url: repo, commit } = await server.createRepository('shared');
-  const [first, second] = [await commit({ files: { a: '1' } }), await commit({ files: { a: '2' } })];
+  const first = await commit({ files: { a: '1' } });
+  const second = await commit({ files: { a: '2' } });
   const earlier = await createSandbox(t);
   await earlier.sync({ repo, commit: first });
   const watcher = await createSandbox(t, { shared: { data: earlier.data, podUid: 'watcher' } });

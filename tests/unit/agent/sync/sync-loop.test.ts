@@ -48,7 +48,8 @@ suite('an edit of the spec during a sync', () => {
   });
 });
 
-const [FIRST, SECOND] = ['1'.repeat(40), '2'.repeat(40)];
+const FIRST = '1'.repeat(40);
+const SECOND = '2'.repeat(40);
 
 /** The resource while its one wave has the second commit, or goes back to the first one. */
 function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = false } = {}): WatchedResource {

@@ -103,7 +103,8 @@ const everyOutage: typeof everyKill = (t, steps, run) => everyStep(t, steps, (st
 suite('all files keep their owners and content after', () => {
   for (const [index, { story, isKilled: isRestarted }] of ends.entries()) {
     for (const hasLinks of story.hasLinks) {
-      const [end, links] = [isRestarted ? 'a kill' : 'an outage that begins', hasLinks ? 'with' : 'without'];
+      const end = isRestarted ? 'a kill' : 'an outage that begins';
+      const links = hasLinks ? 'with' : 'without';
       test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
         const { url: repo, commit } = await createRepository(`after-${index}-${hasLinks}`);
         const folder = story.killed.profile?.mappings ? 'd/' : '';
@@ -117,11 +118,9 @@ suite('all files keep their owners and content after', () => {
           }
           return made;
         };
-        const [earlier, [killed], later] = [
-          await prepare([{ f: null }, ...story.before]),
-          await prepare([story.killed]),
-          await prepare(story.after),
-        ];
+        const earlier = await prepare([{ f: null }, ...story.before]);
+        const [killed] = await prepare([story.killed]);
+        const later = await prepare(story.after);
         assert.ok(killed);
         const memory = new GitMemory();
         await (isRestarted ? everyKill : everyOutage)(t, STEPS, async (kill) => {

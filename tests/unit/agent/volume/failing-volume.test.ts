@@ -87,7 +87,8 @@ suite('on a volume without hard links,', () => {
   test('an empty placeholder is removed if the restoration fails', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'placeholder');
     writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
-    const [taken, given] = [await commit({ files: { a: '1', f: 'OURS' } }), await commit({ files: { f: null } })];
+    const taken = await commit({ files: { a: '1', f: 'OURS' } });
+    const given = await commit({ files: { f: null } });
     const sync = async (wanted: string, codeOf: Parameters<typeof failCalls>[1] = () => undefined) => {
       const end = failCalls(t, (name, args) => (name === 'linkSync' ? 'EPERM' : codeOf(name, args)));
       await sandbox.sync({ repo, commit: wanted }).finally(end);

@@ -12,7 +12,8 @@ suite('while another directory is in the place of the data volume, a running age
     const away = `${sandbox.data}.away`;
     fs.writeFileSync(path.join(sandbox.data, 'f'), 'THEIRS');
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', f: 'OURS' } }) });
-    const [two, three] = [await commit({ files: { f: 'OURS 2' } }), await commit({ files: { f: null } })];
+    const two = await commit({ files: { f: 'OURS 2' } });
+    const three = await commit({ files: { f: null } });
     fs.renameSync(sandbox.data, away);
     fs.mkdirSync(sandbox.data);
     await assert.rejects(sandbox.sync({ repo, commit: two }), replaced);

@@ -107,7 +107,9 @@ suite('touchFile', () => {
   test('leaves no file behind if there is no space, and creates it in the next call', async (t) => {
     const { data } = await makeVolume(t);
     await withSmallVolume(t, { path: data }, async () => {
-      const [volume, file, filler] = [await holdVolume(data), path.join(data, 'synced'), path.join(data, 'filler')];
+      const volume = await holdVolume(data);
+      const file = path.join(data, 'synced');
+      const filler = path.join(data, 'filler');
       await writeFile(filler, Buffer.alloc(32 * 1024 ** 2, 1)).catch(() => {});
       assert.throws(() => touchFile('synced', marker('1'), volume), { code: 'ENOSPC', path: 'synced' });
       await assert.rejects(lstat(file), { code: 'ENOENT' });

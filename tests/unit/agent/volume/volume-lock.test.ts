@@ -72,7 +72,8 @@ async function replaceFlock(t: TestContext, data: string, script?: string): Prom
 suite('when two or more agents share one volume,', () => {
   test('the second one waits, and names the first, until it releases the volume', async (t) => {
     const { agentOf, owner } = await createVolume(t);
-    const [a, b] = [await agentOf('a'), await agentOf('b')];
+    const a = await agentOf('a');
+    const b = await agentOf('b');
     assert.deepEqual([await a.hold(), await a.hold()], [true, false]);
     assert.equal(a.weakness, undefined);
     await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
@@ -155,7 +156,8 @@ suite('when two or more agents share one volume,', () => {
 
   test('a late release keeps the lock of the next owner', async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
-    const [a, b] = [await agentOf('a', { ...TIMES, touchMs: 60_000 }), await agentOf('b')];
+    const a = await agentOf('a', { ...TIMES, touchMs: 60_000 });
+    const b = await agentOf('b');
     await a.hold();
     await rm(at('agent.lock'));
     await holdInTime(b);
@@ -204,7 +206,8 @@ suite('a lost lock', () => {
 
   test('goes to no other agent while its owner shows signs of life', async (t) => {
     const { agentOf, at, owner } = await createVolume(t);
-    const [a, b] = [await agentOf('a'), await agentOf('b')];
+    const a = await agentOf('a');
+    const b = await agentOf('b');
     await a.hold();
     await rm(at('agent.lock'));
     await waitsFor(b, 2 * TIMES.aliveMs, inUseBy('a'));
@@ -281,7 +284,8 @@ suite('on a volume without working locks,', () => {
     test(`the volume is held, and the weakness is reported: ${what}`, async (t) => {
       const { agentOf, data } = await createVolume(t);
       await replaceFlock(t, data, script);
-      const [a, b] = [await agentOf('a'), await agentOf('b')];
+      const a = await agentOf('a');
+      const b = await agentOf('b');
       assert.equal(await a.hold(), true);
       assert.match(a.weakness ?? '', reason);
       a.check();

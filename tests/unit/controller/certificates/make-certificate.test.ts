@@ -57,7 +57,8 @@ suite('a certificate that the controller makes', () => {
   test('states its purposes', async (t) => {
     const files = { 'ca.crt': authority.certificate, 'tls.crt': serving.certificate };
     const text = (file: string) => openssl(t, files, 'x509', '-noout', '-text', '-in', file);
-    const [ca, leaf] = [await text('ca.crt'), await text('tls.crt')];
+    const ca = await text('ca.crt');
+    const leaf = await text('tls.crt');
     assert.match(ca, /Version: 3 [\s\S]*Basic Constraints: critical\s+CA:TRUE/);
     assert.match(ca, /Key Usage: critical\s+Certificate Sign, CRL Sign\n/);
     assert.match(leaf, /Version: 3 [\s\S]*NIST CURVE: P-256[\s\S]*Basic Constraints: critical\s+CA:FALSE/);

@@ -266,7 +266,8 @@ suite('with CAs for clients, the admission endpoint', () => {
   test('accepts new CAs without a restart, and ignores invalid ones', async (t) => {
     const { port, ca, clientCaFile, taken } = await arrange(t);
     const next = await foreignAuthority(t, 'p256');
-    const [old, young] = [await clientOf(t, ca), await clientOf(t, next)];
+    const old = await clientOf(t, ca);
+    const young = await clientOf(t, next);
     await writeFile(clientCaFile, ca.certificate + next.certificate);
     await until(() => ask(port, young).catch(() => ''), { describe: 'an answer', accept: (answer) => answer === 'ok' });
     assert.equal(await ask(port, old), 'ok');

@@ -133,7 +133,8 @@ suite('the destination of a commit status', () => {
   });
 
   test('gets its name from the template, and is another destination under another name', () => {
-    const [one, other] = [destination({}), destination({}, { context: 'plant/{{ .Cluster }}' })];
+    const one = destination({});
+    const other = destination({}, { context: 'plant/{{ .Cluster }}' });
     assert.ok(one?.kind === 'destination' && other?.kind === 'destination');
     assert.equal(one.destination.context, 'oslo/gateways/plant');
     assert.equal(other.destination.context, 'plant/oslo');

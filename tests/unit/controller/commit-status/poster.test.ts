@@ -25,7 +25,8 @@ const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: stri
 
 /** A poster whose host takes everything unless `send` says otherwise; `sent` has `a pending` for each post. */
 function arrange(t: TestContext, send: SendStatus = async () => {}) {
-  const [sent, news]: [string[], string[]] = [[], []];
+  const sent: string[] = [];
+  const news: string[] = [];
   const poster = new StatusPoster({
     send: async (gatewaySync, what, signal) => {
       sent.push(`${what.status.commit[0]} ${what.status.state}`);

@@ -23,7 +23,8 @@ suite('pods without their sidecar', () => {
   });
 
   test('are no longer searched for after a stop, even if the API server is silent', async () => {
-    const [asked, warnings] = [Promise.withResolvers<void>(), [] as string[]];
+    const asked = Promise.withResolvers<void>();
+    const warnings = [] as string[];
     const stream = ({ signal }: ApiRequest) => {
       asked.resolve();
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));

@@ -7,7 +7,8 @@ import { arrange } from './repositories-world.ts';
 
 test('two git processes run at a time, one of them for a namespace, and HTTP waits for neither', async (t) => {
   const { query, first, untilAnswered } = await arrange(t, 2_500);
-  let [open, most] = [0, 0];
+  let open = 0;
+  let most = 0;
   const server = createServer((socket) => {
     open += 1;
     // The end of one that was before it may not have been noticed yet.

@@ -29,7 +29,8 @@ async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = 
     server.close();
     await folder.remove();
   });
-  const [hostsFile, resolvConfFile] = [path.join(folder.path, 'hosts'), path.join(folder.path, 'resolv.conf')];
+  const hostsFile = path.join(folder.path, 'hosts');
+  const resolvConfFile = path.join(folder.path, 'resolv.conf');
   await writeFile(hostsFile, hosts);
   await writeFile(resolvConfFile, resolvConf);
   const servers = [`127.0.0.1:${server.address().port}`];
@@ -165,7 +166,8 @@ suite('the resolver of host names', { concurrency: 4 }, () => {
     const aaaa = '2001:0db8:0000:0000:0000:0000:0000:0001';
     const hosts = '2001:db8::7 alias\n192.0.2.7 alias # and more\n';
     const { resolver } = await arrange(t, { 'git.test': { a: '192.0.2.1', aaaa } }, { hosts });
-    const [v4, v6] = ['192.0.2', '2001:db8:'];
+    const v4 = '192.0.2';
+    const v6 = '2001:db8:';
     for (const [name, end] of [
       ['git.test', ':1'],
       ['alias', ':7'],

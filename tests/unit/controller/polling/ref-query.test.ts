@@ -5,7 +5,8 @@ import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-q
 import { isNews } from '../../../../controller/polling/shared-query.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 
-const [A, B] = ['a'.repeat(40), 'b'.repeat(40)];
+const A = 'a'.repeat(40);
+const B = 'b'.repeat(40);
 
 suite('a resource with a branch and a tag', () => {
   const main = 'refs/heads/main';

@@ -5,7 +5,8 @@ import type { ObservedGatewaySync } from '../../../../controller/watch/observed-
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 
-const [wanted, other] = ['a'.repeat(40), 'b'.repeat(40)];
+const wanted = 'a'.repeat(40);
+const other = 'b'.repeat(40);
 
 const pod: ObservedPod = {
   namespace: 'ns',

@@ -29,7 +29,9 @@ suite('the work queue', () => {
   });
 
   test('never runs two handlers for one key, and requeues it if it was added in between', async () => {
-    let [running, most, count] = [0, 0, 0];
+    let running = 0;
+    let most = 0;
+    let count = 0;
     const first = Promise.withResolvers<void>();
     const queue = makeQueue(async () => {
       running += 1;
@@ -313,7 +315,8 @@ suite('the work queue', () => {
 
   test('handles a key again that is dropped while its handler runs, to remove new state', async () => {
     const kept: string[] = [];
-    const [begun, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const begun = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
     const queue = makeQueue(async (key) => {
       if (kept.length > 0) return void kept.pop();
       begun.resolve();

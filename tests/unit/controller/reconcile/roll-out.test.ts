@@ -13,7 +13,8 @@ import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
-const [stable, newest] = ['a'.repeat(40), 'b'.repeat(40)];
+const stable = 'a'.repeat(40);
+const newest = 'b'.repeat(40);
 const frozen = [{ kind: 'Deny' as const }];
 
 const pod = projectPod({

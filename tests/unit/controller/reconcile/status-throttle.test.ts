@@ -17,7 +17,8 @@ suite('a status write', () => {
   };
 
   test('of a flapping phase comes twice per second', () => {
-    const [soaking, progressing] = [at('Soaking'), at('Progressing')];
+    const soaking = at('Soaking');
+    const progressing = at('Progressing');
     const flaps = Array.from({ length: 1_000 }, (_, n): [GatewaySyncStatus, GatewaySyncStatus] =>
       n % 2 === 0 ? [soaking, progressing] : [progressing, soaking],
     );

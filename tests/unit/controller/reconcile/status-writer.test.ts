@@ -296,7 +296,8 @@ suite('the status that a process remembers', () => {
   const of = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
     ({ uid: 'uid', resourceVersion: String(version), generation: 1, status, ...more }) as ObservedGatewaySync;
   const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
-  const [ours, theirs] = [refs('ours'), refs('theirs')];
+  const ours = refs('ours');
+  const theirs = refs('theirs');
   /** We wrote the second version, which the watch has brought. */
   const decided: StatusMemory = { hasDecided: true };
   const previous = of(2, ours);

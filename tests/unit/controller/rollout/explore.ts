@@ -15,7 +15,8 @@ export function explore(setup: Setup, limits: Limits): number {
   const known = new Map([[short(keyOf(first)), 0]]);
   const ways: { before: number[]; moves: string[] } = { before: [0], moves: [''] };
   /** Of each state what follows, and what the controller makes of it. */
-  const [following, controlled]: [string[], number[]] = [[], []];
+  const following: string[] = [];
+  const controlled: number[] = [];
   const resting = new Set<string>();
   const doubles: [number: number, node: Node][] = [];
   let passed = 0;

@@ -66,13 +66,16 @@ test('no window changes before changesAt, in any order of checks', () => {
 
 test('a window is open exactly if one of the minutes of its duration matches', () => {
   const some = (max: number) => fc.uniqueArray(fc.nat(max), { minLength: 1, maxLength: 3 });
-  const [offset, start] = [5.5 * 60 * MINUTE, time('2026-11-22')];
+  const offset = 5.5 * 60 * MINUTE;
+  const start = time('2026-11-22');
   fc.assert(
     fc.property(some(59), some(23), some(6), fc.integer({ min: 1, max: 3_000 }), (minutes, hours, days, length) => {
       const windows = [allow(`${minutes} ${hours} * * ${days}`, `${length}m`, 'Asia/Kolkata')];
       const fits = (now: number) => {
         const local = new Date(now + offset);
-        const [minute, hour, day] = [local.getUTCMinutes(), local.getUTCHours(), local.getUTCDay()];
+        const minute = local.getUTCMinutes();
+        const hour = local.getUTCHours();
+        const day = local.getUTCDay();
         return minutes.includes(minute) && hours.includes(hour) && days.includes(day);
       };
       let fitted = Number.NEGATIVE_INFINITY;

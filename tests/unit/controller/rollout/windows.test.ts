@@ -99,7 +99,8 @@ suite('several windows at once', () => {
     message,
     ...(changesAt && { changesAt: time(changesAt) }),
   });
-  const [tuesday, wednesday] = [allow('0 1 * * 2', '4h', 'Europe/Berlin'), allow('0 0 * * 3', '1h')];
+  const tuesday = allow('0 1 * * 2', '4h', 'Europe/Berlin');
+  const wednesday = allow('0 0 * * 3', '1h');
   const noon = deny('0 12 * * *', '1h');
   const denied = 'a Deny window is open, until 2026-11-24T03:00:00Z or later (0 2 * * *, UTC)';
   const next = 'no window is open: the next one opens 2026-11-25T00:00:00Z (0 0 * * 3, UTC)';

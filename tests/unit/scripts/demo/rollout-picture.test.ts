@@ -9,7 +9,8 @@ import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 
-const [NEW, OLD] = ['b'.repeat(40), 'a'.repeat(40)];
+const NEW = 'b'.repeat(40);
+const OLD = 'a'.repeat(40);
 const revision = '1'.repeat(32);
 const waves = [{ name: 'canary', selector: { matchLabels: { tier: 'canary' } } }];
 const pods: GatewayPod[] = [

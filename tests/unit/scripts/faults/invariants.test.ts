@@ -155,7 +155,8 @@ suite('statuses are written by', () => {
   });
 
   test('nobody after the Lease was handed back, until somebody takes it', () => {
-    const [taken, returned] = [lease('a', 1), handBack('a', 3)];
+    const taken = lease('a', 1);
+    const returned = handBack('a', 3);
     assert.match(judge(taken, returned, status('a', 4)).join(), /handed back/);
     assert.deepEqual(judge(taken, status('a', 2), returned, lease('b', 5), status('b', 6)), []);
   });

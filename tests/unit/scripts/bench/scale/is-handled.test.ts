@@ -5,7 +5,8 @@ import { isHandled } from '../../../../../scripts/bench/scale/deliveries.ts';
 const wallAt = Date.parse('2026-01-01T00:00:10Z');
 const push = { kind: 'push', wallAt } as const;
 const release = { kind: 'release', wallAt, requestId: 'mine' } as const;
-const [earlier, later] = ['2026-01-01T00:00:09.999Z', '2026-01-01T00:00:10.000Z'];
+const earlier = '2026-01-01T00:00:09.999Z';
+const later = '2026-01-01T00:00:10.000Z';
 
 test('a push is handled by a status that answers it or a newer one, and by none of before', () => {
   const answer = (at: string, outcome: 'Applied' | 'Pending') => ({ lastPush: { ref: 'main', at, outcome } });

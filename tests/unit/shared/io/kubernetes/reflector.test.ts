@@ -79,7 +79,8 @@ test('a flood of events leaves time for timers', async (t) => {
     else response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
   });
   const all = Promise.withResolvers<void>();
-  let [seen, turns] = [0, 0];
+  let seen = 0;
+  let turns = 0;
   const reflector = new Reflector({
     client,
     path: '/api/v1/pods',
