@@ -1,3 +1,4 @@
+import { omit } from '../../shared/domain/objects.ts';
 import { shortCommit } from '../fleet/gateway.ts';
 import type { AnswerView, ChangeView, InspectionView } from '../fleet/inspection.ts';
 import type { Host } from '../terminal/host.ts';
@@ -19,8 +20,7 @@ const NAMED = 5;
 export function drawInspection({ kind, answers }: InspectionView, host: Host): string[] {
   const groups = new Map<string, AnswerView[]>();
   for (const answer of answers) {
-    const { gateway: _, pod: __, ...said } = answer;
-    const key = JSON.stringify(said);
+    const key = JSON.stringify(omit(answer, 'gateway', 'pod'));
     groups.set(key, [...(groups.get(key) ?? []), answer]);
   }
   return [...groups.values()].flatMap((group, index) => [...(index > 0 ? [''] : []), ...drawGroup(kind, group, host)]);

@@ -30,7 +30,8 @@ const CHARTS = ['oci://ghcr.io/stoker-operator/charts/stoker-operator', './chart
 
 /** Turns `helm install|upgrade|template …` into the arguments that render the checkout's chart the same way. */
 function templateArguments(command: string): string[] {
-  const [names, kept]: string[][] = [[], []];
+  const names: string[] = [];
+  const kept: string[] = [];
   const words = wordsOf(command).slice(2);
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     const use = OPTIONS[word];

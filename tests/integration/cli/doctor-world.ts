@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type ApiCall, CallError, callApi } from '../../../scripts/testbed/call-api.ts';
 import type { ServerAccess } from '../../../scripts/testbed/cluster-access.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { at, GATEWAYS, gatewayObjects, operatorObjects, reportOf, SYSTEM } from './doctor-objects.ts';
 
@@ -44,7 +45,7 @@ export class World {
   async read(path: string): Promise<Stored | undefined> {
     try {
       const { metadata, ...rest } = await this.call<Stored>({ path });
-      const { resourceVersion: _, uid: __, managedFields: ___, generation: ____, ...kept } = metadata;
+      const kept = omit(metadata, 'resourceVersion', 'uid', 'managedFields', 'generation');
       return { metadata: kept as Stored['metadata'], ...rest };
     } catch (error) {
       if (error instanceof CallError && error.status === 404) return undefined;

@@ -15,6 +15,7 @@ import type { Host } from '../../../cli/terminal/host.ts';
 import { inkFor } from '../../../cli/terminal/ink.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../../shared/api/inspection.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { gatewaySyncOf, syncReportOf } from '../../support/objects.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -169,7 +170,7 @@ suite('a patch for the repository', () => {
   });
 
   test('deletes only if that is wanted', () => {
-    const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
+    const gone = omit(change({ kind: 'delete', reason: 'Missing' }), 'after');
     assert.deepEqual(patchOf({ a: answer(gone) }), {
       text: '',
       refused: [{ path: 'config/a', why: 'missing on the gateway: --with-deleted deletes it (a)' }],
@@ -185,7 +186,7 @@ suite('a patch for the repository', () => {
   });
 
   test('has no file that nobody delivered', () => {
-    const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
+    const added = omit(change({ source: '.github/workflows/x.yml', kind: 'add' }), 'before');
     for (const given of [added, change({ kind: 'restore' })]) {
       const { text, refused } = patchOf({ a: answer(given) }, true);
       assert.deepEqual([text, refused[0]?.why], ['', 'was never delivered (a)']);
@@ -205,7 +206,7 @@ suite('a patch for the repository', () => {
   });
 
   test('has what is not from the repository under the path that it has on the gateway', () => {
-    const { source: _, ...own } = change();
+    const own = omit(change(), 'source');
     assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);
   });
 
@@ -288,7 +289,7 @@ suite('what a person sees', () => {
   });
 
   test('is all of an answer', () => {
-    const { source: _, ...own } = change();
+    const own = omit(change(), 'source');
     const { path, kind, reason } = own;
     const diff = 'diff --git a/etc/a b/etc/a\n';
     const { changes, ...view } = answerView({ name: 'a', pod: 'a-0' }, { ...answer(own), problem: 'p', more: 3 });
@@ -319,8 +320,8 @@ suite('what a person sees', () => {
   });
 
   test('is a line for each file, then what there is of their content', () => {
-    const { before: _, ...added } = change({ path: 'etc/b', source: 'etc/b', kind: 'add', reason: 'Added' });
-    const { after: __, ...gone } = change({ path: 'etc/c', kind: 'delete', reason: 'Removed', leftOut: 'binary' });
+    const added = omit(change({ path: 'etc/b', source: 'etc/b', kind: 'add', reason: 'Added' }), 'before');
+    const gone = omit(change({ path: 'etc/c', kind: 'delete', reason: 'Removed', leftOut: 'binary' }), 'after');
     const answered = { ...answer(added, gone, change({ path: 'etc/d', kind: 'restore' })), more: 2 };
     const lines = drawInspection(viewOf({ a: answered }), hostOf(undefined)).map((line) => line.trimEnd());
     assert.deepEqual(lines.slice(0, 8), [
@@ -363,7 +364,7 @@ suite('what a person sees', () => {
     assert.equal(said('drift', { more: 1 }), 'a: 1 file not as main (c0ffee11) has them');
     assert.equal(said('diff', { more: 2 }), 'a: main (c0ffee11) would change 2 files');
     assert.equal(said('diff', { problem: 'no disk' }), 'a: no disk');
-    const { commit: _, ref: __, ...unknown } = answer();
+    const unknown = omit(answer(), 'commit', 'ref');
     assert.equal(drawInspection(viewOf({ a: unknown as Answer }), hostOf(undefined))[0], 'a: it would change nothing');
     const host = { ...hostOf(undefined), hasColours: true };
     const [lead] = drawInspection(viewOf({ a: { ...answer(), problem: 'no disk' } }), host);

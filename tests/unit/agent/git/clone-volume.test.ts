@@ -96,7 +96,8 @@ suite('the volume of the clone', () => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'x', { server: await startServer(t) });
     const target = { repo, commit: await commit({ files: { f: '1' } }) };
     const codes: string[] = [];
-    for (let [inodes, isEnough] = [10, false]; !isEnough; inodes += 1) {
+    let isEnough = false;
+    for (let inodes = 10; !isEnough; inodes += 1) {
       isEnough = true;
       await withSmallVolume(t, { path: sandbox.repo, inodes }, async () => {
         const error = await sandbox.sync(target).then(() => undefined, describeFailure);

@@ -107,7 +107,7 @@ suite('a query to the agent is answered', () => {
   });
 
   test('after a sync that comes first', async () => {
-    const { inspector, ask, counts } = inspectorOf(async (_, __, signal) => {
+    const { inspector, ask, counts } = inspectorOf(async (_target, _question, signal) => {
       await sleep(60_000, undefined, { signal });
       return { changes: [], more: 0 };
     });

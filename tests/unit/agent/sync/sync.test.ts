@@ -3,6 +3,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, wri
 import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../../scripts/testbed/git-server.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
@@ -39,7 +40,7 @@ suite('a sync', () => {
     const noted = async () => JSON.parse((await readFile(manifest, 'utf8')).trim().split('\n').at(-1) ?? '').applied;
     for (const more of [{ revision: 'r1' }, { revision: 'r2' }, {}]) {
       await sandbox.sync({ ...target, ...more });
-      const { time: _, recipe: __, ...applied } = await noted();
+      const applied = omit(await noted(), 'time', 'recipe');
       assert.deepEqual(applied, { ref: 'main', commit: target.commit, ...more });
     }
     const text = await readFile(manifest, 'utf8');

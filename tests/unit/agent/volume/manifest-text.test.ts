@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { emptyManifest, type ManifestUpdate, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { MANIFEST_HEADER, manifestText, updateText } from '../../../../agent/volume/manifest-text.ts';
 import { parseManifest } from '../../../../agent/volume/parse-manifest.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 
 const applied = { ref: 'main', commit: 'c', time: 't', revision: 'r' };
 const file: OwnedFile = {
@@ -56,8 +57,7 @@ suite('parseManifest', () => {
   test('reads every property of a file, and of a sync', async () => {
     const displaced = { name: 'a-1.b_2', size: 7 };
     const full: OwnedFile = { ...file, groupWrite: true, found: true, displaced };
-    const { inputs: _, patches: __, ...rest } = file;
-    const bare: OwnedFile = { ...rest, path: 'c', source: 'c', executable: false };
+    const bare: OwnedFile = { ...omit(file, 'inputs', 'patches'), path: 'c', source: 'c', executable: false };
     for (const one of [full, bare, ...Object.keys(full).map((key) => ({ ...bare, path: key, ...pick(full, key) }))]) {
       const { manifest } = await read(textOf(update({ files: [one] })));
       assert.deepEqual([...manifest.files.values()], [one]);
@@ -160,7 +160,8 @@ suite('parseManifest', () => {
 /** One of the fields, but the path. */
 const pick = (of: OwnedFile, key: string) => (key === 'path' ? {} : { [key]: of[key as keyof OwnedFile] });
 
-function constants({ path: _, source: __, executable: ___, ...rest }: OwnedFile) {
+function constants(file: OwnedFile) {
+  const rest = omit(file, 'path', 'source', 'executable');
   return {
     blob: fc.constant(rest.blob),
     inputs: fc.constant(rest.inputs),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readGitSync } from '../../../../cli/migrate/git-sync.ts';
 import type { Container, PodSpec } from '../../../../cli/migrate/manifest.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { fromSecret, linesOf, REPO, variable } from './pods.ts';
 
 const html = { name: 'html', mountPath: '/git' };
@@ -52,8 +53,8 @@ const source = {
   containers: ['sync'],
   notes: [] as string[],
 };
-const { polling: _, ...unpolled } = source;
-const { submodules: __, ...flat } = git;
+const unpolled = omit(source, 'polling');
+const flat = omit(git, 'submodules');
 type Case = [args: string[], changes: object, notes?: string[], container?: Partial<Container>];
 
 function check(cases: readonly Case[], base: object = source): void {

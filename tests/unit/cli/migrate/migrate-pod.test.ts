@@ -6,6 +6,7 @@ import { type Pod, type PodSpec, readManifest } from '../../../../cli/migrate/ma
 import { migratePod } from '../../../../cli/migrate/migrate-pod.ts';
 import { isInside } from '../../../../cli/migrate/pod-paths.ts';
 import { nameFor } from '../../../../cli/migrate/source.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { linesOf, REPO, variable } from './pods.ts';
 
 const html = { name: 'html', mountPath: '/git' };
@@ -434,7 +435,8 @@ suite('a manifest', () => {
       [`spec.containers.0.env.0.valueFrom.${key}.key`, undefined],
     ]),
     ...['name', 'mountPath', 'subPath', 'subPathExpr', 'readOnly'].map((key): [string, unknown] => [
-      ...([`spec.containers.0.volumeMounts.0.${key}`, 1] as const),
+      `spec.containers.0.volumeMounts.0.${key}`,
+      1,
     ]),
     ['spec.containers.0.securityContext', 1],
     ['spec.containers.0.securityContext.runAsUser', 'x'],
@@ -469,7 +471,7 @@ suite('a manifest', () => {
   }
 
   test('holds the pods of whatever makes them, and names the rest', () => {
-    const { apiVersion: _, kind: __, ...template } = pod();
+    const template = omit(pod(), 'apiVersion', 'kind');
     const makes = (kind: string, fields: object) => ({ kind, metadata: { name: kind.toLowerCase() }, ...fields });
     const list = { kind: 'List', items: [makes('Deployment', { spec: { template } }), null] };
     const found = readManifest([

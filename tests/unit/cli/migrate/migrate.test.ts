@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
 import { gatewaySyncSpecSchema } from '../../../../shared/api/gateway-sync.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { runCli } from '../../../support/run-cli.ts';
 import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
@@ -193,7 +194,7 @@ suite('kubectl gs migrate', () => {
       ),
     );
     const [, pod] = parseAllDocuments(output) as { toJS(): { metadata: Record<string, unknown> } }[];
-    const { annotations: _, name: __, ...values } = pod?.toJS().metadata ?? {};
+    const values = omit(pod?.toJS().metadata ?? {}, 'annotations', 'name');
     assert.deepEqual(values, { a: 256, b: true, c: '22:30', d: '2026-01-02', e: '.', f: 0.5 });
   });
 

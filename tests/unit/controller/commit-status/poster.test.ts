@@ -202,7 +202,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
 
   test('aborts running posts when it stops, and starts no others', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { poster, sent, news, untilSent } = arrange(t, async (_, __, signal) => {
+    const { poster, sent, news, untilSent } = arrange(t, async (_git, _post, signal) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
       await promise;
     });

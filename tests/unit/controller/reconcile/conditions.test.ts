@@ -8,6 +8,7 @@ import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const commit = 'a'.repeat(40);
@@ -46,7 +47,7 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
   observedGeneration: 1,
 });
 const carried = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => {
-  const { lastTransitionTime: _, type: __, ...verdict } = condition(type, status, reason);
+  const verdict = omit(condition(type, status, reason), 'lastTransitionTime', 'type');
   return verdict;
 };
 const well: GatewaySyncStatus = {

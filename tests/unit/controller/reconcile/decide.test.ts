@@ -6,6 +6,7 @@ import { decide } from '../../../../controller/reconcile/decide.ts';
 import type { Observation } from '../../../../controller/reconcile/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { omit } from '../../../../shared/domain/objects.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -435,7 +436,7 @@ suite('the status of a resource', () => {
   const followed = { lastSyncRef: 'main', lastSyncCommit: commit, lastSyncCommitShort: commit.slice(0, 8) };
   const target = { ref: 'main', source: 'Spec' as const };
   const plain = (status: GatewaySyncStatus) => {
-    const { conditions: _, discoveredGateways: __, gateways: ___, ...rest } = status;
+    const rest = omit(status, 'conditions', 'discoveredGateways', 'gateways');
     return rest;
   };
   const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };

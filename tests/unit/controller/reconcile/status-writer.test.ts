@@ -409,6 +409,6 @@ suite('the status that a process remembers', () => {
     ['after an order where the rollout stays', theirs, of(3, {}, order), true],
   ];
   for (const [what, status, now, expected] of applies) {
-    test(`can still be written ${what}`, () => assert.equal(stillApplies(status, of(2), now), expected));
+    test(`can still be written ${what}`, () => assert.equal(stillApplies(status, versionOf(2), now), expected));
   }
 });
