@@ -1,4 +1,5 @@
 import path from 'node:path/posix';
+import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
@@ -98,8 +99,10 @@ function findAll(spec: PodSpec, named: NamedRepository | undefined): Found[] {
 }
 
 const isSame = (one: Source, other: Source): boolean =>
-  JSON.stringify([one.git.repo, one.git.ref, one.place, one.folder]) ===
-  JSON.stringify([other.git.repo, other.git.ref, other.place, other.folder]);
+  one.git.repo === other.git.repo &&
+  one.git.ref === other.git.ref &&
+  one.folder === other.folder &&
+  isDeepStrictEqual(one.place, other.place);
 
 /** From a folder of the repository to one of the part of the volume that the sidecar sees. */
 function mappingFor({ place, folder }: Source, root: string): Mapping | undefined {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import type { NamedRepository } from './config-map-sidecar.ts';
 import { type KubernetesObject, type NamedObject, readManifest, type Workload } from './manifest.ts';
@@ -67,7 +68,7 @@ class Names {
 
   nameOf({ namespace }: Workload, { name: wanted, spec }: MovedPod): string {
     const inNamespace = this.#given.filter((each) => each.namespace === namespace);
-    const same = inNamespace.find((each) => JSON.stringify(each.spec) === JSON.stringify(spec));
+    const same = inNamespace.find((each) => isDeepStrictEqual(each.spec, spec));
     if (same) return same.name;
     const present = this.#present.filter((each) => each.namespace === namespace);
     const taken = new Set([...inNamespace, ...present].map(({ name }) => name));

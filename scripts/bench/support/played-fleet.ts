@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION, SYNC_REPORT } from '../../../shared/api/group.ts';
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../../shared/api/names.ts';
@@ -60,7 +61,7 @@ export class PlayedFleet {
     );
     if (!metadata.labels?.[AGENT_LABEL]) throw new Error(`pod ${namespace}/${name} has no sidecar`);
     await markReady({ client }, namespace, name);
-    const agent = { namespace, name, uid: metadata.uid, labels, reported: '' };
+    const agent: PlayedAgent = { namespace, name, uid: metadata.uid, labels };
     const key = `${namespace}/${resource}`;
     this.#agents.set(key, [...(this.#agents.get(key) ?? []), agent]);
     const latest = this.#latest.get(key);
@@ -83,15 +84,14 @@ export class PlayedFleet {
 
   #act(agent: PlayedAgent, resource: GatewaySync): void {
     const report = reportOf(agent, resource);
-    const text = JSON.stringify(report);
-    if (!report || text === agent.reported) return;
-    agent.reported = text;
+    if (!report || isDeepStrictEqual(report, agent.reported)) return;
+    agent.reported = report;
     setTimeout(() => void this.#report(agent, report), Math.random() * this.#slownessMs);
   }
 
   /** Writes a report, again and again until that succeeds or the agent has a newer one. */
   async #report(agent: PlayedAgent, report: object): Promise<void> {
-    while (agent.reported === JSON.stringify(report) && !this.#world.ending.signal.aborted) {
+    while (agent.reported === report && !this.#world.ending.signal.aborted) {
       const isWritten = await this.#write(agent, report).then(
         () => true,
         () => false,

@@ -8,8 +8,8 @@ export interface PlayedAgent {
   name: string;
   uid: string;
   labels: Record<string, string>;
-  /** The report that it wrote, or is about to, as JSON. */
-  reported: string;
+  /** The report that it wrote, or is about to write. */
+  reported?: object;
 }
 
 /** The report that an agent writes for a version of its GatewaySync; undefined as long as it waits for the controller. */

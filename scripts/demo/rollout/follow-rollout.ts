@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -65,7 +66,7 @@ export class RolloutFollower {
   #look(): void {
     const picture = this.#gatewaySync && pictureOf(this.#gatewaySync, this.#pods, this.#reports);
     if (!picture || picture.number <= this.#before) return;
-    if (JSON.stringify(picture) === JSON.stringify(this.#picture)) return;
+    if (isDeepStrictEqual(picture, this.#picture)) return;
     this.#picture = picture;
     const frame = { atMs: performance.now() - this.#startedAt, picture };
     this.#frames.push(frame);

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { WavePicture } from '../../../cli/terminal/bars.ts';
 import { drawLegend } from '../../../cli/terminal/bars.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -134,7 +135,7 @@ async function push(
 
 async function checkFile(data: string, wanted: object): Promise<void> {
   const text = await readFile(path.join(data, 'config', FILE), 'utf8');
-  if (JSON.stringify(JSON.parse(text)) !== JSON.stringify(wanted)) throw new Error(`${data} holds ${text}`);
+  if (!isDeepStrictEqual(JSON.parse(text), wanted)) throw new Error(`${data} holds ${text}`);
 }
 
 /** Changes with every file that comes, goes, is replaced or written to. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -38,7 +39,11 @@ const readRoleBinding = async ({ namespace, name }: Address) =>
 const untilSubjects = (address: Address, subjects: string[]) =>
   until(() => readRoleBinding(address), {
     describe: `bound to ${subjects}`,
-    accept: (binding) => JSON.stringify(binding.subjects?.map(({ name }) => name)) === JSON.stringify(subjects),
+    accept: (binding) =>
+      isDeepStrictEqual(
+        binding.subjects?.map(({ name }) => name),
+        subjects,
+      ),
   });
 
 suite('the status of the fleet', { concurrency: 4 }, () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { injectedPod, report } from '../../support/gateway-pods.ts';
@@ -107,10 +108,8 @@ suite("a pod that doesn't start", { concurrency: 2 }, () => {
     const homeless = 'not scheduled: Unschedulable: 0/1 nodes are available';
     const imageless = 'container sync-agent waits: ImagePullBackOff (agent:1)';
     const messages = ({ status }: GatewaySync) => status?.discoveredGateways?.map((gateway) => gateway.message);
-    const told = await untilGatewaySync(
-      address,
-      'both',
-      (resource) => JSON.stringify(messages(resource)) === JSON.stringify([homeless, imageless]),
+    const told = await untilGatewaySync(address, 'both', (resource) =>
+      isDeepStrictEqual(messages(resource), [homeless, imageless]),
     );
     assert.equal(ready(told), 'Unknown Syncing');
     assert.equal(condition(told, 'Ready')?.message, `0/2 synced; homeless: ${homeless}; imageless: ${imageless}`);

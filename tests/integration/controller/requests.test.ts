@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
@@ -463,7 +464,7 @@ suite('a status of a GatewaySync', () => {
     const { address, commits } = await arrangeWithController(t);
     await request(address, 'v1', { id: 'first' });
     const before = await untilOutcome(address, 'first', 'Applied');
-    const isAsBefore = ({ status }: typeof before) => JSON.stringify(status) === JSON.stringify(before.status);
+    const isAsBefore = ({ status }: typeof before) => isDeepStrictEqual(status, before.status);
     const evil = { target: { ref: 'develop', source: 'Request' }, lastSyncCommit: commits.develop };
     for (const status of [evil, null]) {
       await patchStatus(address, status);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { ObjectMeta } from '../../../shared/api/object-meta.ts';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
@@ -34,7 +35,7 @@ async function arrange(t: TestContext) {
   const untilNames = (expected: string[]) =>
     until(names, {
       describe: `revisions ${expected.join(', ')}`,
-      accept: (found) => JSON.stringify(found) === JSON.stringify(expected.toSorted()),
+      accept: (found) => isDeepStrictEqual(found, expected.toSorted()),
       timeout: 60_000,
     });
   return { address, path, edit, revisions, untilNames };

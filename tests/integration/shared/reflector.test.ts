@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { callApi } from '../../../scripts/testbed/call-api.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
@@ -81,7 +82,7 @@ const remove = (server: ServerDetails, object: Written) => callApi(server, { met
 const untilStore = ({ reflector }: Mirror, wanted: Record<string, string>) =>
   until(() => Object.fromEntries([...reflector.store].map(([key, value]) => [key.split('/')[1], value])), {
     describe: 'the store',
-    accept: (store) => JSON.stringify(Object.entries(store).sort()) === JSON.stringify(Object.entries(wanted).sort()),
+    accept: (store) => isDeepStrictEqual(store, wanted),
   });
 
 suite('a reflector of a resource', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Plan } from '../../../agent/plan/plan-changes.ts';
 import { announcementOf, NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Finding } from '../../../agent/report/reports.ts';
@@ -26,7 +27,7 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const { parts } = setup;
   const verdict = parts.judgeResource(projectResource(version), 'default', surroundingsOf(index));
   const seen = { ...agent, seen: version };
-  if (JSON.stringify(verdict) === JSON.stringify(agent.verdict)) return prune(withAgent(world, index, seen));
+  if (isDeepStrictEqual(verdict, agent.verdict)) return prune(withAgent(world, index, seen));
   const underWay =
     agent.underWay && parts.standingOf(agent.underWay, verdict) !== 'withdrawn' ? agent.underWay : undefined;
   return prune(withAgent(world, index, { ...seen, verdict, underWay, isAwake: true }));
@@ -125,7 +126,7 @@ export function kill(world: World, index: number, setup: Setup): World {
 export function writeReport(world: World, index: number): World {
   const agent = world.agents[index] as Agent;
   if (!agent.report) return world;
-  const isSame = JSON.stringify(world.reports[index]) === JSON.stringify(agent.report);
+  const isSame = isDeepStrictEqual(world.reports[index], agent.report);
   const reports = isSame ? world.reports : replaceAt(world.reports, index, agent.report);
   return { ...withAgent(world, index, { ...agent, report: undefined }), reports };
 }

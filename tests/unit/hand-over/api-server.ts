@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { repositoryOf, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
 import type { GatewaySync, GatewaySyncSpec } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
@@ -45,7 +46,7 @@ export function edited(before: GatewaySync, edit: Edit, { manager, now }: { mana
   const changed = Object.entries(edit.annotations ?? {}).filter(
     ([key, value]) => metadata.annotations?.[key] !== value,
   );
-  const isEdited = edit.spec !== undefined && JSON.stringify(edit.spec) !== JSON.stringify(spec);
+  const isEdited = edit.spec !== undefined && !isDeepStrictEqual(edit.spec, spec);
   const paths = changed.map(([key]) => ['metadata', 'annotations', key]);
   if (isEdited && edit.spec?.git.ref !== spec.git.ref) paths.push(['spec', 'git', 'ref']);
   if (paths.length === 0 && !isEdited) return before;
@@ -71,10 +72,11 @@ export function annotated(
     throw invalid('other repository: sync.io/requested-repo is neither spec.git.repo nor …');
   const stored = before.metadata.annotations ?? {};
   for (const name of Object.values(TIME_ANNOTATIONS)) {
-    const [was, is] = [stored[name], annotations[name] ?? stored[name]].map((text) => Date.parse(text ?? ''));
-    if (was === undefined || is === undefined || is + 2000 >= was || Number.isNaN(was) || Number.isNaN(is)) continue;
+    const earlier = Date.parse(stored[name] ?? '');
+    const time = Date.parse(annotations[name] ?? stored[name] ?? '');
+    if (time + 2000 >= earlier || Number.isNaN(earlier) || Number.isNaN(time)) continue;
     // A stored time that is ahead of the server's gives way.
-    if (now + 5000 < was) continue;
+    if (now + 5000 < earlier) continue;
     throw invalid(`superseded: ${name} is older than the stored one`);
   }
   return edited(before, { annotations }, { manager: FIELD_MANAGERS.receiver, now });
@@ -91,7 +93,7 @@ export function withStatus(
   const { resourceVersion = before.metadata.resourceVersion } = metadata;
   if (resourceVersion !== before.metadata.resourceVersion) throw new ApiError(409, '{}');
   const after = merged(before.status ?? {}, status) as GatewaySyncStatus;
-  if (JSON.stringify(after) === JSON.stringify(before.status)) return before;
+  if (isDeepStrictEqual(after, before.status)) return before;
   return { ...before, metadata: next(before.metadata), status: after };
 }
 

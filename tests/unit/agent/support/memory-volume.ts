@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { emptyManifest, type OwnedFile, updateManifest } from '../../../../agent/plan/manifest.ts';
 import { manifestUpdate } from '../../../../agent/plan/next-manifest.ts';
 import { type Plan, type PlanResult, planChanges } from '../../../../agent/plan/plan-changes.ts';
@@ -129,7 +130,7 @@ export class MemoryVolume {
     for (const [path, { content, executable, ino }] of this.files) {
       const owned = this.manifest.files.get(path);
       const now = fingerprint(content, ino);
-      const isUntouched = owned && JSON.stringify(owned.fingerprint) === JSON.stringify(now);
+      const isUntouched = owned && isDeepStrictEqual(owned.fingerprint, now);
       live.set(path, {
         kind: 'file',
         executable,
