@@ -71,7 +71,7 @@ const NEWEST: Record<string, readonly (readonly string[])[]> = {
 
 function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Finding[] {
   const established = status?.conditions?.find(({ type }) => type === 'Established');
-  const conflict = status?.conditions?.find(({ type, status: is }) => type === 'NamesAccepted' && is === 'False');
+  const conflict = status?.conditions?.find(({ type, status: value }) => type === 'NamesAccepted' && value === 'False');
   if (established?.status !== 'True' || conflict)
     return [
       failed(

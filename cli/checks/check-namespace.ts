@@ -146,8 +146,8 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
 
 type Subject = NonNullable<RoleBinding['subjects']>[number];
 
-const isAccount = ({ kind, name, namespace }: Subject, account: string, of: string): boolean =>
-  kind === 'User' ? name === `system:serviceaccount:${of}:${account}` : name === account && namespace === of;
+const isAccount = ({ kind, name, namespace }: Subject, account: string, home: string): boolean =>
+  kind === 'User' ? name === `system:serviceaccount:${home}:${account}` : name === account && namespace === home;
 
 /** Without the right to annotate, a receiver answers 503 to every delivery. */
 function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {

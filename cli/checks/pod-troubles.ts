@@ -13,7 +13,9 @@ const ON_ITS_WAY = ['ContainerCreating', 'PodInitializing'];
 
 /** Why a pod does not run as it should, as its status says. */
 export function troublesOf({ status = {} }: Pod): Trouble[] {
-  const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  const unscheduled = status.conditions?.find(
+    ({ type, status: value }) => type === 'PodScheduled' && value === 'False',
+  );
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   return [
     ...(unscheduled

@@ -14,13 +14,13 @@ const caBundle = Buffer.from(makeAuthority(now).certificate).toString('base64');
 
 /** What a cluster holds once the chart is installed and its programs are at work. */
 function installed(objects: Rendered[]): Survey {
-  const of = (kind: string) => objects.filter((object) => object.kind === kind);
-  const components: Rendered[] = of('Deployment').map((object) => ({
+  const allOf = (kind: string) => objects.filter((object) => object.kind === kind);
+  const components: Rendered[] = allOf('Deployment').map((object) => ({
     ...object,
     status: { updatedReplicas: 9, availableReplicas: 9 },
     metadata: { ...object.metadata, namespace: object.metadata.namespace ?? NAMESPACE },
   }));
-  const services = of('Service');
+  const services = allOf('Service');
   const endpoints = services.map(({ metadata }) => ({
     metadata: { labels: { 'kubernetes.io/service-name': metadata.name } },
     endpoints: [{ conditions: { ready: true } }],
@@ -35,7 +35,7 @@ function installed(objects: Rendered[]): Survey {
   );
   const keys = { 'webhook-secret': 1, 'webhook-token': 1, 'tls.crt': 1 };
   const lease = { spec: { holderIdentity: `${pods[0]?.metadata.name}_1`, renewTime: new Date(now).toISOString() } };
-  const webhooks = of('MutatingWebhookConfiguration').map((object) => ({
+  const webhooks = allOf('MutatingWebhookConfiguration').map((object) => ({
     ...object,
     webhooks: object.webhooks.map((webhook: { clientConfig: object }) => ({
       ...webhook,
@@ -47,7 +47,7 @@ function installed(objects: Rendered[]): Survey {
     lease: seen(lease),
     services: seen(services),
     endpoints: seen(endpoints),
-    networkPolicies: seen(of('NetworkPolicy')),
+    networkPolicies: seen(allOf('NetworkPolicy')),
     secrets: Object.fromEntries(mounted.map((name: string) => [name, seen(keys)])),
     certificates: {},
   };
@@ -59,16 +59,16 @@ function installed(objects: Rendered[]): Survey {
       groupVersions: seen(['v1alpha1']),
       resources: seen(['gatewaysyncs', 'syncreports']),
       crds: seen(
-        of('CustomResourceDefinition').map((object) => ({
+        allOf('CustomResourceDefinition').map((object) => ({
           ...object,
           status: { conditions: [{ type: 'Established', status: 'True' }] },
         })),
       ),
       webhooks: seen(webhooks),
-      policies: seen(of('ValidatingAdmissionPolicy')),
-      policyBindings: seen(of('ValidatingAdmissionPolicyBinding')),
-      receiverBindings: seen(of('ClusterRoleBinding')),
-      agentRole: seen(of('ClusterRole').find(({ metadata }) => metadata.name === 'sync-agent')),
+      policies: seen(allOf('ValidatingAdmissionPolicy')),
+      policyBindings: seen(allOf('ValidatingAdmissionPolicyBinding')),
+      receiverBindings: seen(allOf('ClusterRoleBinding')),
+      agentRole: seen(allOf('ClusterRole').find(({ metadata }) => metadata.name === 'sync-agent')),
     },
     operator: { deployments: seen(components), lookedIn: undefined, places: { [NAMESPACE]: place } },
     namespaces: [],

@@ -41,21 +41,21 @@ function ingressOf(...hosts: string[]): string[] {
 }
 
 /** What the notes warn of, and values with which they do not. */
-const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
+const warnings: { words: RegExp; warned: string[][]; silent: string[][] }[] = [
   {
     words: /WARNING: the push receiver is open/,
-    of: [[receiver]],
-    notOf: [[], [receiver, hmac], [receiver, token]],
+    warned: [[receiver]],
+    silent: [[], [receiver, hmac], [receiver, token]],
   },
   {
     words: /WARNING: the Ingress of the push receiver has no TLS/,
-    of: [
+    warned: [
       [receiver, token, ingress],
       [receiver, token, ingress, tlsFor('hooks.test')],
       [...ingressOf('hooks.test'), token, tlsFor('other.test')],
       [...ingressOf('a.hooks.test'), token, tlsFor('*.test')],
     ],
-    notOf: [
+    silent: [
       [receiver, token],
       [receiver, token, ingress, tls],
       [receiver, hmac, ingress],
@@ -66,32 +66,32 @@ const warnings: { words: RegExp; of: string[][]; notOf: string[][] }[] = [
   },
   {
     words: /WARNING: webhookReceiver.enabled is false: there is no receiver, and so no Ingress or HTTPRoute/,
-    of: [[ingress], ['webhookReceiver.httpRoute.enabled=true']],
-    notOf: [[], [receiver, token, ingress]],
+    warned: [[ingress], ['webhookReceiver.httpRoute.enabled=true']],
+    silent: [[], [receiver, token, ingress]],
   },
   {
     words: /NOTE: with one replica, pods .* are refused while the controller restarts.*replicaCount=2/s,
-    of: [[]],
-    notOf: [['replicaCount=2'], ['webhook.failurePolicy=Ignore'], ['webhook.enabled=false']],
+    warned: [[]],
+    silent: [['replicaCount=2'], ['webhook.failurePolicy=Ignore'], ['webhook.enabled=false']],
   },
   {
     words: /WARNING: crds.keep is false/,
-    of: [['crds.keep=false']],
-    notOf: [[], ['crds.keep=false', 'crds.install=false']],
+    warned: [['crds.keep=false']],
+    silent: [[], ['crds.keep=false', 'crds.install=false']],
   },
   {
     words: /WARNING: leaderElection.enabled is false with 2 replicas/,
-    of: [['leaderElection.enabled=false', 'replicaCount=2']],
-    notOf: [['leaderElection.enabled=false'], ['replicaCount=2']],
+    warned: [['leaderElection.enabled=false', 'replicaCount=2']],
+    silent: [['leaderElection.enabled=false'], ['replicaCount=2']],
   },
-  { words: /WARNING: webhook.enabled is false/, of: [['webhook.enabled=false']], notOf: [[]] },
+  { words: /WARNING: webhook.enabled is false/, warned: [['webhook.enabled=false']], silent: [[]] },
 ];
 
 suite('what Helm says after an installation', { skip }, () => {
-  for (const { words, of, notOf } of warnings) {
+  for (const { words, warned, silent } of warnings) {
     test(`the notes say ${words.source} where it is so, and only there`, async () => {
-      for (const values of of) assert.match(await notesOf(...values), words, values.join());
-      for (const values of notOf) assert.doesNotMatch(await notesOf(...values), words, values.join());
+      for (const values of warned) assert.match(await notesOf(...values), words, values.join());
+      for (const values of silent) assert.doesNotMatch(await notesOf(...values), words, values.join());
     });
   }
 

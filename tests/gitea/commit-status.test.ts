@@ -56,7 +56,7 @@ async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: s
     ca: gitea.ca,
   };
   await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'gitea', namespace }, stringData });
-  const key = (of: string) => ({ name: 'gitea', key: of });
+  const key = (entry: string) => ({ name: 'gitea', key: entry });
   const commit = await pushFile('1');
   await applyGatewaySync(address, {
     repo,

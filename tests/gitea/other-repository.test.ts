@@ -28,7 +28,7 @@ test('of one webhook for all repositories of a real Gitea, a resource takes what
   });
   const stringData = { read: await gitea.token('read', ['read:repository']), ca: gitea.ca };
   await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'gitea', namespace }, stringData });
-  const key = (of: string) => ({ name: 'gitea', key: of });
+  const key = (entry: string) => ({ name: 'gitea', key: entry });
   const address = { namespace, name: 'own' };
   const repo = `${gitea.url}/plant/Own.git`;
   await applyGatewaySync(address, { repo, auth: { token: { secretRef: key('read') } }, caSecretRef: key('ca') });

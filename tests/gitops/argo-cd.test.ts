@@ -29,8 +29,8 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
   });
   after(() => engines?.remove());
 
-  async function notify(of: Application): Promise<Notification> {
-    const { ref = 'v1.2.3', revision = 'aaaa', phase = 'Succeeded', startedAt = '2026-01-01T00:00:00Z' } = of;
+  async function notify(given: Application): Promise<Notification> {
+    const { ref = 'v1.2.3', revision = 'aaaa', phase = 'Succeeded', startedAt = '2026-01-01T00:00:00Z' } = given;
     const application = {
       metadata: { name: 'plant', annotations: ref === '' ? {} : { 'git.ref': ref } },
       status: { operationState: { phase, startedAt }, sync: { revision } },

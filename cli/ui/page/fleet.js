@@ -101,8 +101,8 @@ export function drawFleet(main, cards, { totals }) {
   );
 }
 
-/** @param {string} value @param {string} of @param {string} label @param {number} [share] */
-function figure(value, of, label, share) {
+/** @param {string} value @param {string} total @param {string} label @param {number} [share] */
+function figure(value, total, label, share) {
   const bar = h('meter', {
     min: 0,
     max: 1,
@@ -110,7 +110,13 @@ function figure(value, of, label, share) {
     'aria-hidden': 'true',
     class: share === undefined || share === 1 ? 'full' : '',
   });
-  return h('div', { class: 'figure' }, h('dt', {}, label), h('dd', {}, h('b', {}, value), ' ', h('span', {}, of)), bar);
+  return h(
+    'div',
+    { class: 'figure' },
+    h('dt', {}, label),
+    h('dd', {}, h('b', {}, value), ' ', h('span', {}, total)),
+    bar,
+  );
 }
 
 /** @param {Card} card */

@@ -58,10 +58,10 @@ export async function wantedOf(resource: Resource, { spec, status }: GatewaySync
 /** The first difference between what must be there and what is, in words. */
 export function differenceOf(gateway: Gateway, wanted: Tree, found: ReturnType<Gateway['look']>): string | undefined {
   for (const [name, state] of wanted) {
-    const is = found.get(name);
-    if (!is) return `${name} is missing`;
-    if (is.blob !== state.blob) return `${name} is ${is.blob}, not ${state.blob}`;
-    if (is.isExecutable !== state.isExecutable) return `${name} has the wrong mode`;
+    const content = found.get(name);
+    if (!content) return `${name} is missing`;
+    if (content.blob !== state.blob) return `${name} is ${content.blob}, not ${state.blob}`;
+    if (content.isExecutable !== state.isExecutable) return `${name} has the wrong mode`;
   }
   const more = [...found.keys()].find((name) => !wanted.has(name) && !gateway.isForeign(name));
   return more && `${more} is too much`;

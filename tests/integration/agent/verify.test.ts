@@ -51,12 +51,15 @@ async function arrange(t: TestContext) {
     start,
     untilStatus,
     looks: () => gateway.calls.filter(({ line }) => line === LOOK).length,
-    setSpec: async (spec: object, of = commit) => {
+    setSpec: async (spec: object, settledOn = commit) => {
       await pod.setSpec(repository.url, spec);
-      await pod.settle(of);
+      await pod.settle(settledOn);
     },
-    untilIs: (verification: SyncReportStatus['verification'], of = commit) =>
-      untilStatus(`${verification} of ${of}`, (status) => status.verification === verification && status.commit === of),
+    untilIs: (verification: SyncReportStatus['verification'], verified = commit) =>
+      untilStatus(
+        `${verification} of ${verified}`,
+        (status) => status.verification === verification && status.commit === verified,
+      ),
     /** Starts another agent, and waits until it has something to say of the gateway. */
     restart: async () => {
       const reportPath = syncReportPath(pod.namespace, 'gateway-0');

@@ -22,9 +22,15 @@ const refused = (message: string): Change[] => [
   event('refused', { kind: 'ReplicaSet', name: 'till-5d9f', reason: 'FailedCreate', message }),
 ];
 
-function event(name: string, of: { kind: string; name: string; reason: string; message: string }): Change {
-  const involvedObject = { kind: of.kind, name: of.name, namespace: GATEWAYS };
-  const object = { metadata: { name }, involvedObject, reason: of.reason, message: of.message, type: 'Warning' };
+function event(name: string, fields: { kind: string; name: string; reason: string; message: string }): Change {
+  const involvedObject = { kind: fields.kind, name: fields.name, namespace: GATEWAYS };
+  const object = {
+    metadata: { name },
+    involvedObject,
+    reason: fields.reason,
+    message: fields.message,
+    type: 'Warning',
+  };
   return { add: at.events, object };
 }
 

@@ -55,7 +55,7 @@ async function arrange(t: TestContext, waves: object[] = []) {
   return { address, commits, controller, push, untilPhase, gs };
 }
 
-const yes: Host = { confirm: async () => true };
+const consenting: Host = { confirm: async () => true };
 const no: Host = { confirm: async () => false };
 
 suite('the commands of kubectl gs', { concurrency: 4 }, () => {
@@ -65,10 +65,10 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
 
-    const refused = await gs(['approve', 'app', '--commit', first], yes);
+    const refused = await gs(['approve', 'app', '--commit', first], consenting);
     assert.equal(refused.status, 1);
     assert.match(refused.notes, new RegExp(`not ${first} is on its way, but ${second}`));
-    const approved = await gs(['approve', 'app', '--commit', second], yes);
+    const approved = await gs(['approve', 'app', '--commit', second], consenting);
     assert.equal(approved.status, 0, approved.notes);
     assert.match(approved.notes, new RegExp(`: ${second} may have the wave canary`));
     await untilPhase('Complete', second);
@@ -87,7 +87,7 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
       ],
     );
 
-    const back = await gs(['rollback', 'app'], yes);
+    const back = await gs(['rollback', 'app'], consenting);
     assert.equal(back.status, 0, back.notes);
     assert.match(
       back.notes,
@@ -95,7 +95,7 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
     );
     assert.equal((await untilPhase('RolledBack', second)).status?.rollout?.stableCommit, first);
 
-    const again = await gs(['retry', 'app'], yes);
+    const again = await gs(['retry', 'app'], consenting);
     assert.equal(again.status, 0, again.notes);
     await untilPhase('Complete', second);
 
@@ -104,7 +104,7 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
     assert.equal((await gs(['approve', 'app', '--yes'])).status, 0);
     await untilPhase('Complete', third);
     // The annotation of the first time is still there: the same order counts again nevertheless.
-    const once = await gs(['rollback', 'app'], yes);
+    const once = await gs(['rollback', 'app'], consenting);
     assert.equal(once.status, 0, once.notes);
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
   });
@@ -114,17 +114,17 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
     for (let count = 0; count < 2; count++) await untilPhase('Complete', await push());
     const [first = '', second = '', third = ''] = commits;
     const { resourceVersion } = (await read(address)).metadata;
-    const unknown = await gs(['rollback', 'app', '--to', 'zzzz'], yes);
+    const unknown = await gs(['rollback', 'app', '--to', 'zzzz'], consenting);
     assert.equal(unknown.status, 64);
     const short = (commit: string) => commit.slice(0, 8);
     assert.equal(
       unknown.notes,
       `error: zzzz is no commit of the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
     );
-    const there = await gs(['rollback', 'app', '--to', short(third)], yes);
+    const there = await gs(['rollback', 'app', '--to', short(third)], consenting);
     assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [64, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
-    const done = await gs(['rollback', 'app', '--to', first.slice(0, 7)], yes);
+    const done = await gs(['rollback', 'app', '--to', first.slice(0, 7)], consenting);
     assert.equal(done.status, 0, done.notes);
     const { status } = await untilPhase('RolledBack', third);
     assert.equal(status?.rollout?.stableCommit, first);

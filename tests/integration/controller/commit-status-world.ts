@@ -77,8 +77,8 @@ export async function arrange(t: TestContext, options: Options = {}) {
       timeout: 40_000,
     });
   if (posted) await untilStates('pending');
-  const reportAll = async (status: Parameters<typeof report>[1], of = commit) => {
-    for (const name of gateways) await report({ namespace, name }, { commit: of, ref: 'main', ...status });
+  const reportAll = async (status: Parameters<typeof report>[1], reported = commit) => {
+    for (const name of gateways) await report({ namespace, name }, { commit: reported, ref: 'main', ...status });
   };
   return {
     host,

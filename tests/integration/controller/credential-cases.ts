@@ -32,17 +32,17 @@ export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
   const bearer = randomSecret('bearer');
   const byBasic = await serveGit(t, { username: 'x-access-token', password: basic });
   const byBearer = await serveGit(t, { token: bearer });
-  const of = (name: string, host: GitHost, { secret, prefix = '' }: { secret: string; prefix?: string }) => {
+  const tokenCase = (name: string, host: GitHost, { secret, prefix = '' }: { secret: string; prefix?: string }) => {
     const reason: Reason = secret === basic || secret === bearer ? 'Resolved' : 'AuthenticationFailed';
     const auth = { token: { secretRef: { name, key: 'token' } } };
     const git = { repo: host.url, auth, caSecretRef: { name, key: 'ca' } };
     return { name, git, secret, reason, data: { token: `${prefix}${secret}\n`, ca: host.ca } };
   };
   return [
-    of('basic-right', byBasic, { secret: basic }),
-    of('basic-wrong', byBasic, { secret: randomSecret('wrong') }),
-    of('bearer-right', byBearer, { secret: bearer, prefix: 'Bearer ' }),
-    of('bearer-wrong', byBearer, { secret: randomSecret('wrong'), prefix: 'Bearer ' }),
+    tokenCase('basic-right', byBasic, { secret: basic }),
+    tokenCase('basic-wrong', byBasic, { secret: randomSecret('wrong') }),
+    tokenCase('bearer-right', byBearer, { secret: bearer, prefix: 'Bearer ' }),
+    tokenCase('bearer-wrong', byBearer, { secret: randomSecret('wrong'), prefix: 'Bearer ' }),
   ];
 }
 
@@ -53,7 +53,7 @@ export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[
   const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const api = await startGithubApi(t, publicKey, { mint: () => minted });
   const host = await serveGit(t, { username: 'x-access-token', password: minted });
-  const of = (name: string, key: typeof privateKey, reason: Reason): CredentialCase => {
+  const keyCase = (name: string, key: typeof privateKey, reason: Reason): CredentialCase => {
     const secret = key.export({ type: 'pkcs8', format: 'pem' }).toString();
     const ids = { appId: 7, installationId: 42, apiBaseURL: api.url };
     const auth = { githubApp: { ...ids, privateKeySecretRef: { name, key: 'pem' } } };
@@ -61,7 +61,10 @@ export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[
     return { name, git, secret, reason, data: { pem: secret, ca: `${api.ca}\n${host.ca}` } };
   };
   return {
-    cases: [of('app-right', privateKey, 'Resolved'), of('app-wrong', stranger.privateKey, 'AuthenticationFailed')],
+    cases: [
+      keyCase('app-right', privateKey, 'Resolved'),
+      keyCase('app-wrong', stranger.privateKey, 'AuthenticationFailed'),
+    ],
     secrets: () => [minted, ...api.jwts],
   };
 }
@@ -75,13 +78,16 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   const folder = await temporaryFolder(t, 'keys-');
   const stranger = path.join(folder, 'stranger');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
-  const of = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
+  const fileCase = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
     const secret = await readFile(file, 'utf8');
     const sshKey = { secretRef: { name, key: 'key' }, knownHosts: { secretRef: { name, key: 'hosts' } } };
     const git = { repo: repository.url, auth: { sshKey } };
     return { name, git, secret, reason, data: { key: secret, hosts: server.knownHosts } };
   };
-  return [await of('ssh-right', server.keyFile, 'Resolved'), await of('ssh-wrong', stranger, 'AuthenticationFailed')];
+  return [
+    await fileCase('ssh-right', server.keyFile, 'Resolved'),
+    await fileCase('ssh-wrong', stranger, 'AuthenticationFailed'),
+  ];
 }
 
 interface GitHost {

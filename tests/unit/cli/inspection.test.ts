@@ -298,8 +298,8 @@ suite('what a person sees', () => {
       changes.map((each) => ({ ...each, diff: each.diff?.slice(0, diff.length) })),
       [{ path, kind, reason, diff }],
     );
-    const nothing = answerView({ name: 'a', pod: 'a-0' }, { changes: [], more: 0 });
-    assert.deepEqual(nothing, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
+    const unchanged = answerView({ name: 'a', pod: 'a-0' }, { changes: [], more: 0 });
+    assert.deepEqual(unchanged, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
   });
 
   test('says once what is the same on several gateways', () => {

@@ -36,11 +36,11 @@ interface Given {
   total?: number;
 }
 
-const resource = ({ rollout: of = rollout, annotations = {}, labels = {}, spec, status, total = 2 }: Given = {}) =>
+const resource = ({ rollout: given = rollout, annotations = {}, labels = {}, spec, status, total = 2 }: Given = {}) =>
   ({
     metadata: { namespace: 'gateways', name: 'plant', annotations, labels },
     spec: { git: { repo: 'https://git.test/x', ref: 'main' }, rollout: { waves }, ...spec },
-    status: { rollout: of, gateways: { total }, ...status },
+    status: { rollout: given, gateways: { total }, ...status },
   }) as unknown as GatewaySync;
 
 /** A plan without what cannot be compared. */

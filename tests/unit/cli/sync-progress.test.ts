@@ -148,7 +148,7 @@ suite('how far a request is', () => {
 });
 
 suite('the gateways of a request', () => {
-  const of = (name: string, syncStatus: string, fields: object = {}) => ({
+  const gatewayOf = (name: string, syncStatus: string, fields: object = {}) => ({
     name,
     namespace: 'a',
     podName: `${name}-0`,
@@ -159,9 +159,9 @@ suite('the gateways of a request', () => {
 
   test('are drawn as one bar where there are no waves', () => {
     const gateways = [
-      of('new', 'Synced', { syncedCommit: COMMIT }),
-      of('other', 'Synced', { syncedCommit: 'x' }),
-      ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => of(state, state)),
+      gatewayOf('new', 'Synced', { syncedCommit: COMMIT }),
+      gatewayOf('other', 'Synced', { syncedCommit: 'x' }),
+      ...['Error', 'MissingSidecar', 'Paused', 'DryRun', 'Pending', 'Skewed'].map((state) => gatewayOf(state, state)),
     ];
     const [bar] = barsOf(fleet(...gateways), {});
     const looks = bar?.gateways?.map(({ name, pod, look }) => `${name} ${pod} ${look}`);
@@ -175,11 +175,11 @@ suite('the gateways of a request', () => {
 
   test('that do not have it are named, with what they wait for', () => {
     const missing = missingOf(
-      fleet(of('new', 'Synced', { syncedCommit: COMMIT }), of('bad', 'Error', { message: 'full' })),
+      fleet(gatewayOf('new', 'Synced', { syncedCommit: COMMIT }), gatewayOf('bad', 'Error', { message: 'full' })),
       {},
     );
     assert.deepEqual(missing, ['bad: full']);
-    assert.deepEqual(missingOf(fleet(of('late', 'Pending', { message: '' })), {}), [
+    assert.deepEqual(missingOf(fleet(gatewayOf('late', 'Pending', { message: '' })), {}), [
       'late: its agent has not reported yet: the pod may still be starting',
     ]);
   });

@@ -236,7 +236,10 @@ suite('the delivery of a trace', () => {
     ];
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10'), discoveredGateways }), []);
     assert.deepEqual(view?.missing, ['a had c0ffee11 before', 'c does not have c0ffee11 (Synced)']);
-    assert.deepEqual(view?.moments.map(({ what, gateway: of }) => [what, of]).at(-1), ['it is on the disk of b', 'b']);
+    assert.deepEqual(view?.moments.map(({ what, gateway: name }) => [what, name]).at(-1), [
+      'it is on the disk of b',
+      'b',
+    ]);
   });
 
   suite('of a rollout', () => {

@@ -58,7 +58,7 @@ function releaseFor(resource: GatewaySync, index: number): string | undefined {
     const mapping = MAPPINGS.find((each) => syncRevision(syncOf(each)) === release.revision);
     return `${mapping} ${release.commit}`;
   }
-  const isResolved = conditions.some(({ type, status: is }) => type === 'RefResolved' && is === 'True');
+  const isResolved = conditions.some(({ type, status: value }) => type === 'RefResolved' && value === 'True');
   return isResolved ? `${mappingOf(spec.sync)} ${lastSyncCommit}` : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { count, type Effects, of, onDeployment, podEffects } from './effect.ts';
+import { count, type Effects, inFirst, onDeployment, podEffects } from './effect.ts';
 
 const controller = onDeployment('stoker-operator');
 const toleration = { key: 'dedicated', operator: 'Exists' };
@@ -13,9 +13,9 @@ interface Webhook {
 }
 
 const webhook = (read: (webhook: Webhook) => unknown) =>
-  of('MutatingWebhookConfiguration', '-webhook', ({ webhooks }) => read(webhooks[0]));
-const certificate = (name: string) => of('Certificate', '-webhook', ({ spec }) => spec[name]);
-const budget = (name: string) => of('PodDisruptionBudget', 'stoker-operator', ({ spec }) => spec[name]);
+  inFirst('MutatingWebhookConfiguration', '-webhook', ({ webhooks }) => read(webhooks[0]));
+const certificate = (name: string) => inFirst('Certificate', '-webhook', ({ spec }) => spec[name]);
+const budget = (name: string) => inFirst('PodDisruptionBudget', 'stoker-operator', ({ spec }) => spec[name]);
 const digest = `sha256:${'b'.repeat(64)}`;
 const expression = { key: 'env', operator: 'NotIn', values: ['test'] };
 const two = { replicaCount: 2 };
@@ -26,24 +26,24 @@ export const controllerEffects: Effects = {
   'crds.install': { to: false, in: count('CustomResourceDefinition'), is: 0, given: withCrds },
   'crds.keep': {
     to: false,
-    in: of('CustomResourceDefinition', 'gatewaysyncs.sync.io', ({ metadata }) => metadata.annotations),
+    in: inFirst('CustomResourceDefinition', 'gatewaysyncs.sync.io', ({ metadata }) => metadata.annotations),
     is: undefined,
     given: withCrds,
   },
   ...podEffects(controller, 'ghcr.io/stoker-operator/controller'),
   namespaceOverride: {
     to: 'elsewhere',
-    in: of('Deployment', 'stoker-operator', ({ metadata }) => metadata.namespace),
+    in: inFirst('Deployment', 'stoker-operator', ({ metadata }) => metadata.namespace),
     is: 'elsewhere',
   },
   commonLabels: {
     to: { team: 'x' },
-    in: of('ClusterRole', 'stoker-operator', ({ metadata }) => metadata.labels?.team),
+    in: inFirst('ClusterRole', 'stoker-operator', ({ metadata }) => metadata.labels?.team),
     is: 'x',
   },
   extraObjects: {
     to: [{ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: '{{ .Release.Name }}-quota' } }],
-    in: of('ResourceQuota', '', ({ metadata }) => metadata.name),
+    in: inFirst('ResourceQuota', '', ({ metadata }) => metadata.name),
     is: 'test-quota',
   },
   hostNetwork: { to: true, in: controller.pod('hostNetwork'), is: true, given: { 'networkPolicy.enabled': false } },
@@ -69,10 +69,14 @@ export const controllerEffects: Effects = {
   imagePullSecrets: { to: [{ name: 'pull' }], in: controller.pod('imagePullSecrets'), is: [{ name: 'pull' }] },
   nameOverride: {
     to: 'gitops',
-    in: of('Deployment', 'gitops', ({ metadata }) => metadata.name),
+    in: inFirst('Deployment', 'gitops', ({ metadata }) => metadata.name),
     is: 'test-gitops',
   },
-  fullnameOverride: { to: 'gitops', in: of('Deployment', 'gitops', ({ metadata }) => metadata.name), is: 'gitops' },
+  fullnameOverride: {
+    to: 'gitops',
+    in: inFirst('Deployment', 'gitops', ({ metadata }) => metadata.name),
+    is: 'gitops',
+  },
   'agentImage.registry': {
     to: 'r.test',
     in: controller.env('DEFAULT_AGENT_IMAGE'),
@@ -103,24 +107,28 @@ export const controllerEffects: Effects = {
   affinity: { to: affinity, in: controller.pod('affinity'), is: affinity },
   'serviceAccount.create': {
     to: false,
-    in: of('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
+    in: inFirst('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
     is: undefined,
     given: { 'serviceAccount.name': 'mine' },
   },
   'serviceAccount.name': { to: 'mine', in: controller.pod('serviceAccountName'), is: 'mine' },
   'serviceAccount.annotations': {
     to: { role: 'x' },
-    in: of('ServiceAccount', 'stoker-operator', ({ metadata }) => metadata.annotations),
+    in: inFirst('ServiceAccount', 'stoker-operator', ({ metadata }) => metadata.annotations),
     is: { role: 'x' },
   },
   podSecurityContext: {
     to: { fsGroup: 1 },
-    in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.securityContext.fsGroup),
+    in: inFirst('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.securityContext.fsGroup),
     is: 1,
   },
   securityContext: {
     to: { runAsUser: 1 },
-    in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
+    in: inFirst(
+      'Deployment',
+      'stoker-operator',
+      ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser,
+    ),
     is: 1,
   },
   'controller.logDevMode': { to: 'true', in: controller.env('LOG_DEV_MODE'), is: 'true' },
@@ -165,12 +173,12 @@ export const controllerEffects: Effects = {
   'webhook.timeoutSeconds': { to: 5, in: webhook(({ timeoutSeconds }) => timeoutSeconds), is: 5 },
   'webhook.service.ipFamilyPolicy': {
     to: 'RequireDualStack',
-    in: of('Service', '-webhook', ({ spec }) => spec.ipFamilyPolicy),
+    in: inFirst('Service', '-webhook', ({ spec }) => spec.ipFamilyPolicy),
     is: 'RequireDualStack',
   },
   'webhook.clientCA.secretName': {
     to: 'api-servers',
-    in: of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.volumes.at(-1).secret),
+    in: inFirst('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.volumes.at(-1).secret),
     is: { secretName: 'api-servers', items: [{ key: 'ca.crt', path: 'ca.crt' }] },
   },
   'webhook.objectSelector': {
@@ -195,17 +203,17 @@ export const controllerEffects: Effects = {
   },
   'rbac.agentClusterRole.create': {
     to: false,
-    in: of('ClusterRole', 'sync-agent', ({ metadata }) => metadata.name),
+    in: inFirst('ClusterRole', 'sync-agent', ({ metadata }) => metadata.name),
     is: undefined,
   },
   'rbac.autoBindAgent.enabled': { to: false, in: controller.env('AUTO_BIND_AGENT'), is: 'false' },
   'rollout.approverRole.enabled': {
     to: true,
-    in: of('ClusterRole', '-approvers', ({ rules }) => rules),
+    in: inFirst('ClusterRole', '-approvers', ({ rules }) => rules),
     is: [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['approve'] }],
   },
 };
 
 function resources(kind: 'requests' | 'limits', name: string) {
-  return of('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
+  return inFirst('Deployment', 'stoker-operator', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
 }

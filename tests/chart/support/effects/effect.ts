@@ -16,7 +16,7 @@ export interface Effect {
 export type Effects = Record<string, Effect>;
 
 /** Reads something of the first object of a kind whose name ends as given; undefined without such an object. */
-export function of(kind: string, suffix: string, read: (object: Rendered) => unknown): Effect['in'] {
+export function inFirst(kind: string, suffix: string, read: (object: Rendered) => unknown): Effect['in'] {
   return (objects) => {
     const found = objects.find((object) => object.kind === kind && object.metadata.name.endsWith(suffix));
     return found && read(found);
@@ -31,7 +31,7 @@ export const count =
 
 /** Effects that the programs' Deployments show. */
 export function onDeployment(suffix: string) {
-  const read = (reading: (object: Rendered) => unknown) => of('Deployment', suffix, reading);
+  const read = (reading: (object: Rendered) => unknown) => inFirst('Deployment', suffix, reading);
   return {
     annotation: (key: string) => read(({ metadata }) => metadata.annotations?.[key]),
     spec: (name: string) => read(({ spec }) => spec[name]),

@@ -1,18 +1,18 @@
-import { count, type Effects, of, onDeployment } from './effect.ts';
+import { count, type Effects, inFirst, onDeployment } from './effect.ts';
 
 const labelsOf = (kind: string, suffix: string, key: string) =>
-  of(kind, suffix, ({ metadata }) => metadata.labels?.[key]);
+  inFirst(kind, suffix, ({ metadata }) => metadata.labels?.[key]);
 const metricsService = (
   read: (spec: { type: string; ipFamilyPolicy?: string; ports: { port: number }[] }) => unknown,
-) => of('Service', '-metrics', ({ spec }) => read(spec));
-const endpoint = (name: string) => of('ServiceMonitor', '', ({ spec }) => spec.endpoints[0][name]);
-const podEndpoint = (name: string) => of('PodMonitor', '', ({ spec }) => spec.podMetricsEndpoints[0][name]);
+) => inFirst('Service', '-metrics', ({ spec }) => read(spec));
+const endpoint = (name: string) => inFirst('ServiceMonitor', '', ({ spec }) => spec.endpoints[0][name]);
+const podEndpoint = (name: string) => inFirst('PodMonitor', '', ({ spec }) => spec.podMetricsEndpoints[0][name]);
 const alert = { alert: 'Mine', expr: 'vector(1)' };
 const peers = [{ podSelector: {} }];
 
-const placeOf = (kind: string) => of(kind, '', ({ metadata }) => metadata.namespace);
+const placeOf = (kind: string) => inFirst(kind, '', ({ metadata }) => metadata.namespace);
 const alertNames = (read: (names: string[]) => unknown) =>
-  of('PrometheusRule', '', ({ spec }) => read(spec.groups[0].rules.map(({ alert }: { alert: string }) => alert)));
+  inFirst('PrometheusRule', '', ({ spec }) => read(spec.groups[0].rules.map(({ alert }: { alert: string }) => alert)));
 
 function monitored(value: string, kind: string, read: (name: string) => Effects[string]['in']): Effects {
   const relabeling = { action: 'labeldrop', regex: 'pod' };
@@ -82,7 +82,7 @@ export const monitoringEffects: Effects = {
   },
   'prometheusRule.approvalWithin': {
     to: '4h',
-    in: of('PrometheusRule', '', ({ spec }) => {
+    in: inFirst('PrometheusRule', '', ({ spec }) => {
       const rules: { alert: string; for: string }[] = spec.groups[0].rules;
       return rules.find(({ alert: name }) => name === 'SyncRolloutAwaitsApproval')?.for;
     }),
@@ -90,36 +90,36 @@ export const monitoringEffects: Effects = {
   },
   'prometheusRule.runbookBaseUrl': {
     to: 'https://runbooks.test',
-    in: of('PrometheusRule', '', ({ spec }) => spec.groups[0].rules[0].annotations.runbook_url),
+    in: inFirst('PrometheusRule', '', ({ spec }) => spec.groups[0].rules[0].annotations.runbook_url),
     is: 'https://runbooks.test#synccontrollerhasnoleader',
   },
   'prometheusRule.labels': { to: { release: 'x' }, in: labelsOf('PrometheusRule', '', 'release'), is: 'x' },
   'prometheusRule.additionalRules': {
     to: [alert],
-    in: of('PrometheusRule', '', ({ spec }) => spec.groups.at(-1).rules.at(-1)),
+    in: inFirst('PrometheusRule', '', ({ spec }) => spec.groups.at(-1).rules.at(-1)),
     is: alert,
   },
   'grafanaDashboard.enabled': { to: false, in: count('ConfigMap'), is: 0 },
   'grafanaDashboard.namespace': {
     to: 'grafana',
-    in: of('ConfigMap', '', ({ metadata }) => metadata.namespace),
+    in: inFirst('ConfigMap', '', ({ metadata }) => metadata.namespace),
     is: 'grafana',
   },
   'grafanaDashboard.labels': { to: { dashboards: 'x' }, in: labelsOf('ConfigMap', '', 'dashboards'), is: 'x' },
   'grafanaDashboard.annotations': {
     to: { folder: 'x' },
-    in: of('ConfigMap', '', ({ metadata }) => metadata.annotations?.folder),
+    in: inFirst('ConfigMap', '', ({ metadata }) => metadata.annotations?.folder),
     is: 'x',
   },
   'networkPolicy.enabled': { to: false, in: count('NetworkPolicy'), is: 0 },
   'networkPolicy.metricsFrom': {
     to: peers,
-    in: of('NetworkPolicy', '', ({ spec }) => spec.ingress[0].from),
+    in: inFirst('NetworkPolicy', '', ({ spec }) => spec.ingress[0].from),
     is: peers,
   },
   'networkPolicy.webhookFrom': {
     to: peers,
-    in: of('NetworkPolicy', '', ({ spec }) => spec.ingress[1].from),
+    in: inFirst('NetworkPolicy', '', ({ spec }) => spec.ingress[1].from),
     is: peers,
   },
 };

@@ -1,4 +1,4 @@
-import { count, type Effects, of, onDeployment, podEffects } from './effect.ts';
+import { count, type Effects, inFirst, onDeployment, podEffects } from './effect.ts';
 
 const receiver = onDeployment('-receiver');
 const toleration = { key: 'dedicated', operator: 'Exists' };
@@ -6,24 +6,24 @@ const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExec
 const spread = { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} };
 const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
 const tls = [{ secretName: 'hooks-tls', hosts: ['hooks.test'] }];
-const budget = (name: string) => of('PodDisruptionBudget', '-receiver', ({ spec }) => spec[name]);
-const scaler = (name: string) => of('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec[name]);
-const service = (name: string) => of('Service', '-receiver', ({ spec }) => spec[name]);
-const ingress = (name: string) => of('Ingress', '-receiver', ({ spec }) => spec[name]);
+const budget = (name: string) => inFirst('PodDisruptionBudget', '-receiver', ({ spec }) => spec[name]);
+const scaler = (name: string) => inFirst('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec[name]);
+const service = (name: string) => inFirst('Service', '-receiver', ({ spec }) => spec[name]);
+const ingress = (name: string) => inFirst('Ingress', '-receiver', ({ spec }) => spec[name]);
 const volume = (name: string) =>
-  of('Deployment', '-receiver', ({ spec }) => {
+  inFirst('Deployment', '-receiver', ({ spec }) => {
     const volumes: { name: string; secret: { secretName: string } }[] = spec.template.spec.volumes ?? [];
     return volumes.find((each) => each.name === name)?.secret.secretName;
   });
 const name = 'test-stoker-operator-receiver';
 const parents = { 'webhookReceiver.httpRoute.parentRefs': [{ name: 'public' }] };
 const routed = { 'webhookReceiver.httpRoute.enabled': true, ...parents };
-const route = (key: string) => of('HTTPRoute', '-receiver', ({ spec }) => spec[key]);
+const route = (key: string) => inFirst('HTTPRoute', '-receiver', ({ spec }) => spec[key]);
 const peers = [{ podSelector: {} }];
 const walled = { 'webhookReceiver.networkPolicy.enabled': true };
 const policy = (read: (spec: { ingress: { from?: object[] }[]; egress?: object[] }) => unknown) =>
-  of('NetworkPolicy', '-receiver', ({ spec }) => read(spec));
-const secret = (suffix: string) => of('Secret', suffix, ({ data }) => data);
+  inFirst('NetworkPolicy', '-receiver', ({ spec }) => read(spec));
+const secret = (suffix: string) => inFirst('Secret', suffix, ({ data }) => data);
 const roomy = { 'webhookReceiver.resources.requests.cpu': '100m' };
 const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 
@@ -52,12 +52,12 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'ingress.ingressClassName': { to: 'nginx', in: ingress('ingressClassName'), is: 'nginx' },
   'ingress.annotations': {
     to: { issuer: 'x' },
-    in: of('Ingress', '-receiver', ({ metadata }) => metadata.annotations),
+    in: inFirst('Ingress', '-receiver', ({ metadata }) => metadata.annotations),
     is: { issuer: 'x' },
   },
   'ingress.hosts': {
     to: hosts,
-    in: of('Ingress', '-receiver', ({ spec }) => spec.rules.map(({ host }: { host?: string }) => host)),
+    in: inFirst('Ingress', '-receiver', ({ spec }) => spec.rules.map(({ host }: { host?: string }) => host)),
     is: ['hooks.test'],
   },
   'ingress.tls': { to: tls, in: ingress('tls'), is: tls },
@@ -66,13 +66,13 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'httpRoute.hostnames': { to: ['hooks.test'], in: route('hostnames'), is: ['hooks.test'], given: routed },
   'httpRoute.annotations': {
     to: { note: 'x' },
-    in: of('HTTPRoute', '-receiver', ({ metadata }) => metadata.annotations),
+    in: inFirst('HTTPRoute', '-receiver', ({ metadata }) => metadata.annotations),
     is: { note: 'x' },
     given: routed,
   },
   'networkPolicy.enabled': {
     to: true,
-    in: of('NetworkPolicy', '-receiver', ({ metadata }) => metadata.name),
+    in: inFirst('NetworkPolicy', '-receiver', ({ metadata }) => metadata.name),
     is: name,
   },
   'networkPolicy.from': { to: peers, in: policy(({ ingress }) => ingress[0]?.from), is: peers, given: walled },
@@ -86,12 +86,12 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'service.type': { to: 'NodePort', in: service('type'), is: 'NodePort' },
   'service.port': {
     to: 443,
-    in: of('Service', '-receiver', ({ spec }) => spec.ports[0].port),
+    in: inFirst('Service', '-receiver', ({ spec }) => spec.ports[0].port),
     is: 443,
   },
   'service.annotations': {
     to: { scheme: 'x' },
-    in: of('Service', '-receiver', ({ metadata }) => metadata.annotations),
+    in: inFirst('Service', '-receiver', ({ metadata }) => metadata.annotations),
     is: { scheme: 'x' },
   },
   'service.loadBalancerSourceRanges': {
@@ -112,7 +112,11 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   'autoscaling.maxReplicas': { to: 4, in: scaler('maxReplicas'), is: 4, given: scaled },
   'autoscaling.targetCPUUtilizationPercentage': {
     to: 50,
-    in: of('HorizontalPodAutoscaler', '-receiver', ({ spec }) => spec.metrics[0].resource.target.averageUtilization),
+    in: inFirst(
+      'HorizontalPodAutoscaler',
+      '-receiver',
+      ({ spec }) => spec.metrics[0].resource.target.averageUtilization,
+    ),
     is: 50,
     given: scaled,
   },
@@ -129,30 +133,30 @@ export const receiverEffects: Effects = prefixed('webhookReceiver', {
   terminationGracePeriodSeconds: { to: 60, in: receiver.pod('terminationGracePeriodSeconds'), is: 60 },
   'serviceAccount.create': {
     to: false,
-    in: of('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
+    in: inFirst('ServiceAccount', 'mine', ({ metadata }) => metadata.name),
     is: undefined,
     given: { 'webhookReceiver.serviceAccount.name': 'mine' },
   },
   'serviceAccount.name': { to: 'mine', in: receiver.pod('serviceAccountName'), is: 'mine' },
   'serviceAccount.annotations': {
     to: { role: 'x' },
-    in: of('ServiceAccount', '-receiver', ({ metadata }) => metadata.annotations),
+    in: inFirst('ServiceAccount', '-receiver', ({ metadata }) => metadata.annotations),
     is: { role: 'x' },
   },
   podSecurityContext: {
     to: { fsGroup: 1 },
-    in: of('Deployment', '-receiver', ({ spec }) => spec.template.spec.securityContext.fsGroup),
+    in: inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.securityContext.fsGroup),
     is: 1,
   },
   securityContext: {
     to: { runAsUser: 1 },
-    in: of('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
+    in: inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].securityContext.runAsUser),
     is: 1,
   },
 });
 
 function resources(kind: 'requests' | 'limits', name: string) {
-  return of('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
+  return inFirst('Deployment', '-receiver', ({ spec }) => spec.template.spec.containers[0].resources[kind][name]);
 }
 
 function prefixed(prefix: string, effects: Effects): Effects {

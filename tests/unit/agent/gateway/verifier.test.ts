@@ -99,8 +99,8 @@ suite('one check of a gateway', () => {
   test('calls the readiness URL if no other call is configured', async (t) => {
     assert.deepEqual((await look(t, verifiedBy({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
     assert.deepEqual((await look(t, verifiedBy({}, { readyPath: '/ready' }))).lines, ['GET /health']);
-    const nothing = await look(t, verifiedBy({ requests: [] }));
-    assert.equal(nothing.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
+    const unverified = await look(t, verifiedBy({ requests: [] }));
+    assert.equal(unverified.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
   });
 
   test('abandons a call that takes too long', async (t) => {

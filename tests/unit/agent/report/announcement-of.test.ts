@@ -25,7 +25,12 @@ const synced = (changes: Change[], more: Partial<SyncOutcome<'synced' | 'planned
   durationMs: 10,
   ...more,
 });
-const failed = (error: unknown, of = intent): SyncOutcome => ({ kind: 'failed', intent: of, error, durationMs: 10 });
+const failed = (error: unknown, failedIntent = intent): SyncOutcome => ({
+  kind: 'failed',
+  intent: failedIntent,
+  error,
+  durationMs: 10,
+});
 const reloadError = new WaitingError('it is down', { code: 'x', reason: 'X', retryAfterMs: 1 });
 
 type Announcement = ReturnType<typeof announcementOf>;
@@ -201,15 +206,15 @@ suite('announcementOf', () => {
   ];
   for (const [name, rollout, error, hasFailed] of failures) {
     test(`${hasFailed ? 'counts' : "doesn't count"} a sync that failed ${name} as failed`, () => {
-      const of = { ...intent, ...(rollout !== undefined && { rollout }) };
-      const [only] = announce({ kind: 'failed', intent: of, error, durationMs: 10 });
+      const rolledOut = { ...intent, ...(rollout !== undefined && { rollout }) };
+      const [only] = announce({ kind: 'failed', intent: rolledOut, error, durationMs: 10 });
       assert.deepEqual([only?.report?.hasFailed, only?.report?.rollout], [hasFailed, rollout]);
     });
   }
 
   test('contains the number of the rollout, and reports a new number', () => {
-    const of = (rollout: number) => synced([], { intent: { ...intent, rollout } });
-    const [first, same, next] = announce(of(1), of(1), of(2));
+    const syncedIn = (rollout: number) => synced([], { intent: { ...intent, rollout } });
+    const [first, same, next] = announce(syncedIn(1), syncedIn(1), syncedIn(2));
     assert.deepEqual([first?.report?.rollout, same?.report, next?.report?.rollout], [1, undefined, 2]);
   });
 

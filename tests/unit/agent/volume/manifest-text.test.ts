@@ -158,7 +158,7 @@ suite('parseManifest', () => {
 });
 
 /** One of the fields, but the path. */
-const pick = (of: OwnedFile, key: string) => (key === 'path' ? {} : { [key]: of[key as keyof OwnedFile] });
+const pick = (file: OwnedFile, key: string) => (key === 'path' ? {} : { [key]: file[key as keyof OwnedFile] });
 
 function constants(file: OwnedFile) {
   const rest = omit(file, 'path', 'source', 'executable');

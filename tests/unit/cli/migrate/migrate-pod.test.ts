@@ -105,7 +105,7 @@ test('a path is inside of a folder, or is that folder', () => {
 
 suite('of k8s-sidecar is read', () => {
   const named = { repo: 'https://git.test/ops/boards.git', ref: 'main', folder: './boards/' };
-  const readSidecar = (env: Record<string, string>, of: typeof named | undefined = named) => {
+  const readSidecar = (env: Record<string, string>, source: typeof named | undefined = named) => {
     const given = { LABEL: 'board', FOLDER: '/data/boards', ...env };
     const container = {
       name: 'copy',
@@ -113,7 +113,7 @@ suite('of k8s-sidecar is read', () => {
       volumeMounts: [{ name: 'v', mountPath: '/data' }],
       env: Object.entries(given).map(([name, value]) => variable(name, value)),
     };
-    const found = readConfigMapSidecar(container, of);
+    const found = readConfigMapSidecar(container, source);
     return found.kind === 'source' ? { ...found, notes: linesOf(found.notes) } : found;
   };
   const compare = (what: string, holder = 'boards') =>
@@ -173,8 +173,8 @@ suite('of k8s-sidecar is read', () => {
   }
 
   test('the whole repository at its HEAD, where nothing else is named', () => {
-    const { folder: _, ...of } = named;
-    assert.deepEqual(readSidecar({}, { ...of, ref: undefined, folder: '.' } as never), {
+    const { folder: _, ...source } = named;
+    assert.deepEqual(readSidecar({}, { ...source, ref: undefined, folder: '.' } as never), {
       ...whole,
       git: { repo: named.repo, ref: 'HEAD' },
       folder: '.',

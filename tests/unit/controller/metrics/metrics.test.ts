@@ -31,12 +31,12 @@ const seriesOf = async (resources: SampledResource[]) =>
 
 test('the controller exports outcome series before the first event, so that Prometheus sees each increase', async () => {
   const page = (await createMetrics().registry.metrics()).split('\n');
-  const of = (name: string, ...outcomes: string[]) => outcomes.map((outcome) => `${name}{outcome="${outcome}"} 0`);
+  const linesOf = (name: string, ...outcomes: string[]) => outcomes.map((outcome) => `${name}{outcome="${outcome}"} 0`);
   for (const line of [
-    ...of('sync_controller_reconciles_total', 'success', 'failure'),
-    ...of('sync_controller_git_queries_total', 'success', 'failure'),
-    ...of('sync_controller_commit_statuses_total', 'success', 'failure', 'refused'),
-    ...of('sync_controller_admission_reviews_total', 'failed'),
+    ...linesOf('sync_controller_reconciles_total', 'success', 'failure'),
+    ...linesOf('sync_controller_git_queries_total', 'success', 'failure'),
+    ...linesOf('sync_controller_commit_statuses_total', 'success', 'failure', 'refused'),
+    ...linesOf('sync_controller_admission_reviews_total', 'failed'),
   ])
     assert.ok(page.includes(line), line);
   assert.ok(page.some((line) => line.startsWith('process_')));

@@ -226,10 +226,10 @@ suite('a git server', () => {
     const tip = await repository.commit({ files: { a: '2' } });
     const many = Array.from({ length: 2_500 }, (_, index) => `refs/heads/none-${index}`);
     const client = clientFor(t, repository.url);
-    const nothing = 'e'.repeat(40);
+    const absent = 'e'.repeat(40);
     const prefixes = ['refs/heads/main', 'refs/tags/v1'];
     const named = { 'refs/heads/main': tip, 'refs/tags/v1': old };
-    assert.deepEqual(Object.fromEntries(await client.query({ prefixes, commit: nothing })), named);
+    assert.deepEqual(Object.fromEntries(await client.query({ prefixes, commit: absent })), named);
     assert.deepEqual(Object.fromEntries(await client.query({ prefixes, commit: old })), { ...named, [old]: old });
     const bare = await client.query({ prefixes: ['refs/heads/', 'refs/tags/'], commit: tip });
     assert.deepEqual(Object.fromEntries(bare), { 'refs/heads/main': tip, [tip]: tip });

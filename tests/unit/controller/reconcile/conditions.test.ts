@@ -117,7 +117,8 @@ const allWell = {
 };
 const beingAsked = isUnknown('Resolving', 'the repository is being asked');
 const noHost = 'the host is unreachable';
-const stays = (of: string) => `${of} stays in place; the last attempt to look for a newer one failed: ${noHost}`;
+const stays = (target: string) =>
+  `${target} stays in place; the last attempt to look for a newer one failed: ${noHost}`;
 const mapping = { mappings: [{ source: 'a', destination: 'b' }] };
 const ssh = (sshKey: object) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
 const secretRef = { name: 'ssh', key: 'key' };

@@ -499,8 +499,8 @@ suite('the status of a resource', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
     const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
     const begun = (answer: Answer) => decided({}, answer, { spec }).rollout;
-    const { phase, commit: of } = begun({ ...unreachable, lastGood } as Answer) ?? {};
-    assert.deepEqual([phase, of], ['Complete', commit]);
+    const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood } as Answer) ?? {};
+    assert.deepEqual([phase, begunCommit], ['Complete', commit]);
     assert.equal(begun(unreachable), undefined, 'nothing is known');
   });
 

@@ -293,20 +293,20 @@ suite('the status of a resource', () => {
 });
 
 suite('the status that a process remembers', () => {
-  const of = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
+  const versionOf = (version: number, status: GatewaySyncStatus = {}, more: Partial<ObservedGatewaySync> = {}) =>
     ({ uid: 'uid', resourceVersion: String(version), generation: 1, status, ...more }) as ObservedGatewaySync;
   const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
   const ours = refs('ours');
   const theirs = refs('theirs');
   /** We wrote the second version, which the watch has brought. */
   const decided: StatusMemory = { hasDecided: true };
-  const previous = of(2, ours);
+  const previous = versionOf(2, ours);
   const see = (
     memory: StatusMemory,
     status: GatewaySyncStatus,
     more: Partial<ObservedGatewaySync> = {},
     mayWrite = true,
-  ) => noteWatched(memory, { object: of(3, status, more), previous, mayWrite });
+  ) => noteWatched(memory, { object: versionOf(3, status, more), previous, mayWrite });
 
   test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
     const rightful = { uid: 'uid', status: ours };
@@ -320,7 +320,7 @@ suite('the status that a process remembers', () => {
     assert.deepEqual(noteWritten(again.memory, undefined), done);
     const writing = { ...again.memory, isWriting: true, written: previous };
     assert.deepEqual(noteWritten(writing, undefined), { ...done, isWriting: true, written: previous });
-    assert.deepEqual(noteWritten(writing, of(9)).written, of(9));
+    assert.deepEqual(noteWritten(writing, versionOf(9)).written, versionOf(9));
   });
 
   const isOurs: [
@@ -336,7 +336,7 @@ suite('the status that a process remembers', () => {
     ['of another resource of that name', decided, theirs, { uid: 'next' }],
     ['that is the same version', decided, theirs, { resourceVersion: '2' }],
     ['that comes while we write', { ...decided, isWriting: true }, theirs],
-    ['that is older than what we wrote', { ...decided, written: of(4, ours) }, theirs],
+    ['that is older than what we wrote', { ...decided, written: versionOf(4, ours) }, theirs],
   ];
   for (const [what, memory, status, more, mayWrite] of isOurs) {
     test(`isn't foreign: ${what}`, () => {
@@ -345,11 +345,15 @@ suite('the status that a process remembers', () => {
   }
 
   test('is the written one, not the one seen before', () => {
-    const memory = { ...decided, written: of(2, theirs) };
+    const memory = { ...decided, written: versionOf(2, theirs) };
     assert.deepEqual(see(memory, theirs), { memory: { ...decided, written: undefined }, isForeign: false });
     assert.equal(see(memory, ours).isForeign, true);
-    assert.equal(see({ ...decided, written: of(3, ours) }, theirs).isForeign, false, 'the very version that we wrote');
-    const first = noteWatched(decided, { object: of(3, theirs), previous: undefined, mayWrite: true });
+    assert.equal(
+      see({ ...decided, written: versionOf(3, ours) }, theirs).isForeign,
+      false,
+      'the very version that we wrote',
+    );
+    const first = noteWatched(decided, { object: versionOf(3, theirs), previous: undefined, mayWrite: true });
     assert.deepEqual(first, { memory: decided, isForeign: false });
   });
 
@@ -374,39 +378,42 @@ suite('the status that a process remembers', () => {
   test('is compared after a write with the object that the watch delivered in the meantime', () => {
     const memory = { ...decided, written: previous };
     assert.deepEqual(endWrite(memory, undefined, true), { memory, isForeign: false });
-    assert.deepEqual(endWrite(decided, of(3, theirs), true), { memory: decided, isForeign: false });
-    assert.deepEqual(endWrite(memory, of(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
+    assert.deepEqual(endWrite(decided, versionOf(3, theirs), true), { memory: decided, isForeign: false });
+    assert.deepEqual(endWrite(memory, versionOf(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
     const rightful = { uid: 'uid', status: ours };
     const foreign = { memory: { ...decided, written: undefined, rightful }, isForeign: true };
-    assert.deepEqual(endWrite(memory, of(3, theirs), true), foreign);
-    assert.equal(endWrite(memory, of(3, theirs), false).isForeign, false);
+    assert.deepEqual(endWrite(memory, versionOf(3, theirs), true), foreign);
+    assert.equal(endWrite(memory, versionOf(3, theirs), false).isForeign, false);
   });
 
   test('is the later of the written and the seen one, for the same resource', () => {
-    const written = of(10, ours);
-    assert.equal(storedIn({ written }, of(9)), written);
-    for (const cached of [of(10), of(11), of(9, {}, { uid: 'next' }), undefined])
+    const written = versionOf(10, ours);
+    assert.equal(storedIn({ written }, versionOf(9)), written);
+    for (const cached of [versionOf(10), versionOf(11), versionOf(9, {}, { uid: 'next' }), undefined])
       assert.equal(storedIn({ written }, cached), cached);
     assert.deepEqual(storedIn({}, previous), previous);
   });
 
   test('is the desired one while a foreign one is stored', () => {
     const rightful = { uid: 'uid', status: ours };
-    assert.deepEqual(latestIn({ rightful }, of(3, theirs)), of(3, ours));
-    assert.deepEqual(latestIn({ rightful }, of(3, theirs, { uid: 'next' })), of(3, theirs, { uid: 'next' }));
+    assert.deepEqual(latestIn({ rightful }, versionOf(3, theirs)), versionOf(3, ours));
+    assert.deepEqual(
+      latestIn({ rightful }, versionOf(3, theirs, { uid: 'next' })),
+      versionOf(3, theirs, { uid: 'next' }),
+    );
     assert.equal(latestIn({ rightful }, undefined), undefined);
-    assert.deepEqual(latestIn({}, of(3, theirs)), of(3, theirs));
+    assert.deepEqual(latestIn({}, versionOf(3, theirs)), versionOf(3, theirs));
   });
 
   const order = { orders: { retry: 'x' } };
   const taken: GatewaySyncStatus = { rollout };
   const applies: [what: string, status: GatewaySyncStatus, now: ObservedGatewaySync, expected: boolean][] = [
-    ['where nothing has changed', taken, of(3), true],
-    ['not where the status is another one', {}, of(3, theirs), false],
-    ['after an edit where the rollout stays', theirs, of(3, {}, { generation: 2 }), true],
-    ['not after an edit where the rollout goes on', taken, of(3, {}, { generation: 2 }), false],
-    ['not after an order where the rollout goes on', taken, of(3, {}, order), false],
-    ['after an order where the rollout stays', theirs, of(3, {}, order), true],
+    ['where nothing has changed', taken, versionOf(3), true],
+    ['not where the status is another one', {}, versionOf(3, theirs), false],
+    ['after an edit where the rollout stays', theirs, versionOf(3, {}, { generation: 2 }), true],
+    ['not after an edit where the rollout goes on', taken, versionOf(3, {}, { generation: 2 }), false],
+    ['not after an order where the rollout goes on', taken, versionOf(3, {}, order), false],
+    ['after an order where the rollout stays', theirs, versionOf(3, {}, order), true],
   ];
   for (const [what, status, now, expected] of applies) {
     test(`can still be written ${what}`, () => assert.equal(stillApplies(status, versionOf(2), now), expected));

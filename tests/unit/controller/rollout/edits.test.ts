@@ -135,7 +135,8 @@ suite('the waves of a spec', () => {
       [2, 0, 0],
       ['50%', 0, 0],
     ];
-    for (const [amount, of, expected] of amounts) assert.equal(amountOf(amount, of), expected, `${amount} of ${of}`);
+    for (const [amount, total, expected] of amounts)
+      assert.equal(amountOf(amount, total), expected, `${amount} of ${total}`);
   });
 
   test('contain the first gateways in the order of their keys, and record whether they have any', () => {
@@ -171,8 +172,9 @@ suite('the waves of a spec', () => {
   });
 
   test('with a percentage admit none while fewer than half of the original gateways exist', () => {
-    const before = (of: number) => [{ wave: 'canary', members: '9', admitted: '', of, gateways: 1 }];
-    const membersOf = (of: number) => makeAdmission(canaryOf(1), gateways, { admitted: '', before: before(of) })[0];
+    const before = (total: number) => [{ wave: 'canary', members: '9', admitted: '', of: total, gateways: 1 }];
+    const membersOf = (total: number) =>
+      makeAdmission(canaryOf(1), gateways, { admitted: '', before: before(total) })[0];
     assert.deepEqual([membersOf(4)?.members, membersOf(4)?.of], ['2', 2]);
     assert.deepEqual([membersOf(5)?.members, membersOf(5)?.of], ['', 5]);
   });

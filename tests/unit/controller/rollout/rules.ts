@@ -14,18 +14,18 @@ import { AT_REST, type Node } from './node.ts';
 export function check(node: Node, { state: before }: World, setup: Setup): void {
   const { world, givenUp } = node;
   const { rollout } = world.state as NonNullable<World['state']>;
-  const was = before?.rollout;
-  if (was && !AT_REST.includes(rollout.phase) && rollout.phase !== 'RollingBack')
+  const previous = before?.rollout;
+  if (previous && !AT_REST.includes(rollout.phase) && rollout.phase !== 'RollingBack')
     assert.ok(!givenUp.includes(rollout.commit), 'a commit that was given up is tried again');
   const really = gatewaysOf(
     { ...world, agents: world.agents.map((agent) => ({ ...agent, seen: agent.report })) },
     setup,
   );
-  if (rollout.phase === 'Complete' && was?.stableCommit !== rollout.stableCommit)
-    checkComplete({ rollout, was, really }, world, setup);
+  if (rollout.phase === 'Complete' && previous?.stableCommit !== rollout.stableCommit)
+    checkComplete({ rollout, previous, really }, world, setup);
   checkHistory(world, before);
-  if (!was || was.number !== rollout.number || rollout.phase === 'RollingBack') return;
-  for (const index of rollout.admission.keys()) checkWave(index, { rollout, was, really }, node, setup);
+  if (!previous || previous.number !== rollout.number || rollout.phase === 'RollingBack') return;
+  for (const index of rollout.admission.keys()) checkWave(index, { rollout, previous, really }, node, setup);
 }
 
 /** No order loses an entry; what is current is one; and who names one gets it, until the next commit. */
@@ -52,12 +52,12 @@ function checkHistory({ state, rollback }: World, before: World['state']): void 
 
 interface Write {
   rollout: RolloutStatus;
-  was: RolloutStatus | undefined;
+  previous: RolloutStatus | undefined;
   really: RolloutGateway[];
 }
 
 /** What is complete is no bad commit, and who was there and is well has it on its disk. */
-function checkComplete({ rollout, was, really }: Write, { agents }: World, { bad, spec }: Setup): void {
+function checkComplete({ rollout, previous, really }: Write, { agents }: World, { bad, spec }: Setup): void {
   const couldTell = really.filter(
     (gateway) => !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway),
   );
@@ -68,17 +68,17 @@ function checkComplete({ rollout, was, really }: Write, { agents }: World, { bad
   const without = couldTell
     .filter(({ isResting, report, notReadySince }) => !isResting && report && notReadySince === undefined)
     .filter(({ name }) => !failures.includes(name) && agents[Number(name.slice(1))]?.holds !== rollout.stableCommit);
-  if (was?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
+  if (previous?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
 }
 
 /** Who is let into a wave is let in with a window open, after the waves before, and within `maxConcurrent`. */
 function checkWave(index: number, write: Write, { world, had, shown }: Node, setup: Setup): void {
-  const { rollout, was, really } = write;
+  const { rollout, previous, really } = write;
   const { admitted = '' } = rollout.admission[index] ?? {};
-  const { admitted: earlier = '' } = was?.admission[index] ?? {};
+  const { admitted: earlier = '' } = previous?.admission[index] ?? {};
   const waveOfGateway = ({ fits, key }: RolloutGateway) => waveOf(fits, key, rollout.admission);
   const isNew = (gateway: RolloutGateway) =>
-    isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, was?.admission ?? []);
+    isAdmitted(gateway, rollout.admission) && !isAdmitted(gateway, previous?.admission ?? []);
   const letIn = really.filter((gateway) => waveOfGateway(gateway) === index && isNew(gateway));
   if (!world.isOpen) assert.deepEqual(letIn, [], 'somebody is let in with no window open');
   if (admitted === earlier || rollout.commit === rollout.stableCommit) return;
@@ -112,9 +112,10 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
 }
 
 /** Who is not waited for takes a place for as long as the deadline is. */
-function takesPlace(gateway: RolloutGateway, { rollout, was }: Write, { now }: World): boolean {
+function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now }: World): boolean {
   const { createdAt, notReadySince } = gateway;
-  const letInAt = was && isAdmitted(gateway, was.admission) ? Date.parse(was.admittedAt ?? '') || now : now;
+  const letInAt =
+    previous && isAdmitted(gateway, previous.admission) ? Date.parse(previous.admittedAt ?? '') || now : now;
   const isWaitedFor = !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway);
   return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
 }

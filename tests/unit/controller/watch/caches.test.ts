@@ -43,8 +43,8 @@ async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {
     response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [stored[kind] ?? []].flat() }));
   });
   const changes: Change<ObservedReport>[] = [];
-  const nothing = () => {};
-  const listeners = { onGatewaySync: nothing, onPod: nothing, onRoleBinding: nothing };
+  const ignore = () => {};
+  const listeners = { onGatewaySync: ignore, onPod: ignore, onRoleBinding: ignore };
   const caches = new Caches(
     { client, namespaces: [], roleBindings: false, log: pino({ level: 'silent' }) },
     { ...listeners, onReport: (change) => changes.push(change) },

@@ -120,7 +120,7 @@ suite('the cached start problem of a pod', () => {
     return { notReadySince, readySince, crashedAt, isUnstarted };
   };
   const time = Date.parse(at);
-  const nothing = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
+  const unknown = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
   const running = { state: { running: {} } };
   const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: at } });
   for (const [what, status, expected] of [
@@ -158,7 +158,7 @@ suite('the cached start problem of a pod', () => {
       { readySince: time },
     ],
   ] as const satisfies [string, object, object][]) {
-    test(what, () => assert.deepEqual(shown(status as unknown as Status), { ...nothing, ...expected }));
+    test(what, () => assert.deepEqual(shown(status as unknown as Status), { ...unknown, ...expected }));
   }
 });
 
@@ -277,8 +277,8 @@ suite('the cached fields', () => {
 
   test('of a pod include whether it has the sidecar, and the user ID of that', () => {
     const metadata = { ...created, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'app' } };
-    const shown = (spec: Pod['spec'], of: Pod['metadata'] = metadata) => {
-      const { sidecar: state, userUnset } = projectPod({ metadata: of, spec });
+    const shown = (spec: Pod['spec'], podMetadata: Pod['metadata'] = metadata) => {
+      const { sidecar: state, userUnset } = projectPod({ metadata: podMetadata, spec });
       return [state, userUnset];
     };
     const user = { securityContext: { runAsUser: 0 } };

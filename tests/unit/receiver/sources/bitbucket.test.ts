@@ -4,7 +4,7 @@ import { readBitbucketEvent } from '../../../../receiver/sources/bitbucket.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'bitbucket';
-const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
+const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
 const request = (ref: string) => ({ kind: 'request', ref, source });
 const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
 const push = (ref: string) => ({ kind: 'push', ref, source });
@@ -35,8 +35,8 @@ const newer = '2015-07-01T00:00:00+00:00';
 const cases: [string, string, JsonObject, unknown][] = [
   ['a push', 'repo:push', cloud(changed('branch', 'main')), push('refs/heads/main')],
   ['a pushed tag', 'repo:push', cloud(changed('tag', 'v1')), request('refs/tags/v1')],
-  ['a deleted branch', 'repo:push', cloud(closed('branch', 'old')), nothing('Deleted')],
-  ['a deleted tag', 'repo:push', cloud(closed('tag', 'v1')), nothing('Deleted')],
+  ['a deleted branch', 'repo:push', cloud(closed('branch', 'old')), ignored('Deleted')],
+  ['a deleted tag', 'repo:push', cloud(closed('tag', 'v1')), ignored('Deleted')],
   [
     'a branch and a tag',
     'repo:push',
@@ -67,8 +67,8 @@ const cases: [string, string, JsonObject, unknown][] = [
     cloud(changed('branch', 'x', older), changed('branch', 'y', newer)),
     push('refs/heads/y'),
   ],
-  ['a Mercurial bookmark', 'repo:push', cloud(changed('bookmark', 'x')), nothing('NotABranchOrTag')],
-  ['a push without changes', 'repo:push', cloud(), nothing('NoRef')],
+  ['a Mercurial bookmark', 'repo:push', cloud(changed('bookmark', 'x')), ignored('NotABranchOrTag')],
+  ['a push without changes', 'repo:push', cloud(), ignored('NoRef')],
   [
     'a push whose changes are no list',
     'repo:push',
@@ -82,14 +82,14 @@ const cases: [string, string, JsonObject, unknown][] = [
     cloud(changed('tag', ['v1'])),
     invalid('push.changes.0.new.name: string is expected'),
   ],
-  ['changes that say nothing', 'repo:push', cloud([], {}, { new: {} }), nothing('NoRef')],
+  ['changes that say nothing', 'repo:push', cloud([], {}, { new: {} }), ignored('NoRef')],
   [
     'a name that is not valid, beside one that is',
     'repo:push',
     cloud(changed('tag', 'a b', newer), changed('tag', 'v1')),
     request('refs/tags/v1'),
   ],
-  ['a pull request', 'pullrequest:created', { pullrequest: {} }, nothing('EventIgnored')],
+  ['a pull request', 'pullrequest:created', { pullrequest: {} }, ignored('EventIgnored')],
   [
     'a push to a data center',
     'repo:refs_changed',
@@ -97,7 +97,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     push('refs/heads/master'),
   ],
   ['a tag pushed there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'ADD')), request('refs/tags/v1')],
-  ['a tag deleted there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'DELETE')), nothing('Deleted')],
+  ['a tag deleted there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'DELETE')), ignored('Deleted')],
   [
     'both pushed there',
     'repo:refs_changed',
@@ -108,7 +108,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     'a ref of another kind',
     'repo:refs_changed',
     dataCenter(refChange('refs/pull-requests/1/from')),
-    nothing('NotABranchOrTag'),
+    ignored('NotABranchOrTag'),
   ],
   [
     'several tags there: the newest',
@@ -145,8 +145,8 @@ const cases: [string, string, JsonObject, unknown][] = [
     dataCenter({ ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' }),
     push('refs/heads/new'),
   ],
-  ['a change there without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), nothing('NoRef')],
-  ['a branch without a name', 'repo:push', cloud(changed('branch', null)), nothing('NoRef')],
+  ['a change there without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), ignored('NoRef')],
+  ['a branch without a name', 'repo:push', cloud(changed('branch', null)), ignored('NoRef')],
   [
     'annotated tags: by their own time, not by that of their commits',
     'repo:push',
@@ -162,8 +162,8 @@ const cases: [string, string, JsonObject, unknown][] = [
     cloud(changed('tag', 'v1', 'yesterday'), changed('tag', 'v2', older)),
     request('refs/tags/v2'),
   ],
-  ['a connection test', 'diagnostics:ping', { test: true }, nothing('Ping')],
-  ['a comment', 'repo:comment:added', { comment: {} }, nothing('EventIgnored')],
+  ['a connection test', 'diagnostics:ping', { test: true }, ignored('Ping')],
+  ['a comment', 'repo:comment:added', { comment: {} }, ignored('EventIgnored')],
 ];
 
 suite('a Bitbucket event', () => {

@@ -60,11 +60,11 @@ suite('a hostile body', () => {
   });
 
   test('in the shape of a sender, without a ref, asks for nothing', () => {
-    const nothing = (source: string) => ({ kind: 'nothing', reason: 'NoRef', source });
+    const ignored = (source: string) => ({ kind: 'nothing', reason: 'NoRef', source });
     for (const annotations of [undefined, null, {}, { other: 'x' }])
-      assert.deepEqual(classify({}, { app: { metadata: { name: 'site', annotations } } }), nothing('argocd'));
+      assert.deepEqual(classify({}, { app: { metadata: { name: 'site', annotations } } }), ignored('argocd'));
     for (const body of [{ freight: { commits: [] } }, { freight: { commits: [{ id: 'a' }] } }, { commits: [{}] }])
-      assert.deepEqual(classify({}, body), nothing('kargo'));
+      assert.deepEqual(classify({}, body), ignored('kargo'));
   });
 
   test('cannot lend fields by its prototype', () => {

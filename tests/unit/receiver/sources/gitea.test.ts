@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'gitea';
 const commit = 'bffeb74224043ba2feb48d137756c8a9331c449a';
-const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
+const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
 
 // Shapes as in https://docs.gitea.com/usage/repository/webhooks and https://forgejo.org/docs/latest/user/webhooks/.
 const push = { ref: 'refs/heads/develop', before: '28e1879d029cb852e4844d9c718537df08844e03', after: commit };
@@ -14,7 +14,7 @@ const release = { tag_name: 'v1.0.0', target_commitish: 'main', draft: false, pr
 const cases: [string, string, JsonObject, unknown][] = [
   ['a push', 'push', push, { kind: 'push', ref: 'refs/heads/develop', source }],
   ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, { kind: 'request', ref: 'refs/tags/v1', source }],
-  ['a branch that became nothing', 'push', { ...push, after: '0'.repeat(40) }, nothing('Deleted')],
+  ['a branch that became nothing', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],
   [
     'a new tag',
     'create',
@@ -33,14 +33,14 @@ const cases: [string, string, JsonObject, unknown][] = [
     { ref: 'feature/x', ref_type: 'branch' },
     { kind: 'push', ref: 'refs/heads/feature/x', source },
   ],
-  ['a deleted tag', 'delete', { ref: 'v1', ref_type: 'tag', pusher_type: 'user' }, nothing('Deleted')],
+  ['a deleted tag', 'delete', { ref: 'v1', ref_type: 'tag', pusher_type: 'user' }, ignored('Deleted')],
   ['a release', 'release', { action: 'published', release }, { kind: 'request', ref: 'v1.0.0', source }],
-  ['an edited release', 'release', { action: 'updated', release }, nothing('NotPublished')],
-  ['a deleted release', 'release', { action: 'deleted', release }, nothing('NotPublished')],
-  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, nothing('Draft')],
-  ['a release without a tag', 'release', { action: 'published' }, nothing('NoRef')],
-  ['a package', 'package', { action: 'created', package: { version: '1' } }, nothing('EventIgnored')],
-  ['a pull request', 'pull_request', { action: 'opened', number: 1 }, nothing('EventIgnored')],
+  ['an edited release', 'release', { action: 'updated', release }, ignored('NotPublished')],
+  ['a deleted release', 'release', { action: 'deleted', release }, ignored('NotPublished')],
+  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, ignored('Draft')],
+  ['a release without a tag', 'release', { action: 'published' }, ignored('NoRef')],
+  ['a package', 'package', { action: 'created', package: { version: '1' } }, ignored('EventIgnored')],
+  ['a pull request', 'pull_request', { action: 'opened', number: 1 }, ignored('EventIgnored')],
 ];
 
 for (const header of ['x-gitea-event', 'x-forgejo-event', 'x-gogs-event']) {

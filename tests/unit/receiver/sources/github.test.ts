@@ -17,7 +17,7 @@ const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', rele
 const request = (ref: string): Delivery => ({ kind: 'request', ref, source: 'github' });
 const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
 const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
-const nothing = (reason: string) => ({ kind: 'nothing', reason, source: 'github' });
+const ignored = (reason: string) => ({ kind: 'nothing', reason, source: 'github' });
 
 const events: [string, string, JsonObject, unknown][] = [
   ['a published release', 'release', { action: 'published', release }, request('v1.2.3')],
@@ -28,15 +28,15 @@ const events: [string, string, JsonObject, unknown][] = [
     { action: 'published', release: { ...release, prerelease: true } },
     request('v1.2.3'),
   ],
-  ['a release that was only created', 'release', { action: 'created', release }, nothing('NotPublished')],
-  ['an edited release', 'release', { action: 'edited', release }, nothing('NotPublished')],
-  ['a deleted release', 'release', { action: 'deleted', release }, nothing('NotPublished')],
-  ['an unpublished release', 'release', { action: 'unpublished', release }, nothing('NotPublished')],
+  ['a release that was only created', 'release', { action: 'created', release }, ignored('NotPublished')],
+  ['an edited release', 'release', { action: 'edited', release }, ignored('NotPublished')],
+  ['a deleted release', 'release', { action: 'deleted', release }, ignored('NotPublished')],
+  ['an unpublished release', 'release', { action: 'unpublished', release }, ignored('NotPublished')],
   [
     'a pre-release announced beside its publication',
     'release',
     { action: 'prereleased', release },
-    nothing('NotPublished'),
+    ignored('NotPublished'),
   ],
   ['an action that is no string', 'release', { action: ['published'], release }, invalid('action: string is expected')],
   [
@@ -45,47 +45,47 @@ const events: [string, string, JsonObject, unknown][] = [
     { action: 'published', release: { tag_name: ['v1'] } },
     invalid('release.tag_name: string is expected'),
   ],
-  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, nothing('Draft')],
-  ['a release event without a release', 'release', { action: 'published' }, nothing('NoRef')],
-  ['a release event whose release is null', 'release', { action: 'published', release: null }, nothing('NoRef')],
+  ['a draft', 'release', { action: 'published', release: { ...release, draft: true } }, ignored('Draft')],
+  ['a release event without a release', 'release', { action: 'published' }, ignored('NoRef')],
+  ['a release event whose release is null', 'release', { action: 'published', release: null }, ignored('NoRef')],
   ['a push to a branch', 'push', { ref: 'refs/heads/main', after: 'a'.repeat(40) }, push('refs/heads/main')],
   ['a push to a branch with a slash', 'push', { ref: 'refs/heads/feature/x' }, push('refs/heads/feature/x')],
   ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
-  ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, nothing('Deleted')],
-  ['a deleted tag', 'push', { ref: 'refs/tags/v1', deleted: true, after: nullCommit }, nothing('Deleted')],
-  ['a branch that became nothing', 'push', { ref: 'refs/heads/main', after: nullCommit }, nothing('Deleted')],
-  ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, nothing('NotABranchOrTag')],
-  ['a push to notes', 'push', { ref: 'refs/notes/commits' }, nothing('NotABranchOrTag')],
-  ['a push without a ref', 'push', {}, nothing('NoRef')],
-  ['a ping, whatever its body says', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, nothing('Ping')],
+  ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, ignored('Deleted')],
+  ['a deleted tag', 'push', { ref: 'refs/tags/v1', deleted: true, after: nullCommit }, ignored('Deleted')],
+  ['a branch that became nothing', 'push', { ref: 'refs/heads/main', after: nullCommit }, ignored('Deleted')],
+  ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, ignored('NotABranchOrTag')],
+  ['a push to notes', 'push', { ref: 'refs/notes/commits' }, ignored('NotABranchOrTag')],
+  ['a push without a ref', 'push', {}, ignored('NoRef')],
+  ['a ping, whatever its body says', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, ignored('Ping')],
   ['the creation of a tag', 'create', { ref: 'v1', ref_type: 'tag' }, request('refs/tags/v1')],
   ['the creation of a branch', 'create', { ref: 'release/1', ref_type: 'branch' }, push('refs/heads/release/1')],
-  ['the creation of a repository', 'create', { ref: null, ref_type: 'repository' }, nothing('NoRef')],
-  ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, nothing('NotABranchOrTag')],
-  ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, nothing('Deleted')],
+  ['the creation of a repository', 'create', { ref: null, ref_type: 'repository' }, ignored('NoRef')],
+  ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, ignored('NotABranchOrTag')],
+  ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, ignored('Deleted')],
   [
     'a published image, whose tag is none of git',
     'registry_package',
     { action: 'published', registry_package: image('v1.2.3') },
-    nothing('NoRef'),
+    ignored('NoRef'),
   ],
   [
     'a published image, by its newer event',
     'package',
     { action: 'published', package: image('latest') },
-    nothing('NoRef'),
+    ignored('NoRef'),
   ],
   [
     'a package of a release without a tag',
     'package',
     { action: 'published', package: { package_version: { release: { tag_name: '' } } } },
-    nothing('NoRef'),
+    ignored('NoRef'),
   ],
   [
     'an image that changed',
     'registry_package',
     { action: 'updated', registry_package: image('v1') },
-    nothing('NotPublished'),
+    ignored('NotPublished'),
   ],
   ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
   [
@@ -94,9 +94,9 @@ const events: [string, string, JsonObject, unknown][] = [
     { action: 'published', registry_package: npmPackage },
     request('v2.0.0'),
   ],
-  ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, nothing('NoRef')],
-  ['an event of the future', 'telepathy', { ref: 'main' }, nothing('EventIgnored')],
-  ['an event named like a property of every object', 'constructor', { ref: 'main' }, nothing('EventIgnored')],
+  ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, ignored('NoRef')],
+  ['an event of the future', 'telepathy', { ref: 'main' }, ignored('EventIgnored')],
+  ['an event named like a property of every object', 'constructor', { ref: 'main' }, ignored('EventIgnored')],
 ];
 
 suite('a GitHub event', () => {
@@ -126,7 +126,7 @@ suite('a body in the shape of a GitHub release', () => {
   });
 
   test('asks for nothing where the action is another one', () => {
-    assert.deepEqual(readGitHubRelease({}, { action: 'deleted', release }), nothing('NotPublished'));
+    assert.deepEqual(readGitHubRelease({}, { action: 'deleted', release }), ignored('NotPublished'));
   });
 
   test('is invalid where the tag is no ref', () => {

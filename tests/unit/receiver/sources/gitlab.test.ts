@@ -23,7 +23,7 @@ const newerRelease = {
   created_at: '2025-03-19T16:19:36.993+08:00',
   released_at: '2025-03-19T16:19:36.993+08:00',
 };
-const nothing = (reason: string) => ({ kind: 'nothing', reason, source });
+const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
 
 const cases: [string, string, JsonObject, unknown][] = [
   ['a push', 'Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
@@ -31,17 +31,17 @@ const cases: [string, string, JsonObject, unknown][] = [
   ['a push of a system hook', 'System Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a tag pushed, of a system hook', 'System Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
   ['the test of a tag push, which is a push', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
-  ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, nothing('Deleted')],
-  ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, nothing('Deleted')],
+  ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
+  ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
   ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source }],
   ['a release of a newer version', 'Release Hook', newerRelease, { kind: 'request', ref: 'v1.1', source }],
-  ['an edited release', 'Release Hook', { ...release, action: 'update' }, nothing('NotPublished')],
-  ['a deleted release', 'Release Hook', { ...release, action: 'delete' }, nothing('Deleted')],
+  ['an edited release', 'Release Hook', { ...release, action: 'update' }, ignored('NotPublished')],
+  ['a deleted release', 'Release Hook', { ...release, action: 'delete' }, ignored('Deleted')],
   [
     'a release for next year',
     'Release Hook',
     { ...release, released_at: '2021-11-02 12:55:12 UTC' },
-    nothing('NotPublished'),
+    ignored('NotPublished'),
   ],
   [
     'a release dated a minute after it was created',
@@ -53,7 +53,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     'a release dated more than a minute after it was created',
     'Release Hook',
     { ...release, released_at: '2020-11-02 12:56:13 UTC' },
-    nothing('NotPublished'),
+    ignored('NotPublished'),
   ],
   [
     'a pushed tag whose kind is named by its older field',
@@ -73,11 +73,11 @@ const cases: [string, string, JsonObject, unknown][] = [
     { ...release, created_at: { toString: 1 } },
     { kind: 'request', ref: 'v1.1', source },
   ],
-  ['a release without a tag', 'Release Hook', { ...release, tag: null }, nothing('NoRef')],
-  ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, nothing('EventIgnored')],
-  ['a pipeline, which has a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, nothing('EventIgnored')],
-  ['a new project', 'System Hook', { event_name: 'project_create' }, nothing('EventIgnored')],
-  ['an event without a kind', 'Push Hook', { ref: 'refs/heads/main' }, nothing('EventIgnored')],
+  ['a release without a tag', 'Release Hook', { ...release, tag: null }, ignored('NoRef')],
+  ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, ignored('EventIgnored')],
+  ['a pipeline, which has a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, ignored('EventIgnored')],
+  ['a new project', 'System Hook', { event_name: 'project_create' }, ignored('EventIgnored')],
+  ['an event without a kind', 'Push Hook', { ref: 'refs/heads/main' }, ignored('EventIgnored')],
 ];
 
 suite('a GitLab event', () => {

@@ -87,7 +87,7 @@ test('senders and payloads that name no repository have none', () => {
 test('a name that is too long is not recorded, and its delivery asks for nothing', () => {
   for (const full_name of [`org/${'x'.repeat(300)}`, 'x'.repeat(100_000), `org/${'é'.repeat(300)}`]) {
     const body = { ref: 'refs/tags/v1', repository: { full_name } };
-    const nothing = { kind: 'nothing', reason: 'OtherRepository', source: 'github' };
-    assert.deepEqual(classify({ 'x-github-event': 'push' }, body), nothing);
+    const ignored = { kind: 'nothing', reason: 'OtherRepository', source: 'github' };
+    assert.deepEqual(classify({ 'x-github-event': 'push' }, body), ignored);
   }
 });
