@@ -2,10 +2,10 @@ import { connect } from '../client/connect.ts';
 import { EXIT, type ExitStatus } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { shortCommit } from '../fleet/gateway.ts';
-import { historyView, shortWay } from '../fleet/orders.ts';
+import { type HistoryView, historyView, shortWay } from '../fleet/orders.ts';
 import { drawData } from '../terminal/data.ts';
 import { inkFor } from '../terminal/ink.ts';
-import { drawTable } from '../terminal/table.ts';
+import { type Cell, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 
@@ -41,11 +41,7 @@ export const history = makeCommand({
       shortCommit(commit),
       ref,
       `${ageOf(time, host.now())} ago`,
-      isStable
-        ? { text: 'current: what the gateways have', colour: 'green' as const }
-        : to === commit
-          ? ''
-          : `--to ${shortWay(to)}`,
+      noteOf({ isStable, commit, to }),
     ]);
     const columns = [
       { title: 'COMMIT' },
@@ -57,3 +53,8 @@ export const history = makeCommand({
     return EXIT.ok;
   },
 });
+
+function noteOf({ commit, isStable, to }: Pick<HistoryView, 'commit' | 'isStable' | 'to'>): Cell {
+  if (isStable) return { text: 'current: what the gateways have', colour: 'green' };
+  return to === commit ? '' : `--to ${shortWay(to)}`;
+}

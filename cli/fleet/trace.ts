@@ -125,7 +125,10 @@ function found(
 }
 
 /** Of what happened in the same millisecond, the beginning comes first, and gateways last. */
-const rankOf = ({ gateway, ms }: TraceView['moments'][number]): number => (gateway ? 1 : ms === 0 ? -1 : 0);
+function rankOf({ gateway, ms }: TraceView['moments'][number]): number {
+  if (gateway) return 1;
+  return ms === 0 ? -1 : 0;
+}
 
 const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boolean =>
   reason === 'RefResolved' && message.includes(` is ${shortCommit(commit)}`);

@@ -85,8 +85,10 @@ function waitsOf({ gateways }: ResourceView): Wait[] {
   return waits.sort((a, b) => urgencyOf(a) - urgencyOf(b));
 }
 
-const urgencyOf = ({ status }: Wait): number =>
-  status === 'Error' || status === 'MissingSidecar' ? 0 : status === 'Synced' ? 2 : 1;
+function urgencyOf({ status }: Wait): number {
+  if (status === 'Error' || status === 'MissingSidecar') return 0;
+  return status === 'Synced' ? 2 : 1;
+}
 
 /** Sums over these cards, and over nothing else. */
 export function totalsOf(cards: Iterable<Pick<Card, 'state' | 'counts'>>): FleetView['totals'] {

@@ -48,12 +48,9 @@ async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] 
 async function prepareModule(folder: string, source: Source): Promise<void> {
   const { module, replaces } = source;
   await mkdir(folder, { recursive: true });
-  const isKubernetes = module === 'kubernetes';
-  const replacements = isKubernetes
-    ? await stagingReplacements(folder)
-    : replaces
-      ? await ownReplacements(folder, source)
-      : [];
+  let replacements: string[] = [];
+  if (module === 'kubernetes') replacements = await stagingReplacements(folder);
+  else if (replaces) replacements = await ownReplacements(folder, source);
   const lines = [`module testbed/${module}`, 'go 1.24', ...replacements, ''];
   await writeFile(path.join(folder, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }

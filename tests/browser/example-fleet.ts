@@ -164,13 +164,12 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   };
   const keyOf = (gateway: Gateway) => rolloutKey(gateway.name, gateway.podName);
   const isIn = (gateway: Gateway, count: number) => keyOf(gateway) <= upTo(count);
-  const placed = gateways.map((gateway) =>
-    isIn(gateway, 2)
-      ? { ...gateway, lastSyncTime: minutesAgo(15.97 - keys.indexOf(keyOf(gateway)) / 300) }
-      : isIn(gateway, 6)
-        ? { ...gateway, lastSyncTime: minutesAgo(4 - keys.indexOf(keyOf(gateway)) / 200) }
-        : { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD },
-  );
+  const placed = gateways.map((gateway) => {
+    const index = keys.indexOf(keyOf(gateway));
+    if (isIn(gateway, 2)) return { ...gateway, lastSyncTime: minutesAgo(15.97 - index / 300) };
+    if (isIn(gateway, 6)) return { ...gateway, lastSyncTime: minutesAgo(4 - index / 200) };
+    return { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD };
+  });
   for (const gateway of placed) {
     const isUnderWay = isIn(gateway, admitted) && !isIn(gateway, 6);
     await writeReport(namespace, gateway.podName, {

@@ -83,22 +83,14 @@ export function drawFleet(main, cards, { totals }) {
   keep(byId('cards'), shown, { key: keyOf, make: makeCard, update: updateCard });
   byId('search-label').hidden = cards.size < 5 && !search;
   const where = document.body.dataset.namespace;
-  redraw(byId('nothing'), [shown.length, cards.size, wanted], () =>
-    shown.length > 0
-      ? []
-      : cards.size > 0
-        ? [h('p', {}, `Nothing fits “${search.trim()}”.`)]
-        : [
-            h('p', { class: 'big' }, 'There is no GatewaySync here.'),
-            h(
-              'p',
-              {},
-              where
-                ? `You look at the namespace ${where}; kubectl gs ui -A shows all that you may read.`
-                : 'You look at all namespaces.',
-            ),
-          ],
-  );
+  redraw(byId('nothing'), [shown.length, cards.size, wanted], () => {
+    if (shown.length > 0) return [];
+    if (cards.size > 0) return [h('p', {}, `Nothing fits “${search.trim()}”.`)];
+    const place = where
+      ? `You look at the namespace ${where}; kubectl gs ui -A shows all that you may read.`
+      : 'You look at all namespaces.';
+    return [h('p', { class: 'big' }, 'There is no GatewaySync here.'), h('p', {}, place)];
+  });
 }
 
 /** @param {string} value @param {string} total @param {string} label @param {number} [share] */

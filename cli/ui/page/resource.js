@@ -163,10 +163,9 @@ function drawWaves(detail) {
     setAttribute(element, 'data-mark', bar.mark);
     setText(part('.mark'), hasWaves ? (MARKS[bar.mark] ?? '') : '');
     const looks = countLooks(dots ?? []);
-    const words = !dots ? 'which gateways is not known' : dots.length === 0 ? 'no gateway' : wordsOfLooks(looks);
     const arrived = (bar.mark === 'back' ? looks.old : looks.new) ?? 0;
     setText(part('.share'), dots ? `${arrived}/${dots.length}` : '');
-    setText(part('.words'), words);
+    setText(part('.words'), wordsOfDots(dots, looks));
     const group = part('.dots');
     setAttribute(
       group,
@@ -217,3 +216,14 @@ const waveOf = (name) =>
     h('div', { class: 'dots', role: 'toolbar', onkeydown: moveAmongDots }),
     h('p', { class: 'words' }),
   );
+
+/**
+ * Says how the gateways of a wave are.
+ *
+ * @param {Detail['bars'][number]['gateways']} dots
+ * @param {ReturnType<typeof countLooks>} looks
+ */
+function wordsOfDots(dots, looks) {
+  if (!dots) return 'which gateways is not known';
+  return dots.length === 0 ? 'no gateway' : wordsOfLooks(looks);
+}

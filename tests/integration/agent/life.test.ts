@@ -156,13 +156,12 @@ suite('a running agent', () => {
     await mkdir(path.join(pod.data, 'config'));
     await writeFile(path.join(pod.data, 'config/own'), 'of the gateway, too');
     await pod.setSpec(repository.url);
+    const pathIn = (n: number, i: number) => {
+      if (i % 4 === n % 4) return `config/f${i}`;
+      return i % 3 === 0 ? `config/f${i}/${n}` : `config/d${i % 7}/f${i}`;
+    };
     const tree = (n: number) =>
-      Object.fromEntries(
-        Array.from({ length: 120 }, (_, i) => [
-          i % 4 === n % 4 ? `config/f${i}` : i % 3 === 0 ? `config/f${i}/${n}` : `config/d${i % 7}/f${i}`,
-          `${i} ${i % 2 ? n : 0}`,
-        ]),
-      );
+      Object.fromEntries(Array.from({ length: 120 }, (_, i) => [pathIn(n, i), `${i} ${i % 2 ? n : 0}`]));
     let before: Record<string, string> = {};
     let agent = await pod.start();
     for (let n = 0; n < 12; n += 1) {

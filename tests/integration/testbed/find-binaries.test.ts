@@ -68,7 +68,8 @@ async function serveArchive(t: TestContext, otherHash?: string): Promise<Downloa
   const server = createServer(({ url, headers }, response) => {
     const index = `hash: ${hashOf('sha512')}\n      selfLink: http://${headers.host}/${names.envtest}\n`;
     const checksums = `${'1'.repeat(64)}  other.tar.gz\n${hashOf('sha256').slice(0, 64)}  ${names.helm}\n`;
-    response.end(url === '/index' ? index : url === '/checksums' ? checksums : archive);
+    const content: Record<string, string> = { '/index': index, '/checksums': checksums };
+    response.end(content[url ?? ''] ?? archive);
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');

@@ -30,16 +30,15 @@ export function statusOf(
 ): GatewaySyncStatus {
   const all = { synced: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, ...counts };
   const summary = `${all.synced}/${all.total} synced`;
-  const { status, reason, message } =
-    all.total === 0
-      ? { status: 'Unknown', reason: 'NoGateways', message: '' }
-      : all.error > 0
-        ? { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${words}` }
-        : all.missingSidecar > 0
-          ? { status: 'False', reason: 'MissingSidecar', message: summary }
-          : all.synced + all.paused + all.dryRun < all.total
-            ? { status: 'False', reason: 'Syncing', message: summary }
-            : { status: 'True', reason: 'Synced', message: summary };
+  const verdict = () => {
+    if (all.total === 0) return { status: 'Unknown', reason: 'NoGateways', message: '' } as const;
+    if (all.error > 0) return { status: 'False', reason: 'GatewaysFailed', message: `${summary}; ${words}` } as const;
+    if (all.missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: summary } as const;
+    const isSyncing = all.synced + all.paused + all.dryRun < all.total;
+    if (isSyncing) return { status: 'False', reason: 'Syncing', message: summary } as const;
+    return { status: 'True', reason: 'Synced', message: summary } as const;
+  };
+  const { status, reason, message } = verdict();
   const lastTransitionTime = '2026-01-01T00:00:00Z';
   return {
     observedGeneration: 3,

@@ -138,7 +138,8 @@ test('the newest of any number of intents is followed, and only it is reported',
       const outcomes = { request: status.lastRequest?.outcome, push: status.lastPush?.outcome };
       for (const kind of ['request', 'push'] as const) {
         const isThere = order.some((arrival) => arrival.kind === kind);
-        assert.equal(outcomes[kind], isThere ? (newest.kind === kind ? 'Applied' : 'Superseded') : undefined);
+        const outcome = newest.kind === kind ? 'Applied' : 'Superseded';
+        assert.equal(outcomes[kind], isThere ? outcome : undefined);
       }
     }),
     { numRuns: 2_000 },

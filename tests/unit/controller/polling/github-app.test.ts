@@ -132,8 +132,8 @@ test("a token for commit statuses has no other permission, and isn't the one for
 /** DER of a number of so many bytes that is none of a key, and of a sequence; https://www.rfc-editor.org/rfc/rfc8017#appendix-A.1.2. */
 function der(tag: number, content: Buffer): Buffer {
   const length = content.length;
-  const header = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([tag, ...header]), content]);
+  const longForm = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...(length < 128 ? [length] : longForm)]), content]);
 }
 const number = (bytes: number) => der(2, Buffer.from(Array.from({ length: bytes }, (_, n) => (n * 37 + 1) & 0x7f)));
 

@@ -52,7 +52,8 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
 
 function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, type: number): Buffer {
   if (answer === 'dangling') return aliasOf(question);
-  const text = type === TYPE_A ? answer?.a : type === TYPE_AAAA ? answer?.aaaa : undefined;
+  const texts: Record<number, string | undefined> = { [TYPE_A]: answer?.a, [TYPE_AAAA]: answer?.aaaa };
+  const text = texts[type];
   const header = Buffer.from(question.subarray(0, 12));
   header.writeUInt16BE(answer ? 0x8180 : 0x8183, 2);
   header.writeUInt16BE(text ? 1 : 0, 6);

@@ -72,7 +72,10 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
     number,
     number,
   ];
-  const about = (each: number | undefined) => (each === undefined ? '-' : each === number ? '=' : '<');
+  const about = (each: number | undefined) => {
+    if (each === undefined) return '-';
+    return each === number ? '=' : '<';
+  };
   return world.agents.map(({ createdAt, notReadySince, isResting, aim, holds, report, seen }) => {
     const rests = isResting ? 'r' : '';
     if (createdAt === undefined) return rests;
