@@ -59,7 +59,7 @@ export const configSchema = v.pipe(
     CLUSTER_NAME: v.optional(
       v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must be of letters, digits, -, _ and ., 63 at most')),
     ),
-    LEASE_NAME: v.optional(v.string()),
+    LEASE_NAME: v.optional(v.string(), 'stoker-operator-controller'),
     POD_UID: v.optional(v.string()),
     MEMORY_PATH: v.optional(v.string()),
     LOG_LEVEL: v.optional(logLevel, 'info'),

@@ -23,7 +23,6 @@ import { createApp, type InjectionSettings } from './injection/app.ts';
 import { candidateSource } from './injection/candidates.ts';
 import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
 import { proxyEnvironment } from './injection/sidecar.ts';
-import { deploymentOf } from './leadership/deployment-of.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease } from './leadership/lease.ts';
 import { Liveness } from './leadership/liveness.ts';
@@ -38,8 +37,6 @@ import { RepositoryClient } from './polling/repository-client.ts';
 
 /** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
 const LEASE_STUCK_MS = 2 * 60_000;
-/** The Lease of releases of all names before each had its own. */
-const FORMER_LEASE = 'stoker-operator-controller';
 /** Whatever is larger does not fit into etcd. */
 const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
@@ -89,9 +86,14 @@ const tools = {
   scratch,
   keys,
 };
-const leaseOptions = { client, namespace: config.POD_NAMESPACE, replica: config.POD_NAME, log };
-const leaseName = config.LEASE_NAME ?? FORMER_LEASE;
-const lease = new LeaderLease({ ...leaseOptions, name: leaseName, podUid: config.POD_UID });
+const lease = new LeaderLease({
+  client,
+  namespace: config.POD_NAMESPACE,
+  name: config.LEASE_NAME,
+  replica: config.POD_NAME,
+  podUid: config.POD_UID,
+  log,
+});
 /** For what only the leader writes. */
 const fencedClient = new FencedClient(credentials, {
   ...clientOptions,
@@ -181,7 +183,6 @@ async function lead(): Promise<Ending> {
     return 'signal';
   }
   try {
-    if (leaseName !== FORMER_LEASE) await untilFormerLeaseIsLeft();
     await lease.acquire(stopping.signal);
   } catch {
     return 'signal'; // stopped as a spare
@@ -192,13 +193,6 @@ async function lead(): Promise<Ending> {
   await fencedClient.seal();
   await lease.release();
   return reason;
-}
-
-/** During an upgrade, an older replica of the same Deployment may still lead by the Lease that releases shared. */
-async function untilFormerLeaseIsLeft(): Promise<void> {
-  const former = new LeaderLease({ ...leaseOptions, name: FORMER_LEASE });
-  const own = deploymentOf(config.POD_NAME);
-  await former.untilLeft((pod) => deploymentOf(pod) === own, stopping.signal);
 }
 
 /**

@@ -95,16 +95,6 @@ export class LeaderLease {
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
 
-  /**
-   * Waits until no holder whose name matches can think that it has this lease, which this replica doesn't want itself.
-   * Rejects when the signal aborts.
-   */
-  async untilLeft(isHolder: (name: string) => boolean, signal: AbortSignal): Promise<void> {
-    while (!(await this.#isLeft(isHolder, signal))) {
-      await sleep(this.#options.lookMs, undefined, { signal });
-    }
-  }
-
   /** Renews until the lease is lost or the signal aborts, then resolves. Seeing another holder means that it is lost. */
   async hold(signal: AbortSignal): Promise<void> {
     let last: Acquisition = 'held';
@@ -144,18 +134,6 @@ export class LeaderLease {
     const options = { timeoutMs: RELEASE_MS, query: { fieldManager: FIELD_MANAGERS.controller } };
     const metadata = { ...held.metadata, ownerReferences: undefined };
     await this.#options.client.replace(this.#path(), { ...held, metadata, spec }, options);
-  }
-
-  async #isLeft(isHolder: (name: string) => boolean, signal: AbortSignal): Promise<boolean> {
-    try {
-      const lease = await this.#read(signal);
-      const [name = ''] = lease?.spec.holderIdentity?.split('_') ?? [];
-      return !isHolder(name) || this.#mayTake(lease);
-    } catch (error) {
-      if (isApiError(error, 403)) return true;
-      if (!signal.aborted) this.#options.log.warn({ err: error }, 'former lease not read');
-      return false;
-    }
   }
 
   async #tryOnce(signal: AbortSignal): Promise<Acquisition> {

@@ -23,7 +23,6 @@ const reviews = ['create tokenreviews.authentication.k8s.io', 'create subjectacc
 const leaseOf = (namespace: string) => [
   'create leases.coordination.k8s.io',
   ...all('get update delete', `leases.coordination.k8s.io ${namespace}-controller`),
-  'get leases.coordination.k8s.io stoker-operator-controller',
 ];
 const binding = [
   ...all('get list watch create patch delete', 'rolebindings.rbac.authorization.k8s.io'),

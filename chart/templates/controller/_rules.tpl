@@ -71,13 +71,6 @@
   resourceNames: [{{ include "stoker-operator.leaseName" . }}]
   # Some clusters let only those change owners who may delete: the Lease goes with the pod of its holder.
   verbs: [get, update, delete]
-{{- if ne (include "stoker-operator.leaseName" .) "stoker-operator-controller" }}
-# Releases of all names shared it once: an upgrade waits until an older replica has left it.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames: [stoker-operator-controller]
-  verbs: [get]
-{{- end }}
 {{- end }}
 {{- if and .Values.webhook.enabled (not .Values.certManager.enabled) }}
 # The CA and the serving certificate that the controller makes, shared by its replicas.

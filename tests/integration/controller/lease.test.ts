@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deploymentOf } from '../../../controller/leadership/deployment-of.ts';
 import { LeaderLease, type LeaseOptions } from '../../../controller/leadership/lease.ts';
 import { clientOf } from '../../../scripts/testbed/client-of.ts';
 import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
@@ -77,18 +76,6 @@ test('a lease is deleted with the pod of its holder, unless it was released', as
   const started = performance.now();
   await again.acquire(t.signal);
   assert.ok(performance.now() - started < 5_000, 'the next one does not wait');
-});
-
-test("a lease of another release doesn't delay an upgrade, and that of an older replica does", async (t) => {
-  const { create, replica, change } = await arrange(t);
-  await create({ holderIdentity: 'one-7d9f8c-abcde_uuid', leaseDurationSeconds: 15 });
-  const former = replica('one-55f6b4-fghij', { lookMs: 50 });
-  const isOf = (deployment: string) => (pod: string) => deploymentOf(pod) === deployment;
-  await former.untilLeft(isOf('other-one'), t.signal);
-  const impatient = AbortSignal.timeout(500);
-  await assert.rejects(former.untilLeft(isOf('one'), impatient), 'it may still lead');
-  await change({ spec: { holderIdentity: '', leaseDurationSeconds: 1 } });
-  await former.untilLeft(isOf('one'), t.signal);
 });
 
 test('a lease that another replica has taken stays unchanged', async (t) => {
