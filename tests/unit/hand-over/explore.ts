@@ -71,7 +71,7 @@ function comesToRest(from: World, setup: Setup, known: Set<string>): void {
     const key = keyOf(world);
     if (known.has(key)) return;
     known.add(key);
-    const [move] = [...receiverMoves(world, setup), ...controllerMoves(world, setup), ...agentMoves(world, setup)];
+    const move = [...receiverMoves(world, setup), ...controllerMoves(world, setup), ...agentMoves(world, setup)][0];
     const due = world.controllers.flatMap((controller) => controller?.lookAgainAt ?? []);
     if (!move && due.length === 0) break;
     assert.ok(step < MOST_STEPS, `does not come to rest: ${JSON.stringify(liveOf(world).status)}`);
