@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyObject } from '../demo/apply-object.ts';
 import { buildBundles } from '../demo/build-bundles.ts';
 import { GatewaySyncFollower } from '../demo/follow-gateway-sync.ts';
 import { BRANCH, gatewaySyncObject, NAMESPACE, namespaceObject, RESOURCE, sampleFiles } from '../demo/objects.ts';
 import { startGateway, startOperator } from '../demo/start-system.ts';
 import { postPush, watchDelivery } from '../demo/watch-delivery.ts';
 import { agentClusterRole } from '../testbed/agent-role.ts';
+import { applyObject } from '../testbed/apply-object.ts';
 import type { GitRepository } from '../testbed/git-repository.ts';
 import { step } from '../testbed/step.ts';
 import { readOptions } from './support/read-options.ts';

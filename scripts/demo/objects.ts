@@ -1,5 +1,5 @@
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
-import type { ApiObject } from './apply-object.ts';
+import type { ApiObject } from '../testbed/apply-object.ts';
 
 export const NAMESPACE = 'stoker-demo';
 export const RESOURCE = 'gateways';

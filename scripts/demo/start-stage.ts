@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { agentClusterRole } from '../testbed/agent-role.ts';
+import { type ApiObject, applyObject } from '../testbed/apply-object.ts';
 import { clientOf } from '../testbed/client-of.ts';
 import { startApiServer } from '../testbed/control-plane.ts';
 import { findBinaries, lookForBinary } from '../testbed/find-binaries.ts';
@@ -7,7 +8,6 @@ import type { GitRepository } from '../testbed/git-repository.ts';
 import { startGitServer } from '../testbed/git-server.ts';
 import { installCrds } from '../testbed/install-crds.ts';
 import { step } from '../testbed/step.ts';
-import { type ApiObject, applyObject } from './apply-object.ts';
 import { buildBundles } from './build-bundles.ts';
 import { dim, headline, say } from './console.ts';
 import { GatewaySyncFollower } from './follow-gateway-sync.ts';

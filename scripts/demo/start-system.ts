@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
+import { applyObject } from '../testbed/apply-object.ts';
 import type { ServerAccess } from '../testbed/cluster-access.ts';
 import { freePort } from '../testbed/free-port.ts';
 import { type InjectedPod, sidecarEnvironment } from '../testbed/play-kubelet.ts';
 import { webhookConfiguration } from '../testbed/webhook-configuration.ts';
-import { applyObject } from './apply-object.ts';
 import { NAMESPACE, podObject, RESOURCE } from './objects.ts';
 import { type RunningProgram, startProgram } from './programs.ts';
 

@@ -4,10 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { applyObject } from '../../testbed/apply-object.ts';
 import { Gateway } from './gateway.ts';
 import { givePod } from './give-pod.ts';
 import { Resource } from './resource.ts';
-import { applyManifest } from './rights.ts';
 import { smallFolder } from './small-folder.ts';
 import type { World } from './world.ts';
 
@@ -29,7 +29,7 @@ const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureTh
 export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
   const secret = { token: hosts.token, ca: await readFile(hosts.caFile, 'utf8') };
-  await applyManifest(plane.client, {
+  await applyObject(plane.client, {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: GIT_SECRET,
@@ -57,7 +57,7 @@ export async function makeFleet(world: World): Promise<void> {
   ];
   for (const { resource, count } of planned) {
     world.resources.push(resource);
-    await applyManifest(plane.client, resource.manifest());
+    await applyObject(plane.client, resource.manifest());
     for (let index = 0; index < count; index += 1) await makeGateway(world, resource, index);
   }
 }

@@ -1,10 +1,9 @@
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
-import { corePath, groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { type ApiObject, applyObject } from '../../testbed/apply-object.ts';
 import { findBinaries } from '../../testbed/find-binaries.ts';
 import { runCommand } from '../../testbed/run-command.ts';
-import { serverSideApply } from '../../testbed/server-side-apply.ts';
 
 const chart = path.join(import.meta.dirname, '../../../chart');
 const wanted = /Account$|Role$|Binding$|Policy$|^MutatingWebhookConfiguration$|^Secret$/;
@@ -14,22 +13,8 @@ export const OPERATOR = 'stoker';
 /** The Lease for which the chart grants permissions to the controllers. */
 export const LEASE = `${OPERATOR}-controller`;
 
-interface Manifest {
-  apiVersion: string;
-  kind: string;
-  metadata: { name: string; namespace?: string };
+interface Manifest extends ApiObject {
   webhooks?: { clientConfig: object }[];
-  stringData?: Record<string, string>;
-}
-
-/** Applies an object as an administrator would. Throws `ApiError`. */
-export async function applyManifest(client: KubernetesClient, object: Manifest): Promise<void> {
-  const { apiVersion, kind, metadata } = object;
-  const plural = kind.toLowerCase().replace(/y$/, 'ie').concat('s');
-  const at = apiVersion.includes('/')
-    ? groupPath(apiVersion, plural, metadata.namespace, metadata.name)
-    : corePath(plural, metadata.namespace, metadata.name);
-  await serverSideApply(client, at, object, { fieldManager: 'faults', force: true });
 }
 
 /** Installs what the chart has of accounts, roles, policies and the webhook, which is called at a port of this machine. */
@@ -48,6 +33,6 @@ export async function installRights(client: KubernetesClient, webhookPort: numbe
     if (!object || !wanted.test(object.kind)) continue;
     const url = `https://127.0.0.1:${webhookPort}/mutate-v1-pod`;
     for (const webhook of object.webhooks ?? []) webhook.clientConfig = { url };
-    await applyManifest(client, object);
+    await applyObject(client, object);
   }
 }

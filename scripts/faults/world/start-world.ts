@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { applyObject } from '../../testbed/apply-object.ts';
 import { type Certificates, createCertificates } from '../../testbed/certificates.ts';
 import { freePort } from '../../testbed/free-port.ts';
 import { makeTemporaryFolder } from '../../testbed/temporary-folder.ts';
@@ -11,7 +12,7 @@ import { startFrontDoor } from './front-door.ts';
 import { GitHosts } from './git-hosts.ts';
 import { makeFleet } from './make-fleet.ts';
 import { ManagedProgram } from './managed-program.ts';
-import { applyManifest, installRights, LEASE, OPERATOR } from './rights.ts';
+import { installRights, LEASE, OPERATOR } from './rights.ts';
 import { Senders } from './senders.ts';
 import type { World } from './world.ts';
 
@@ -74,9 +75,9 @@ async function build(folder: string, { random, closers, stop }: Site): Promise<W
 }
 
 async function makeNamespace(plane: ControlPlane, name: string): Promise<void> {
-  await applyManifest(plane.client, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  await applyObject(plane.client, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } };
-  await applyManifest(plane.client, account);
+  await applyObject(plane.client, account);
 }
 
 interface Ground {
