@@ -1,7 +1,7 @@
-import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Moment } from '../../cli/terminal/timeline.ts';
+import { signDelivery } from '../testbed/sign-delivery.ts';
 import { type GatewaySyncFollower, isReady } from './follow-gateway-sync.ts';
 
 /** A commit on its way to the gateway's disk. */
@@ -35,7 +35,7 @@ export async function postPush(
   branch: string,
 ): Promise<{ status: number; body: string; at: number }> {
   const body = JSON.stringify({ ref: `refs/heads/${branch}`, deleted: false });
-  const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  const signature = signDelivery(body, secret);
   const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': 'push', 'X-Hub-Signature-256': signature };
   const response = await fetch(url, { method: 'POST', headers, body });
   const at = performance.now();

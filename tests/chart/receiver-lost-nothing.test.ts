@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientOf } from '../../scripts/testbed/client-of.ts';
+import { signDelivery } from '../../scripts/testbed/sign-delivery.ts';
 import { type Balancer, startBalancer } from '../integration/receiver/start-balancer.ts';
 import { createGatewaySync, type Receiver, startReceiver } from '../integration/receiver/start-receiver.ts';
 import { type StoredRequests, watchStoredRequests } from '../integration/receiver/stored-requests.ts';
@@ -27,7 +27,7 @@ interface Delivery {
 
 async function deliver(port: number, namespace: string, name: string, ref: string): Promise<Delivery> {
   const body = JSON.stringify({ ref });
-  const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+  const signature = signDelivery(body, secret);
   const headers = { 'Content-Type': 'application/json', 'X-Hub-Signature-256': signature };
   const sentAt = performance.now();
   const path = `/webhook/${namespace}/${name}`;

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,6 +7,7 @@ import { agentClusterRole } from '../../scripts/testbed/agent-role.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
 import { type InjectedPod, sidecarEnvironment } from '../../scripts/testbed/play-kubelet.ts';
+import { signDelivery } from '../../scripts/testbed/sign-delivery.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from './cluster.ts';
 import { gatewayPod } from './gateway-pods.ts';
@@ -97,7 +98,7 @@ async function receiverStarter(t: TestContext) {
     },
     post: async (url: string, event: string, value: object) => {
       const body = JSON.stringify(value);
-      const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+      const signature = signDelivery(body, secret);
       const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, 'X-Hub-Signature-256': signature };
       return (await fetch(url, { method: 'POST', headers, body })).status;
     },

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import autocannon from 'autocannon';
+import { signDelivery } from '../../testbed/sign-delivery.ts';
 import { NAMESPACE } from '../support/world.ts';
 
 const CONNECTIONS = 50;
@@ -56,11 +56,11 @@ export async function sendDeliveries(port: number, { seconds, resources, secret 
 function delivery(number: number, resources: number, secret: string): autocannon.Request {
   const start = `{"ref":"v${number}","padding":"`;
   const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`;
-  const signature = createHmac('sha256', secret).update(body).digest('hex');
+  const signature = signDelivery(body, secret);
   return {
     method: 'POST',
     path: `/webhook/${NAMESPACE}/r${number % resources}`,
-    headers: { 'Content-Type': 'application/json', 'X-Hub-Signature-256': `sha256=${signature}` },
+    headers: { 'Content-Type': 'application/json', 'X-Hub-Signature-256': signature },
     body,
   };
 }

@@ -1,5 +1,6 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import { signDelivery } from '../../testbed/sign-delivery.ts';
 import { SECRET } from '../support/world.ts';
 import type { Replica } from './programs.ts';
 import type { Resource } from './world.ts';
@@ -61,7 +62,7 @@ export class Deliveries {
       'Content-Type': 'application/json',
       'X-GitHub-Event': kind,
       'X-GitHub-Delivery': randomUUID(),
-      'X-Hub-Signature-256': `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
+      'X-Hub-Signature-256': signDelivery(body, SECRET),
     };
     const delivery: Delivery = { key, kind, sentAt: performance.now(), wallAt: Date.now() };
     this.all.push(delivery);

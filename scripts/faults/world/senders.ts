@@ -1,7 +1,8 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signDelivery } from '../../testbed/sign-delivery.ts';
 
 /** What became of a delivery. */
 export type Answer = 'stored' | 'refused' | 'unknown' | 'unanswered';
@@ -78,7 +79,7 @@ export class Senders {
     const headers = {
       'Content-Type': 'application/json',
       'X-GitHub-Event': event,
-      'X-Hub-Signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+      'X-Hub-Signature-256': signDelivery(body, secret),
     };
     const url = `${this.#urls[receiver % this.#urls.length]}/webhook/${target}`;
     try {

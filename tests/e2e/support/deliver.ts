@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import type { GitServer } from './git-server.ts';
 
 /** What a sender proves itself by. */
@@ -18,7 +18,7 @@ export async function deliverPush(git: GitServer, url: string, { hmac, token }: 
   const headers = {
     'content-type': 'application/json',
     'x-github-event': 'push',
-    ...(hmac && { 'x-hub-signature-256': `sha256=${createHmac('sha256', hmac).update(body).digest('hex')}` }),
+    ...(hmac && { 'x-hub-signature-256': signDelivery(body, hmac) }),
     ...(token && { authorization: `Bearer ${token}` }),
   };
   const script = `

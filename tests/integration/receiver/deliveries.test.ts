@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { annotationsOf, createGatewaySync, patchOnlyKubeconfig, startReceiver } from './start-receiver.ts';
 
@@ -82,7 +82,7 @@ test('a missing resource results in 404, and a wrong signature in 401 as for exi
   await createGatewaySync(cluster, namespace, 'demo');
   const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET: 'key' });
   const body = JSON.stringify({ ref: 'v1' });
-  const good = { 'X-Hub-Signature-256': `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}` };
+  const good = { 'X-Hub-Signature-256': signDelivery(body, 'key') };
   const bad = { 'X-Hub-Signature-256': `sha256=${'0'.repeat(64)}` };
 
   assert.equal((await receiver.post(`${namespace}/missing`, body, good)).status, 404);

@@ -8,6 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { readNodeFlags } from '../../../scripts/images/read-entry-point.ts';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { LIMIT_KB, makeCgroup, watchMemory } from '../../../scripts/testbed/memory-limit.ts';
+import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { startSlowLink } from '../../integration/receiver/slow-link.ts';
 import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
@@ -41,7 +42,7 @@ function pushOf(bytes: number): Buffer {
 
 /** Posts one body many times at once and counts the answers; -1 counts connections that broke. */
 async function flood(port: number, body: Buffer, count: number): Promise<Record<string, number>> {
-  const signature = `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+  const signature = signDelivery(body, key);
   const headers = {
     'Content-Type': 'application/json',
     'X-GitHub-Event': 'push',

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import type { StoreResult } from '../../../receiver/annotations/annotation-queue.ts';
 import { type Annotations, annotationsOf } from '../../../receiver/annotations/annotations-of.ts';
 import { reasonOf } from '../../../receiver/routes/outcome.ts';
+import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { RateLimit } from '../../../shared/domain/rate-limit.ts';
 import { JSON_TYPE, startApp } from './start-app.ts';
 
@@ -138,7 +139,7 @@ suite('a delivery that is not authorized', () => {
 
   test('never ends in an error, whatever its signature looks like', async (t) => {
     const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
-    const good = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    const good = signDelivery('{"ref":"v1"}', 'key');
     const hostile = [
       '',
       'sha256',
@@ -160,7 +161,7 @@ suite('a delivery that is not authorized', () => {
 
   test('is told apart from a signed one by the raw bytes', async (t) => {
     const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
-    const signature = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    const signature = signDelivery('{"ref":"v1"}', 'key');
     const headers = { ...JSON_TYPE, 'X-Hub-Signature-256': signature };
     assert.equal((await app.post(path, '{"ref": "v1"}', headers)).status, 401);
     assert.equal((await app.post(path, '{"ref":"v1"}', headers)).status, 202);
@@ -187,7 +188,7 @@ suite('many failures from one address', () => {
     const app = await startApp(t, { ...limited(), readSecrets });
     const signed = (body: string) => ({
       ...JSON_TYPE,
-      'X-Hub-Signature-256': `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`,
+      'X-Hub-Signature-256': signDelivery(body, 'key'),
     });
     const fail = async () => (await app.post(path, '{}', signed('{ }'))).status;
     for (let i = 0; i < 3; i++) assert.equal(await fail(), 401);
@@ -205,7 +206,7 @@ suite('many failures from one address', () => {
       secondLooks,
       readSecrets: async () => ({ hmac: ['key'], bearer: [] }),
     });
-    const signature = `sha256=${createHmac('sha256', 'key').update('{"ref":"v1"}').digest('hex')}`;
+    const signature = signDelivery('{"ref":"v1"}', 'key');
     for (let i = 0; i < 5; i++) await app.post(path, '{}', wrong);
     const answer = await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': signature });
     assert.equal(answer.status, 429);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { authorize as authorizeSigned, type Secrets } from '../../../../receiver/authentication/authorize.ts';
 import { verifyToken as verifyHeaders } from '../../../../receiver/authentication/verify-token.ts';
+import { signDelivery } from '../../../../scripts/testbed/sign-delivery.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 
 const body = Buffer.from('{"ref":"v1"}');
-const signature = `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`;
+const signature = signDelivery(body, 'key');
 const signed = { 'x-hub-signature-256': signature };
 const withToken = { authorization: 'Bearer token' };
 
