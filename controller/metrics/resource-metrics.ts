@@ -38,11 +38,12 @@ const SLICE = 250;
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
   const conditions = new Map<string, number>();
-  const metrics = SERIES.map(([name, seriesOf]) => ({ seriesOf, bytes: [headOf(name)] }));
+  const metrics = Object.entries(SAMPLES).map(([name, samplesOf]) => ({ name, samplesOf, bytes: [headOf(name)] }));
   for (let first = 0; first < all.length; first += SLICE) {
     if (first > 0) await nextTurn();
     const slice = all.slice(first, first + SLICE);
-    for (const { seriesOf, bytes } of metrics) bytes.push(bytesOf(slice.flatMap(seriesOf)));
+    for (const { name, samplesOf, bytes } of metrics)
+      bytes.push(bytesOf(slice.flatMap((resource) => seriesOf(name, resource, samplesOf(resource)))));
     for (const { status } of slice) countConditions(status, conditions);
   }
   const counts = Array.from(conditions, ([labels, count]) => `sync_controller_conditions{${labels}} ${count}`);
@@ -55,73 +56,55 @@ export async function renderResources(resources: Iterable<SampledResource>): Pro
 
 const bytesOf = (lines: string[]): Buffer => Buffer.from(lines.map((line) => `${line}\n`).join(''));
 
-const headOf = (name: keyof typeof RESOURCE_METRICS): Buffer =>
-  bytesOf([`# HELP ${name} ${RESOURCE_METRICS[name]}`, `# TYPE ${name} gauge`]);
+const headOf = (name: string): Buffer =>
+  bytesOf([`# HELP ${name} ${RESOURCE_METRICS[name as MetricName]}`, `# TYPE ${name} gauge`]);
 
-const ownLabels = ({ namespace, name }: SampledResource): string =>
-  `namespace="${escapeLabel(namespace)}",name="${escapeLabel(name)}"`;
-
-function conditionsOf(resource: SampledResource): string[] {
-  const conditions = (resource.status.conditions ?? []).filter(({ type }) => SUMMARIES.includes(type));
-  return conditions.flatMap(({ type, status }) =>
-    STATUSES.map((each) => {
-      const labels = `${ownLabels(resource)},type="${type}",status="${each}"`;
-      return `sync_controller_gatewaysync_condition{${labels}} ${each === status ? 1 : 0}`;
-    }),
-  );
+function seriesOf(metric: string, { namespace, name }: SampledResource, samples: Sample[]): string[] {
+  if (samples.length === 0) return [];
+  const own = labelsOf({ namespace, name });
+  return samples.map(([value, labels]) => `${metric}{${labels ? `${own},${labelsOf(labels)}` : own}} ${value}`);
 }
 
-const pausedOf = (resource: SampledResource): string[] => [
-  `sync_controller_gatewaysync_paused{${ownLabels(resource)}} ${resource.spec.paused ? 1 : 0}`,
-];
-
-function gatewaysOf(resource: SampledResource): string[] {
-  const { summary: _, total: __, ...states } = resource.status.gateways ?? { summary: '', total: 0 };
-  return Object.entries(states)
-    .filter(([, count]) => count > 0)
-    .map(([state, count]) => `sync_controller_gateways{${ownLabels(resource)},state="${escapeLabel(state)}"} ${count}`);
-}
-
-function clocksOf(resource: SampledResource): string[] {
-  return (resource.status.discoveredGateways ?? []).flatMap(({ podName, clockSkew }) => {
-    if (clockSkew === undefined) return [];
-    const labels = `${ownLabels(resource)},pod="${escapeLabel(podName)}"`;
-    return [`sync_controller_gateway_clock_skew_seconds{${labels}} ${clockSkew}`];
-  });
-}
-
-function phaseOf(resource: SampledResource): string[] {
-  const { rollout } = resource.status;
-  return rollout ? [`sync_controller_rollout_phase{${ownLabels(resource)},phase="${rollout.phase}"} 1`] : [];
-}
-
-function waitOf(resource: SampledResource): string[] {
-  const { waitsFor } = resource.status.rollout ?? {};
-  return waitsFor ? [`sync_controller_rollout_waiting{${ownLabels(resource)},reason="${waitsFor}"} 1`] : [];
-}
-
-function failedOf(resource: SampledResource): string[] {
-  const { rollout } = resource.status;
-  return rollout ? [`sync_controller_rollout_failed_gateways{${ownLabels(resource)}} ${rollout.failed}`] : [];
+/** In a loop, because a page has 100,000 of them. */
+function labelsOf(labels: Record<string, string>): string {
+  let text = '';
+  for (const name in labels) text += `${text ? ',' : ''}${name}="${escapeLabel(labels[name] ?? '')}"`;
+  return text;
 }
 
 function countConditions(status: GatewaySyncStatus, counts: Map<string, number>): void {
   for (const { type, status: state } of status.conditions ?? []) {
-    const labels = `type="${escapeLabel(type)}",status="${state}"`;
+    const labels = labelsOf({ type, status: state });
     counts.set(labels, (counts.get(labels) ?? 0) + 1);
   }
 }
 
-/** What makes the series of each metric, in the order of the page. */
-const SERIES: [name: keyof typeof RESOURCE_METRICS, seriesOf: (resource: SampledResource) => string[]][] = [
-  ['sync_controller_gatewaysync_condition', conditionsOf],
-  ['sync_controller_gatewaysync_paused', pausedOf],
-  ['sync_controller_gateways', gatewaysOf],
-  ['sync_controller_gateway_clock_skew_seconds', clocksOf],
-  ['sync_controller_rollout_phase', phaseOf],
-  ['sync_controller_rollout_waiting', waitOf],
-  ['sync_controller_rollout_failed_gateways', failedOf],
-];
+/** A value, and its labels next to those of the resource. */
+type Sample = [value: number, labels?: Record<string, string>];
+
+type MetricName = keyof typeof RESOURCE_METRICS;
+
+/** The samples of a resource for each metric, in the order of the page. */
+const SAMPLES: Record<Exclude<MetricName, 'sync_controller_conditions'>, (resource: SampledResource) => Sample[]> = {
+  sync_controller_gatewaysync_condition: ({ status: { conditions = [] } }) =>
+    conditions
+      .filter(({ type }) => SUMMARIES.includes(type))
+      .flatMap(({ type, status }) => STATUSES.map((each): Sample => [each === status ? 1 : 0, { type, status: each }])),
+  sync_controller_gatewaysync_paused: ({ spec }) => [[spec.paused ? 1 : 0]],
+  sync_controller_gateways: ({ status: { gateways } }) => {
+    const { summary: _, total: __, ...states } = gateways ?? { summary: '', total: 0 };
+    const present = Object.entries(states).filter(([, count]) => count > 0);
+    return present.map(([state, count]) => [count, { state }]);
+  },
+  sync_controller_gateway_clock_skew_seconds: ({ status: { discoveredGateways = [] } }) =>
+    discoveredGateways.flatMap(({ podName, clockSkew }): Sample[] =>
+      clockSkew === undefined ? [] : [[clockSkew, { pod: podName }]],
+    ),
+  sync_controller_rollout_phase: ({ status: { rollout } }) => (rollout ? [[1, { phase: rollout.phase }]] : []),
+  sync_controller_rollout_waiting: ({ status: { rollout } }) =>
+    rollout?.waitsFor ? [[1, { reason: rollout.waitsFor }]] : [],
+  sync_controller_rollout_failed_gateways: ({ status: { rollout } }) => (rollout ? [[rollout.failed]] : []),
+};
 
 /** https://prometheus.io/docs/instrumenting/exposition_formats/#comments-help-text-and-type-information. */
 function escapeLabel(value: string): string {
