@@ -11,7 +11,7 @@ import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES, renderContent } from './rende
 
 /** Where content comes from, and what templates in it are filled with. */
 export interface ContentSource {
-  contents: ContentReader;
+  contents: Pick<ContentReader, 'open' | 'openNow'>;
   values: TemplateValues;
 }
 

@@ -20,7 +20,7 @@ export interface Target {
   root: DataRoot;
   lock: VolumeLock;
   manifestFile: ManifestFile;
-  openContents: () => ContentReader;
+  openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow' | 'close'>;
   /** Called when all is written that is to come, before the first file moves: may throw to hold the change back. */
   beforeMoves?: () => Promise<void>;
   values: TemplateValues;

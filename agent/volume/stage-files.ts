@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
+import type { ContentReader } from '../content/content-reader.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
@@ -13,6 +14,7 @@ import { fingerprintOf } from './scan-tree.ts';
 import { setMode } from './set-mode.ts';
 
 export interface StagingOptions extends ContentSource {
+  contents: Pick<ContentReader, 'announce' | 'open' | 'openNow'>;
   /** The directory to write to: a file's name is its number in the list. */
   folder: Folder;
   /** A path of the same file system that other processes know. */

@@ -164,4 +164,6 @@ export const syncSchema = v.pipe(
 
 export type Profile = v.InferOutput<typeof profileSchema>;
 export type Mapping = v.InferOutput<typeof mappingSchema>;
+/** A mapping before the defaults are set. */
+export type MappingInput = v.InferInput<typeof mappingSchema>;
 export type SyncDefaults = v.InferOutput<typeof defaultsSchema>;

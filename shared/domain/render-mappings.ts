@@ -1,5 +1,5 @@
 import { BOUNDS } from '../api/bounds.ts';
-import type { Mapping } from '../api/sync.ts';
+import type { MappingInput } from '../api/sync.ts';
 import { isAgentPath, isGitPath, relativePath } from './relative-path.ts';
 import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
@@ -28,7 +28,7 @@ export type RenderedMappings =
  * budget does, with a problem.
  */
 export function renderMappings(
-  mappings: Mapping[],
+  mappings: readonly MappingInput[],
   values: TemplateValues,
   budget: WorkBudget = new WorkBudget(),
 ): RenderedMappings {
@@ -48,7 +48,7 @@ interface Means {
   budget: WorkBudget;
 }
 
-function renderMapping(mapping: Mapping, means: Means, tell: (problem: string) => void): RenderedMapping {
+function renderMapping(mapping: MappingInput, means: Means, tell: (problem: string) => void): RenderedMapping {
   const pathOf = (field: 'source' | 'destination') => {
     const result = renderPath(mapping[field], means);
     if (result.kind === 'path') return result;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
-import type { Mapping } from '../../../shared/api/sync.ts';
+import type { MappingInput } from '../../../shared/api/sync.ts';
 import { renderMappings } from '../../../shared/domain/render-mappings.ts';
 import { WorkBudget } from '../../../shared/domain/work-budget.ts';
 
@@ -43,7 +43,7 @@ suite('renderMappings', () => {
   }
 
   test('keeps the fields of a mapping, and adds defaults for the rest', () => {
-    const given = [
+    const given: MappingInput[] = [
       { source: 'a/', destination: 'b' },
       {
         source: '.',
@@ -53,7 +53,7 @@ suite('renderMappings', () => {
         template: true,
         patches: [{ file: '', set: { k: '1' } }],
       },
-    ] as unknown as Mapping[];
+    ];
     const result = renderMappings(given, values);
     assert.ok(result.kind === 'mappings');
     const [first, { patches = [], ...second } = {}] = result.mappings;
@@ -71,7 +71,7 @@ suite('renderMappings', () => {
   });
 
   test('reports all problems, with the number of the mapping and of the patch', () => {
-    const given = [
+    const given: MappingInput[] = [
       {
         source: 'a',
         destination: 'b',
@@ -81,7 +81,7 @@ suite('renderMappings', () => {
         ],
       },
       { source: '/a', destination: '..' },
-    ] as unknown as Mapping[];
+    ];
     const result = renderMappings(given, values);
     assert.deepEqual(result, {
       kind: 'problems',

@@ -3,7 +3,6 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { ContentReader } from '../../../../agent/content/content-reader.ts';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree } from '../../../../agent/plan/plan-input.ts';
 import { applyChanges } from '../../../../agent/volume/apply-changes.ts';
@@ -65,7 +64,7 @@ async function sync(commit: string): Promise<void> {
       return { size: content.length, chunks: [content] };
     },
     close: async () => {},
-  } as unknown as ContentReader;
+  };
   const target = { root, lock, manifestFile, openContents: () => contents, values: new Map(), log, groupWrite: false };
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
 }

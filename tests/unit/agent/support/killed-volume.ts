@@ -1,10 +1,10 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import type { ContentReader } from '../../../../agent/content/content-reader.ts';
 import { planChanges } from '../../../../agent/plan/plan-changes.ts';
 import type { DesiredFile, DesiredTree, PlanSettings } from '../../../../agent/plan/plan-input.ts';
 import type { VolumeTraits } from '../../../../agent/plan/volume-traits.ts';
@@ -221,9 +221,10 @@ function desiredTree(files: Files): DesiredTree {
   return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set() };
 }
 
-function readerOf(files: Files): ContentReader {
+function readerOf(files: Files) {
   const openNow = (file: DesiredFile) => Buffer.from(files[file.path] ?? '');
-  return { announce: () => {}, openNow, close: async () => {} } as unknown as ContentReader;
+  const open = async () => assert.fail('all content is at hand');
+  return { announce: () => {}, open, openNow, close: async () => {} };
 }
 
 function contentsOf(folder: string, isMeant = (_: string) => true): Files {
