@@ -51,12 +51,12 @@ type Entry = { kind: 'pending'; answer: Promise<InstallationToken> } | ({ kind: 
  */
 export class GithubApps {
   readonly #client: KubernetesClient;
-  readonly #http: GitHttp;
+  readonly #http: Pick<GitHttp, 'postJson'>;
   readonly #entries = new Map<string, Entry>();
   /** When installations that exceeded GitHub's rate limit can send requests again. */
   readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
 
-  constructor(client: KubernetesClient, http: GitHttp) {
+  constructor(client: KubernetesClient, http: Pick<GitHttp, 'postJson'>) {
     this.#client = client;
     this.#http = http;
   }

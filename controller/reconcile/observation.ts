@@ -46,3 +46,6 @@ export interface Observation extends Installation {
   /** What is known of the commit status. */
   commitStatus: StatusNews | undefined;
 }
+
+/** The part that a rollout is taken on from. */
+export type RolloutObservation = Pick<Observation, 'gatewaySync' | 'pods' | 'reportOf' | 'isRevisionKept'>;

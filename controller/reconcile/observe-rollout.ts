@@ -9,10 +9,10 @@ import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
 import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
-import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
-import type { Observation } from './observation.ts';
+import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;
@@ -21,7 +21,7 @@ const HISTORY = 10;
 interface StepFacts {
   /** The status as far as it says what is followed. */
   sync: GatewaySyncStatus;
-  observation: Observation;
+  observation: RolloutObservation;
   /** What the spec tells the gateways of a profile to do in place of syncing. */
   restOf: (profile: string) => unknown;
   /** Milliseconds since the epoch. */
@@ -59,11 +59,15 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
   };
 }
 
+interface Approval extends Pick<ObservedGatewaySync, 'orders' | 'status'> {
+  spec: Pick<ObservedSpec, 'revision'>;
+}
+
 /**
  * Which revision of `spec.sync` an approval is about: the one that the status named when it came, so that an edit after it
  * needs another one. What nobody could see yet is approved as it is.
  */
-export function approvedRevision({ orders, spec, status }: ObservedGatewaySync): string | undefined {
+export function approvedRevision({ orders, spec, status }: Approval): string | undefined {
   const { rollout } = status;
   const approve = orders?.approve;
   if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;

@@ -9,7 +9,7 @@ import { step } from '../rollout/step.ts';
 import { nameOf } from '../rollout/transitions.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
-import type { Observation } from './observation.ts';
+import type { RolloutObservation } from './observation.ts';
 import { approvedRevision, rolloutInput } from './observe-rollout.ts';
 
 /** What becomes of a rollout, and what each gateway is to have by it. */
@@ -26,7 +26,7 @@ export interface RolledOut {
 }
 
 /** Takes a rollout on; `sync` says what is followed, and by which spec. Without `spec.rollout` all have the newest commit. */
-export function rollOut(sync: GatewaySyncStatus, observation: Observation, moment: Moment): RolledOut {
+export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation, moment: Moment): RolledOut {
   const { now, isResolved, isAnswered } = moment;
   const { gatewaySync, isRevisionKept } = observation;
   const { spec, status: before, generation } = gatewaySync;
@@ -64,7 +64,7 @@ interface Moment {
 }
 
 /** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */
-function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: Observation): RolloutState {
+function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: RolloutObservation): RolloutState {
   const { orders, spec } = gatewaySync;
   const others = omit(rollout.handled ?? {}, 'approve', 'approvedRevision');
   const revision = approvedRevision(gatewaySync);
@@ -95,7 +95,7 @@ function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]
 function requestOf(
   sync: GatewaySyncStatus,
   { rollout }: RolloutState,
-  { spec, status: before }: Observation['gatewaySync'],
+  { spec, status: before }: RolloutObservation['gatewaySync'],
 ): Pick<RolledOut['fields'], 'lastRequest'> {
   const { lastRequest, target, lastSyncCommit: commit = '' } = sync;
   const isMeant = target?.source === 'Request' && lastRequest?.ref === target.ref;

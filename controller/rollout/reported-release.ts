@@ -1,12 +1,16 @@
 import type { Release } from '../../shared/domain/releases.ts';
-import type { RolloutInput } from './rollout-input.ts';
+import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
+
+interface ReportedInput extends Pick<RolloutInput, 'wanted'> {
+  gateways: readonly Pick<RolloutGateway, 'report'>[];
+}
 
 /**
  * The release that most gateways report, for a resource whose status has no rollout. Gateways that are healthy with their
  * release count more than any number of others. In a tie the newest release loses: it then goes through the waves.
  * Undefined if no gateway reports a release of a rollout.
  */
-export function reportedRelease({ gateways, wanted }: RolloutInput): Release | undefined {
+export function reportedRelease({ gateways, wanted }: ReportedInput): Release | undefined {
   const reported = new Map<string, { release: Release; votes: number }>();
   for (const { report } of gateways) {
     const { commit, revision, state } = report ?? {};

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type GatewaySync, gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
-import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import type { GatewayCounts, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
@@ -52,6 +52,12 @@ export function syncReportOf({ metadata, status }: SyncReportParts = {}): SyncRe
     metadata: { ...METADATA, name: 'plant-0', ...metadata },
     status: { state: 'Synced', ...status },
   };
+}
+
+/** Makes the counts in a status. If omitted, a number is 0. */
+export function gatewayCountsOf(parts: Partial<GatewayCounts> = {}): GatewayCounts {
+  const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
+  return { summary: '', ...none, ...parts };
 }
 
 /** Makes the status of a rollout that is complete, and that no wave limits. */

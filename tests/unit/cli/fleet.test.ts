@@ -12,7 +12,7 @@ import type { RolloutStatus } from '../../../shared/api/rollout.ts';
 import type { SyncReport, SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { rollbackTarget } from '../../../shared/domain/releases.ts';
 import { planOf, rolloutKey } from '../../../shared/domain/waves.ts';
-import { gatewaySyncOf, type SpecInput } from '../../support/objects.ts';
+import { gatewaySyncOf, rolloutStatusOf, type SpecInput, syncReportOf } from '../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -354,11 +354,11 @@ suite('a fleet of more gateways than a status has room for', () => {
       },
     }));
   const reportOf = (name: string, status: Partial<SyncReportStatus> = {}): SyncReport =>
-    ({
-      metadata: { name, namespace: 'gateways' },
-      status: { podUID: name, state: 'Synced', commit: NEW, revision, rollout: 7, crName: 'plant', ...status },
-    }) as unknown as SyncReport;
-  const rollout = {
+    syncReportOf({
+      metadata: { name },
+      status: { podUID: name, commit: NEW, revision, rollout: 7, crName: 'plant', ...status },
+    });
+  const rollout = rolloutStatusOf({
     number: 7,
     phase: 'Progressing',
     wave: 'rest',
@@ -367,7 +367,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     stableCommit: OLD,
     plan: planOf(waves),
     admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: 'all' })),
-  } as unknown as RolloutStatus;
+  });
   const counts = { summary: '', total, synced: total, pending: 0, error: 0, missingSidecar: 0 };
   const status = {
     rollout,
@@ -453,7 +453,7 @@ suite('a fleet of more gateways than a status has room for', () => {
 });
 
 suite('after a rollback', () => {
-  const rollout = {
+  const rollout = rolloutStatusOf({
     number: 7,
     phase: 'RolledBack',
     commit: NEW,
@@ -465,7 +465,7 @@ suite('after a rollback', () => {
     plan: planOf([]),
     message: 'm',
     admission: [{ wave: 'rest', members: 'all', admitted: '' }],
-  } as unknown as RolloutStatus;
+  });
   const counts = { summary: '', total: 1, synced: 1, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0 };
   const status = {
     rollout,
@@ -474,12 +474,7 @@ suite('after a rollback', () => {
     gateways: { ...counts, skewed: 0 },
     discoveredGateways: [gateway('a')],
   };
-  const reports = [
-    {
-      metadata: { name: 'a', namespace: 'gateways' },
-      status: { state: 'Synced', commit: OLD, revision, rollout: 7 },
-    },
-  ] as unknown as SyncReport[];
+  const reports = [syncReportOf({ metadata: { name: 'a' }, status: { commit: OLD, revision, rollout: 7 } })];
   const viewOf = (changes: Partial<RolloutStatus> = {}, more: GatewaySyncStatus = {}) =>
     resourceView(gatewaySync({ ...status, ...more, rollout: { ...rollout, ...changes } }), { reports });
 
@@ -547,7 +542,7 @@ suite('the whole view', () => {
   });
 
   test('of a rollout says where it is, and speaks for the resource while that waits for it', () => {
-    const rollout = {
+    const rollout = rolloutStatusOf({
       number: 7,
       phase: 'Stopped',
       summary: 's',
@@ -558,7 +553,7 @@ suite('the whole view', () => {
       message: 'm',
       plan: 'other',
       admission: [],
-    } as unknown as RolloutStatus;
+    });
     const given = { ...status, rollout, conditions: ready('False', 'RolloutStopped', 'short') };
     const { rollout: view, says, state } = resourceView(gatewaySync(given), {});
     assert.deepEqual([says, state], ['m', 'failed']);
@@ -585,7 +580,7 @@ suite('the whole view', () => {
   });
 
   test('of a gateway is by the labels of its pod in its own namespace', () => {
-    const rollout = {
+    const rollout = rolloutStatusOf({
       number: 7,
       phase: 'Progressing',
       wave: 'canary',
@@ -593,7 +588,7 @@ suite('the whole view', () => {
       stableCommit: OLD,
       plan: planOf(waves),
       admission: ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' })),
-    } as unknown as RolloutStatus;
+    });
     const pods = ['other', 'gateways'].map((namespace) => ({
       metadata: { name: 'a', namespace, uid: namespace, labels: { tier: namespace === 'gateways' ? 'canary' : 'x' } },
     }));
@@ -607,7 +602,7 @@ suite('the whole view', () => {
 
   test('of a wave has its gateways in the order in which they are let in', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
-    const rollout = {
+    const rollout = rolloutStatusOf({
       number: 7,
       phase: 'Progressing',
       wave: 'rest',
@@ -615,7 +610,7 @@ suite('the whole view', () => {
       stableCommit: OLD,
       plan: planOf([]),
       admission: [{ wave: 'rest', members: 'all', admitted: '' }],
-    } as unknown as RolloutStatus;
+    });
     const given = { ...status, rollout, discoveredGateways: names.map((name) => gateway(name)) };
     const [wave] = resourceView(gatewaySync(given), {}).rollout?.waves ?? [];
     const inOrder = names.toSorted((a, b) => (rolloutKey(a, a) < rolloutKey(b, b) ? -1 : 1));

@@ -6,13 +6,15 @@ import { agreementOf, type Plan, type PlannedChange } from '../../../cli/orders/
 import { planRetry } from '../../../cli/orders/retry.ts';
 import { planRollback } from '../../../cli/orders/rollback.ts';
 import { planSync } from '../../../cli/orders/sync.ts';
-import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { gatewayCountsOf, gatewaySyncOf, rolloutStatusOf, type SpecInput } from '../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
 const OLDER = 'c'.repeat(40);
 const revision = '1'.repeat(32);
-const rollout = {
+const rollout = rolloutStatusOf({
   number: 7,
   phase: 'Progressing',
   summary: 'canary 0/1',
@@ -22,26 +24,32 @@ const rollout = {
   stableCommit: OLD,
   stableRef: 'v1',
   stableRevision: revision,
+});
+const done: RolloutStatus = {
+  ...rollout,
+  phase: 'Complete',
+  summary: 'complete',
+  stableCommit: NEW,
+  stableRef: 'v2',
 };
-const done = { ...rollout, phase: 'Complete', summary: 'complete', stableCommit: NEW, stableRef: 'v2' };
 const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: '2026-01-01T00:00:00Z' });
 const waves = [{ name: 'canary' }, { name: 'east', approval: true }, { name: 'west', approval: true }];
 
 interface Given {
-  rollout?: object | undefined;
+  rollout?: RolloutStatus | undefined;
   annotations?: Record<string, string>;
   labels?: Record<string, string>;
-  spec?: object;
-  status?: object | undefined;
+  spec?: Partial<SpecInput>;
+  status?: Partial<GatewaySyncStatus> | undefined;
   total?: number;
 }
 
 const resource = ({ rollout: given = rollout, annotations = {}, labels = {}, spec, status, total = 2 }: Given = {}) =>
-  ({
+  gatewaySyncOf({
     metadata: { namespace: 'gateways', name: 'plant', annotations, labels },
     spec: { git: { repo: 'https://git.test/x', ref: 'main' }, rollout: { waves }, ...spec },
-    status: { rollout: given, gateways: { total }, ...status },
-  }) as unknown as GatewaySync;
+    status: { rollout: given, gateways: gatewayCountsOf({ total }), ...status },
+  });
 
 /** A plan without what cannot be compared. */
 const shown = (plan: Plan) => {
@@ -63,7 +71,7 @@ suite('an approval', () => {
 
   test('lets what is on its way into the waves that wait for it', () => {
     const plural = `${NEW} (v2) may have the waves east, west as soon as the ones before are done.`;
-    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'])
+    for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
         change(plural, approve, ['east', 'west']),
@@ -81,11 +89,11 @@ suite('an approval', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is approved already for gateways/plant.`;
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
-    const handled = { ...rollout, handled: { approve: NEW } };
+    const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
-    const waiting = { ...handled, waitsFor: 'Approval' };
+    const waiting: RolloutStatus = { ...handled, waitsFor: 'Approval' };
     isWrong(() => planApproval(resource({ ...approved, rollout: waiting }), undefined), /before spec\.sync was edited/);
-    const early = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
+    const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
     isWrong(() => planApproval(resource({ ...approved, rollout: early }), undefined), /before spec\.sync was edited/);
     const other = { 'sync.io/approve': OLDER };
     assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
@@ -106,7 +114,7 @@ suite('an approval', () => {
 
 suite('a retry', () => {
   const retry = { 'sync.io/retry-rollout': NEW };
-  const stopped = { ...rollout, phase: 'Stopped' };
+  const stopped: RolloutStatus = { ...rollout, phase: 'Stopped' };
 
   test('takes what was stopped or taken back, with the ref that it had', () => {
     const says = 'bbbbbbbb (v2) starts again at the first wave.';
@@ -119,7 +127,7 @@ suite('a retry', () => {
       planRetry(resource(earlier)).says,
       'gateways/plant: cccccccc may be tried again: it starts at the first wave when the ref leads to it.',
     );
-    const followed = { ...earlier.rollout, phase: 'Complete' };
+    const followed: RolloutStatus = { ...earlier.rollout, phase: 'Complete' };
     const { says } = planRetry(resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }));
     assert.equal(says, 'gateways/plant: cccccccc starts again at the first wave.');
   });
@@ -128,7 +136,7 @@ suite('a retry', () => {
     const told = planRetry(resource({ rollout: stopped, annotations: retry }));
     const says = 'gateways/plant was told so already: the controller has not got to it yet.';
     assert.deepEqual(told, { kind: 'done', says });
-    const handled = { ...stopped, handled: { retry: NEW } };
+    const handled: RolloutStatus = { ...stopped, handled: { retry: NEW } };
     const again = planRetry(resource({ rollout: handled, annotations: retry })) as PlannedChange;
     assert.equal(again.before?.annotation, 'sync.io/retry-rollout');
     assert.equal(again.before.isGone(resource({ rollout: handled })), false);
@@ -150,7 +158,7 @@ suite('a rollback', () => {
     const { says, about } = planRollback(resource({ ...complete }), 'previous') as PlannedChange;
     assert.equal(says, `gateways/plant: its 2 gateways go back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`);
     assert.deepEqual(about, [NEW, OLD]);
-    const one = resource({ status: { ...complete.status, gateways: { total: 1 } } });
+    const one = resource({ status: { ...complete.status, gateways: gatewayCountsOf({ total: 1 }) } });
     assert.deepEqual(
       shown(planRollback(one, OLDER)),
       change(`its one gateway goes back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
@@ -163,14 +171,14 @@ suite('a rollback', () => {
   });
 
   test('leaves what is stable where another commit was taken back already', () => {
-    const back = { ...rollout, phase: 'RolledBack' };
+    const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
     const { says, about } = planRollback(resource({ status: { rollout: back, history } }), OLDER) as PlannedChange;
     assert.match(says, /^gateways\/plant: its 2 gateways go back from aaaaaaaa to cccccccc, all at once\./);
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
   test('goes forward to a newer commit of the history', () => {
-    const back = { ...rollout, phase: 'RolledBack' };
+    const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
     const { says, change: asked } = planRollback(
       resource({ status: { rollout: back, history } }),
       'bbb',
@@ -223,7 +231,10 @@ suite('a pause', () => {
       change: { spec: { paused: false } },
       about: ['main'],
     });
-    const target = { target: { ref: 'v2' }, gateways: { total: 1 } };
+    const target: GatewaySyncStatus = {
+      target: { ref: 'v2', source: 'Request' },
+      gateways: gatewayCountsOf({ total: 1 }),
+    };
     assert.match(planResume(resource({ ...paused, status: target })).says, /: its one gateway gets what v2 is now\.$/);
     assert.match(planResume(resource({ ...paused, total: 0 })).says, /: it has no gateways yet, and follows main\.$/);
     assert.deepEqual(planResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { suite, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { revisionName, syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { processorMs } from '../../support/processor-time.ts';
@@ -53,7 +54,7 @@ suite('the revision of spec.sync', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const wrap = (value: unknown) => ({ profiles: { default: { mappings: [value] } } });
-        const isSame = JSON.stringify(reversed(reversed(one))) === JSON.stringify(reversed(reversed(other)));
+        const isSame = isDeepStrictEqual(one, other);
         if (!isSame && syncRevision(wrap(one)) === syncRevision(wrap(other))) assert.deepEqual(one, other);
       }),
     );

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { RepositorySource } from '../../../../controller/polling/repository-client.ts';
 import type { TerminalError } from '../../../../shared/errors.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 import { queryClient, queryTools } from '../../controller/polling/query-world.ts';
 import { createSandbox } from './sandbox.ts';
 
@@ -33,7 +33,7 @@ export async function queryMain(t: TestContext, repo: string, values: SecretValu
   const data = Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
   );
-  const client = { get: async () => ({ data }) } as unknown as KubernetesClient;
+  const client = clientWith({ get: async () => ({ data }) });
   const tools = { ...queryTools(), client };
   t.after(() => tools.http.close());
   const repository = queryClient(tools, { namespace: 'ns', git: gitOf(repo, values) });

@@ -3,10 +3,10 @@ import { suite, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { NamedSecrets } from '../../../../controller/binding/named-secrets.ts';
 import { SecretReader } from '../../../../controller/binding/secret-reader.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { clientOfServer } from '../../../support/client-of-server.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { until } from '../../../support/until.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const circumstances = { isStarting: false, log: pino({ level: 'silent' }) };
 
@@ -16,8 +16,9 @@ function resourceOf(namespace: string, count: number, generation = 1): ObservedG
     name: `h${index}`,
     secretRef: { name: `s${index}`, key: 'k' },
   }));
-  const spec = gatewaySpec({ gateway: { reload: { requests: [{ path: '/', headersFrom }] } } });
-  return { namespace, name: 'app', uid: namespace, generation, spec, status: {} } as unknown as ObservedGatewaySync;
+  const metadata = { namespace, name: 'app', uid: namespace, generation };
+  const spec = { gateway: { reload: { requests: [{ path: '/', headersFrom }] } } };
+  return projectGatewaySync(gatewaySyncOf({ metadata, spec }));
 }
 
 /** Secrets whose metadata do not tell who wrote them; `reads` are the paths that were asked for. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { statusSender } from '../../../../controller/commit-status/send-status.ts';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { commit, resource } from './resource.ts';
 
@@ -23,7 +23,7 @@ async function arrange(t: TestContext, leftMs: number[]) {
     server.close();
   });
   const secret = { data: { k: Buffer.from('token').toString('base64') } };
-  const client = { get: async () => secret } as unknown as KubernetesClient;
+  const client = clientWith({ get: async () => secret });
   const send = statusSender({ client, http, githubApps: undefined, writeWithinMs: () => leftMs.shift() ?? 0 });
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const destination = {

@@ -5,8 +5,9 @@ import { Evictor } from '../../../../controller/injection/evictor.ts';
 import type { Injection } from '../../../../controller/injection/inject-sidecar.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
-import type { ApiRequest, KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 interface Given {
   name: string;
@@ -42,7 +43,7 @@ function arrange({ injection = patched, refusal = 0 }: { injection?: Injection; 
     evicted.push(path.split('/').at(-2) ?? '');
   };
   const evictor = new Evictor({
-    client: { stream, create } as unknown as KubernetesClient,
+    client: clientWith({ stream, create }),
     review: () => injection,
     onEvicted: () => {},
     log: createLogger('test', { level: 'silent' }),

@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { groupByResource, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
-import type { ApiRequest, KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
 import type { Logger } from '../../../../shared/log.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 const podOf = (name: string, crName?: string) => ({ namespace: 'ns', name, uid: name, crName }) as ObservedPod;
 
@@ -30,7 +31,7 @@ suite('pods without their sidecar', () => {
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     };
     const sweep = new MissingSidecars({
-      client: { stream } as unknown as KubernetesClient,
+      client: clientWith({ stream }),
       gatewaySyncs: () => [{ namespace: 'ns', name: 'app' } as ObservedGatewaySync],
       labelledPods: () => [],
       labelledPod: () => undefined,

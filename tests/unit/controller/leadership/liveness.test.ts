@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { Liveness } from '../../../../controller/leadership/liveness.ts';
 import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -14,7 +14,7 @@ const log = pino({ level: 'silent' });
 async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promise<boolean> {
   const stopping = new AbortController();
   const reflector = new Reflector({
-    client: { stream } as unknown as KubernetesClient,
+    client: clientWith({ stream }),
     path: '/api/v1/pods',
     project: () => '',
     onChange: () => {},

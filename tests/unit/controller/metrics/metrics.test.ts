@@ -3,25 +3,27 @@ import { suite, test } from 'node:test';
 import { createMetrics } from '../../../../controller/metrics/metrics.ts';
 import { renderResources, type SampledResource } from '../../../../controller/metrics/resource-metrics.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewayCounts } from '../../../../shared/api/gateway-sync-status.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const resource = (name: string, ready: 'True' | 'False') =>
-  projectGatewaySync({
-    metadata: { namespace: 'a', name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: gatewaySpec(),
-    status: {
-      conditions: ['RefResolved', 'Ready'].map((type) => ({
-        type,
-        status: type === 'Ready' ? ready : 'True',
-        reason: ready === 'True' ? 'Synced' : 'GatewaysFailed',
-        message: '',
-        lastTransitionTime: '2026-01-01T00:00:00Z',
-        observedGeneration: 1,
-      })),
-    },
-  } as unknown as GatewaySync);
+  projectGatewaySync(
+    gatewaySyncOf({
+      metadata: { namespace: 'a', name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: gatewaySpec(),
+      status: {
+        conditions: ['RefResolved', 'Ready'].map((type) => ({
+          type,
+          status: type === 'Ready' ? ready : 'True',
+          reason: ready === 'True' ? 'Synced' : 'GatewaysFailed',
+          message: '',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+          observedGeneration: 1,
+        })),
+      },
+    }),
+  );
 
 const seriesOf = async (resources: SampledResource[]) =>
   (await renderResources(resources))

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ScrapeAuthorizer } from '../../../../controller/metrics/scrape-authorizer.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 /** An API server that knows one token, and how much it is asked; about made-up tokens it says nothing while it is held. */
 function reviewer(options = {}) {
   const gate = Promise.withResolvers<void>();
   const asked = { tokens: [] as string[], underWay: 0, most: 0, isHeld: false, isKnown: true, release: gate.resolve };
-  const client = {
+  const client = clientWith({
     create: async (path: string, { spec }: { spec: { token?: string } }) => {
       if (path.endsWith('subjectaccessreviews')) return { status: { allowed: true } };
       asked.tokens.push(spec.token ?? '');
@@ -19,7 +19,7 @@ function reviewer(options = {}) {
       asked.underWay -= 1;
       return { status: { authenticated: isPrometheus && asked.isKnown, user: { username: 'prometheus' } } };
     },
-  } as unknown as KubernetesClient;
+  });
   return { authorizer: new ScrapeAuthorizer(client, options), asked };
 }
 

@@ -10,6 +10,7 @@ import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { clientWith } from '../../../support/client-with.ts';
 import { holdConnections } from '../../../support/hold-connections.ts';
 import { until } from '../../../support/until.ts';
 
@@ -68,12 +69,12 @@ suite('the metrics endpoint', { concurrency: true }, () => {
 
   test('rejects clients with unknown tokens at once when too many of them wait', async (t) => {
     const asked: string[] = [];
-    const client = {
+    const client = clientWith({
       create: (_: string, { spec }: { spec: { token: string } }) => {
         asked.push(spec.token);
         return new Promise(() => {});
       },
-    } as unknown as KubernetesClient;
+    });
     const { port } = await serve(t, 0, client);
     const sockets = await Promise.all(
       Array.from({ length: 2 }, async () => {

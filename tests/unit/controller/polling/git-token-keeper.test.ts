@@ -5,10 +5,11 @@ import { suite, type TestContext, test } from 'node:test';
 import { GitTokenKeeper } from '../../../../controller/polling/git-token-keeper.ts';
 import { GithubApps } from '../../../../controller/polling/github-app.ts';
 import { HostLimiter } from '../../../../controller/polling/host-limiter.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { clientWith } from '../../../support/client-with.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 import { queryTools, startHost } from './query-world.ts';
@@ -27,7 +28,7 @@ async function arrange(t: TestContext, api: RequestListener) {
   const enqueued: string[] = [];
   const there = new Map<string, { uid: string; resourceVersion: string }>();
   const apiServer = { isFailing: false };
-  const client = {
+  const client = clientWith({
     get: async (path: string) => {
       if (path.endsWith('/app')) return { data: { key } };
       if (apiServer.isFailing) throw new ApiError(500, '{}');
@@ -41,7 +42,7 @@ async function arrange(t: TestContext, api: RequestListener) {
       there.set(`${path}/${name}`, metadata);
       return { metadata };
     },
-  } as unknown as KubernetesClient;
+  });
   const http = queryTools().http;
   t.after(() => http.close());
   const keeper = new GitTokenKeeper({
@@ -59,8 +60,13 @@ async function arrange(t: TestContext, api: RequestListener) {
     apiBaseURL: new URL(url).origin,
   };
   const supply = (name: string, installationId = 2) => {
-    const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp: { ...githubApp, installationId } } };
-    const resource = { namespace: 'default', name, uid: name, spec: { git } } as unknown as ObservedGatewaySync;
+    const git = {
+      repo: 'https://github.com/plant/config.git',
+      ref: 'main',
+      auth: { githubApp: { ...githubApp, installationId } },
+    };
+    const metadata = { namespace: 'default', name, uid: name };
+    const resource = projectGatewaySync(gatewaySyncOf({ metadata, spec: { git } }));
     return keeper.supply(`default/${name}`, resource);
   };
   return { keeper, supply, secrets, there, apiServer, enqueued, calls: () => calls };

@@ -5,7 +5,7 @@ import { jwtVerify } from 'jose';
 import type { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { GithubApps, tokenHostOf } from '../../../../controller/polling/github-app.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -23,10 +23,10 @@ function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
 
 /** A token, or what becomes of the answer of the API. */
 function tokenOf(secret: string, answer: { status: number; headers?: Record<string, string>; body?: object }) {
-  const client = { get: async () => ({ data: { key: secret } }) } as unknown as KubernetesClient;
+  const client = clientWith({ get: async () => ({ data: { key: secret } }) });
   const { status, headers = {}, body = {} } = answer;
   const postJson = async () => ({ status, headers, body: Buffer.from(JSON.stringify(body)) });
-  const http = { postJson } as unknown as GitHttp;
+  const http = { postJson };
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
   const git = { repo: 'https://github.com/plant/config.git', auth: { githubApp } };
   return new GithubApps(client, http).token({ namespace: 'default', git });
@@ -77,15 +77,15 @@ suite('after a refusal, GitHub', () => {
   test('is queried for other installations and keys, but not for the same ones', async () => {
     const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = Buffer.from(otherKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
-    const client = {
+    const client = clientWith({
       get: async (path: string) => ({ data: { key: path.includes('stranger') ? pem : key } }),
-    } as unknown as KubernetesClient;
+    });
     let calls = 0;
     const postJson = async () => {
       calls += 1;
       return { status: 403, headers: { 'retry-after': '600' }, body: Buffer.from('{}') };
     };
-    const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
+    const apps = new GithubApps(client, { postJson });
     const ask = (namespace: string, repo: string, installationId = 2) => {
       const githubApp = { appId: 1, installationId, privateKeySecretRef: { name: 'app', key: 'key' } };
       return apps.token({ namespace, git: { repo: `https://github.com/plant/${repo}.git`, auth: { githubApp } } }).then(
@@ -114,13 +114,13 @@ suite('after a refusal, GitHub', () => {
 
 test("a token for commit statuses has no other permission, and isn't the one for agents", async () => {
   const asked: object[] = [];
-  const client = { get: async () => ({ data: { key } }) } as unknown as KubernetesClient;
+  const client = clientWith({ get: async () => ({ data: { key } }) });
   const postJson = async (_: URL, body: { permissions: object }) => {
     asked.push(body.permissions);
     const answer = { token: `token-${asked.length}`, expires_at: '2126-01-01T00:00:00Z' };
     return { status: 201, headers: {}, body: Buffer.from(JSON.stringify(answer)) };
   };
-  const apps = new GithubApps(client, { postJson } as unknown as GitHttp);
+  const apps = new GithubApps(client, { postJson });
   const githubApp = { appId: 1, installationId: 2, privateKeySecretRef: { name: 'app', key: 'key' } };
   const request = { namespace: 'default', git: { repo: 'https://github.com/plant/config.git', auth: { githubApp } } };
   await apps.token(request);
@@ -185,11 +185,11 @@ suite('the key of a GitHub App', () => {
 suite('the request to GitHub for a token', () => {
   const githubApp = { appId: 17, installationId: 23, privateKeySecretRef: { name: 'app', key: 'key' } };
   const gitOf = (repo: string, more: object = {}) => ({ repo, auth: { githubApp: { ...githubApp, ...more } } });
-  const client = {
+  const client = clientWith({
     get: async (path: string) => ({
       data: path.endsWith('/app') ? { key } : { ca: Buffer.from('a CA').toString('base64') },
     }),
-  } as unknown as KubernetesClient;
+  });
 
   /** Apps whose host answers each time what `answer` says; the token has the number of the call. */
   function appsWith(answer: (call: number) => { status: number; body?: object | string }) {
@@ -200,7 +200,7 @@ suite('the request to GitHub for a token', () => {
       const text = typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {});
       return { status: given.status, body: Buffer.from(text), headers: {} };
     };
-    return { apps: new GithubApps(client, { postJson } as unknown as GitHttp), calls };
+    return { apps: new GithubApps(client, { postJson }), calls };
   }
   const good = (call: number, minutes = 60) => {
     const expires = new Date(Date.now() + minutes * 60_000).toISOString();

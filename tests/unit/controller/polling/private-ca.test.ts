@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 import { queryClient, queryTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
@@ -19,7 +19,7 @@ async function arrange(t: TestContext) {
   t.after(() => tools.http.close());
   const ask = (ca: string) => {
     const secret = { data: { ca: Buffer.from(ca).toString('base64') } };
-    const client = { get: async () => secret } as unknown as KubernetesClient;
+    const client = clientWith({ get: async () => secret });
     const git = { repo: repository.url, caSecretRef: { name: 'ca', key: 'ca' } };
     return queryClient({ ...tools, client }, { namespace: 'default', git }).query(main);
   };

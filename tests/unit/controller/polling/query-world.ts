@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { KubeConfig } from '@kubernetes/client-node';
 import { GitHttp } from '../../../../controller/polling/git-http.ts';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
@@ -14,15 +13,12 @@ import {
 } from '../../../../controller/polling/repository-client.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
-import { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
-import { ApiCredentials } from '../../../../shared/io/kubernetes/credentials.ts';
+import { clientWith } from '../../../support/client-with.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
 
 /** What a query needs; the API server is asked for credentials only, and these repositories have none. */
 export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({ name: 'none', server: apiServer, skipTLSVerify: false }, { name: 'none' });
-  const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
+  const client = clientWith({}, apiServer);
   const guard = new AddressGuard(new HostResolver(), () => false);
   const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
   return { client, http: new GitHttp({}, guard), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
@@ -31,7 +27,7 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
 /** The same with the key for `sshAuth`. */
 export function sshTools(key = PRIVATE_KEY): QueryTools {
   const secret = { data: { key: Buffer.from(key).toString('base64') } };
-  return { ...queryTools(), client: { get: async () => secret } as unknown as KubernetesClient };
+  return { ...queryTools(), client: clientWith({ get: async () => secret }) };
 }
 
 /** Lets ssh talk to whoever answers. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readSecret } from '../../../../controller/polling/read-secret.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
 
 /** Reads where the API server answers like this. */
 function readFrom(get: () => Promise<object>): Promise<string> {
-  return readSecret({ get } as unknown as KubernetesClient, 'plant', { name: 'git', key: 'token' });
+  return readSecret(clientWith({ get }), 'plant', { name: 'git', key: 'token' });
 }
 
 const refuse = (status: number, reason: string) => () =>

@@ -5,10 +5,11 @@ import type { Resolution } from '../../../../controller/intent/resolution.ts';
 import { type Facts, judgeConditions } from '../../../../controller/reconcile/conditions.ts';
 import { mergeConditions, type Verdicts } from '../../../../controller/reconcile/merge-conditions.ts';
 import { mergePatchOf } from '../../../../controller/reconcile/merge-patch.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const commit = 'a'.repeat(40);
@@ -75,7 +76,8 @@ interface Given extends Partial<Omit<Facts, 'counts' | 'gatewaySync' | 'rollout'
 }
 
 function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Given): Verdicts {
-  const gatewaySync = { spec: gatewaySpec(spec), status, orders, generation: 2 } as unknown as ObservedGatewaySync;
+  const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec: gatewaySpec(spec), status }));
+  const gatewaySync = orders ? { ...observed, orders } : observed;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
     gatewaySync,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { discoverGateways, listed } from '../../../../controller/reconcile/discover-gateways.ts';
-import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 
 const wanted = 'a'.repeat(40);
 const other = 'b'.repeat(40);
@@ -29,8 +30,9 @@ interface Given {
 
 function fleetOf(status: Partial<SyncReportStatus> | undefined, { paused = false, profile = {} }: Given = {}) {
   const report = { podUID: 'uid', status: status as SyncReportStatus | undefined };
-  const spec = { paused, sync: { defaults: {}, profiles: { default: { mappings: [], ...profile } } } };
-  const gatewaySync = { spec, generation: 3 } as unknown as ObservedGatewaySync;
+  const mappings = [{ source: 'a', destination: 'b' }];
+  const spec = { paused, sync: { profiles: { default: { mappings, ...profile } } } };
+  const gatewaySync = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 3 }, spec }));
   return discoverGateways({
     isLabelRequired: false,
     gatewaySync,
@@ -50,7 +52,7 @@ suite("the reason why a pod doesn't start", () => {
       podUID: 'uid',
       status: status as SyncReportStatus | undefined,
     };
-    const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
+    const gatewaySync = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 3 } }));
     const pods = [{ ...pod, waiting }];
     return discoverGateways({
       isLabelRequired: false,
@@ -125,7 +127,7 @@ suite('a gateway is shown in its real state', () => {
 });
 
 suite('the list of gateways', () => {
-  const gatewaySync = { spec: { sync: { profiles: {} } }, generation: 3 } as unknown as ObservedGatewaySync;
+  const gatewaySync = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 3 } }));
   const shown = { name: 'edge', namespace: 'ns', serviceAccountName: 'gateway', profile: 'default' };
   const files = { added: 1, modified: 2, deleted: 4, unchanged: 8 };
   const reported = {

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Observation } from '../../../../controller/reconcile/observation.ts';
 import { approvedRevision, rolloutInput } from '../../../../controller/reconcile/observe-rollout.ts';
 import { rollOut } from '../../../../controller/reconcile/roll-out.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import { type ObservedPod, projectPod } from '../../../../controller/watch/observed-pod.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
+import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
@@ -28,10 +27,10 @@ const pod = projectPod({
   },
   spec: { initContainers: [{ name: 'sync-agent' }] },
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-} as unknown as Parameters<typeof projectPod>[0]);
+});
 
 interface Case {
-  rollout?: object;
+  rollout?: RolloutSpec;
   paused?: boolean;
   /** Of the files of the default profile. */
   destination?: string;
@@ -45,18 +44,20 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true, paused = false } = what;
   const { destination = 'b' } = what;
   const sync = { profiles: { default: { mappings: [{ source: 'a', destination }] } } };
-  const gatewaySync = projectGatewaySync({
-    metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-    spec: { ...gatewaySpec({ rollout, sync }), paused },
-    status: before,
-  } as unknown as GatewaySync);
+  const gatewaySync = projectGatewaySync(
+    gatewaySyncOf({
+      metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
+      spec: { ...gatewaySpec({ rollout, sync }), paused },
+      status: before,
+    }),
+  );
   const status = { state: 'Synced' as const, agentVersion };
   const observation = {
     gatewaySync,
     pods: [pod],
     isRevisionKept,
     reportOf: () => ({ podUID: 'pod', status }),
-  } as unknown as Observation;
+  };
   const followed = { observedGeneration: 1, lastSyncCommit, lastSyncRef: 'main' };
   return rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
 }
@@ -191,18 +192,20 @@ suite('a step of a rollout takes into account', () => {
     verify?: object;
   }
   const inputOf = ({ rollout = {}, status = {}, sync = {}, verify, rest, ...said }: World) => {
-    const gatewaySync = projectGatewaySync({
-      metadata: {
-        namespace: 'ns',
-        name: 'app',
-        uid: 'app',
-        resourceVersion: '1',
-        generation: 1,
-        annotations: { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' },
-      },
-      spec: gatewaySpec({ rollout, ...(verify && { gateway: { verify } }) }),
-      status,
-    } as unknown as GatewaySync);
+    const gatewaySync = projectGatewaySync(
+      gatewaySyncOf({
+        metadata: {
+          namespace: 'ns',
+          name: 'app',
+          uid: 'app',
+          resourceVersion: '1',
+          generation: 1,
+          annotations: { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' },
+        },
+        spec: gatewaySpec({ rollout, ...(verify && { gateway: { verify } }) }),
+        status,
+      }),
+    );
     const { report } = said;
     const observation = {
       gatewaySync,
@@ -210,8 +213,9 @@ suite('a step of a rollout takes into account', () => {
         { ...pod, ...said.pod },
         { ...pod, name: 'ended', live: false },
       ],
-      reportOf: () => report && { podUID: 'pod', status: { state: 'Synced', ...report } },
-    } as unknown as Observation;
+      isRevisionKept: true,
+      reportOf: () => report && { podUID: 'pod', status: { state: 'Synced' as const, ...report } },
+    };
     const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
     return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };
   };
@@ -333,7 +337,7 @@ suite('a step of a rollout takes into account', () => {
   });
 
   test('the problem of a gateway, but not one with an earlier commit', () => {
-    const status = { rollout: { number: 3 } } as unknown as GatewaySyncStatus;
+    const status = { rollout: rolloutStatusOf({ number: 3 }) };
     const says = (report: World['report']) =>
       inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.says;
     assert.equal(says({ rollout: 3, state: 'Error' }), 'words');
@@ -361,12 +365,12 @@ suite('a step of a rollout takes into account', () => {
       nextRevision: 'r2',
       handled: { approve: 'old', approvedRevision: 'r0' },
     };
-    const approved = (approve: string | undefined, changes: object = {}) =>
+    const approved = (approve: string | undefined, changes: Partial<RolloutStatus> = {}) =>
       approvedRevision({
         ...(approve !== undefined && { orders: { approve } }),
         spec: { revision: 'r9' },
-        status: { rollout: { ...rollout, ...changes } as unknown as RolloutStatus },
-      } as unknown as Parameters<typeof approvedRevision>[0]);
+        status: { rollout: rolloutStatusOf({ ...rollout, ...changes }) },
+      });
     assert.equal(approved(undefined), 'r0');
     assert.equal(approved('old'), 'r0');
     assert.equal(approved('next'), 'r2');
@@ -379,16 +383,22 @@ suite('a step of a rollout takes into account', () => {
 
 suite('the result of a rollout', () => {
   test('is empty without spec.rollout: all gateways should have the newest commit', () => {
-    const gatewaySync = projectGatewaySync({
-      metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
-      spec: gatewaySpec({}),
-      status: complete({}),
-    } as unknown as GatewaySync);
-    const rolled = rollOut({ lastSyncCommit: newest }, { gatewaySync } as Observation, {
-      now,
-      isResolved: true,
-      isAnswered: true,
-    });
+    const gatewaySync = projectGatewaySync(
+      gatewaySyncOf({
+        metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
+        spec: gatewaySpec({}),
+        status: complete({}),
+      }),
+    );
+    const rolled = rollOut(
+      { lastSyncCommit: newest },
+      { gatewaySync, pods: [], isRevisionKept: true, reportOf: () => undefined },
+      {
+        now,
+        isResolved: true,
+        isAnswered: true,
+      },
+    );
     assert.deepEqual(
       { ...rolled, wantedOf: rolled.wantedOf(pod) },
       { fields: {}, wakeInMs: undefined, isHeldBack: false, wantedOf: { commit: newest } },
@@ -403,17 +413,19 @@ suite('the result of a rollout', () => {
     /** What the status says of a request, as the controller looks at it again. */
     const told = (before: object, lastRequest: object | undefined, more: object = { target }, rollback?: string) => {
       const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
-      const gatewaySync = projectGatewaySync({
-        metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-        spec: gatewaySpec({ rollout: {} }),
-        status: before,
-      } as unknown as GatewaySync);
+      const gatewaySync = projectGatewaySync(
+        gatewaySyncOf({
+          metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
+          spec: gatewaySpec({ rollout: {} }),
+          status: before,
+        }),
+      );
       const observation = {
         gatewaySync,
         pods: [pod],
         isRevisionKept: true,
         reportOf: () => undefined,
-      } as unknown as Observation;
+      };
       const followed = { observedGeneration: 1, lastSyncCommit: newest, lastSyncRef: 'v2', lastRequest, ...more };
       const { fields } = rollOut(followed as GatewaySyncStatus, observation, {
         now,

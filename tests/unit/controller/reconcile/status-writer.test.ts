@@ -15,11 +15,11 @@ import {
 } from '../../../../controller/reconcile/status-memory.ts';
 import { StatusWriter } from '../../../../controller/reconcile/status-writer.ts';
 import { type ObservedGatewaySync, projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
-import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
+import { clientWith } from '../../../support/client-with.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 /** RFC 7386, section 2. */
@@ -87,13 +87,13 @@ function arrange() {
     spec: gatewaySpec({ rollout: {} }),
     status: stored.status,
   });
-  const object = (): ObservedGatewaySync => projectGatewaySync(raw() as unknown as GatewaySync);
+  const object = (): ObservedGatewaySync => projectGatewaySync(gatewaySyncOf(raw()));
   let cached = object();
   const repairs = { count: 0 };
   const lease = { isHeld: true };
   const network = { losesAnswers: false };
   const clock = { now: 0 };
-  const client = {
+  const client = clientWith({
     get: async () => raw(),
     mergePatch: async (_: string, { metadata, status }: { metadata: { resourceVersion: string }; status: object }) => {
       if (!lease.isHeld) throw new Error('not written: another replica leads, or is about to');
@@ -102,7 +102,7 @@ function arrange() {
       if (network.losesAnswers) throw new Error('socket hang up');
       return raw();
     },
-  } as unknown as KubernetesClient;
+  });
   const options = {
     client,
     mayWrite: () => lease.isHeld,

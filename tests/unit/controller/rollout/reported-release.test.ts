@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { reportedRelease } from '../../../../controller/rollout/reported-release.ts';
-import type { GatewayReport, RolloutInput } from '../../../../controller/rollout/rollout-input.ts';
+import type { GatewayReport } from '../../../../controller/rollout/rollout-input.ts';
 
 const newest = { commit: 'new', ref: 'main', revision: 'r' };
 const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 'r') => ({
@@ -11,7 +11,7 @@ const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 
   state,
 });
 const found = (...reports: (GatewayReport | undefined)[]) =>
-  reportedRelease({ gateways: reports.map((report) => ({ report })), wanted: newest } as unknown as RolloutInput);
+  reportedRelease({ gateways: reports.map((report) => ({ report })), wanted: newest });
 const release = (commit: string, revision = 'r') => ({ commit, ref: commit, revision });
 
 suite('the release that gateways report', () => {

@@ -8,9 +8,9 @@ import { projectReport } from '../../../../controller/watch/observed-report.ts';
 import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/observed-role-binding.ts';
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
 import { type SyncReport, syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const metadata = {
@@ -122,7 +122,7 @@ suite('however large an object is, the cache keeps little', () => {
         ofMegabyte,
       ]),
     );
-    const raw = { metadata: { ...metadata, annotations }, spec: largestSpec() } as unknown as GatewaySync;
+    const raw = gatewaySyncOf({ metadata: { ...metadata, annotations }, spec: largestSpec() });
     assert.ok(JSON.stringify(raw).length > 1_000_000);
     const kept = JSON.stringify(projectGatewaySync(raw));
     // Two bytes for each character, as V8 keeps texts with unusual letters.

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { setByAnnotation } from '../../../../shared/api/names.ts';
+import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { decideFor } from '../support/asked-resource.ts';
 import { gatewaySpec } from '../support/gateway-specs.ts';
 
@@ -22,8 +24,7 @@ suite('the time at which a request or a push was stored', () => {
     'sync.io/pushed-ref': 'refs/heads/main',
   };
   const observe = (...managedFields: ReturnType<typeof entry>[]) => {
-    const metadata = { annotations, managedFields, creationTimestamp: '2026-01-01T00:00:00Z' };
-    const { request, push } = projectGatewaySync({ metadata, spec: gatewaySpec({}) } as unknown as GatewaySync);
+    const { request, push } = projectGatewaySync(gatewaySyncOf({ metadata: { annotations, managedFields } }));
     return { request, push };
   };
   const at = (second: number) => Date.parse(`2026-01-01T00:00:0${second}Z`);
@@ -61,9 +62,8 @@ suite('a request and a push that are complete', () => {
           name.endsWith('-ref') ? ref : others,
         ]),
       );
-      const metadata = { annotations, creationTimestamp: '2026-01-01T00:00:00Z' };
-      const observe = (status: object) =>
-        projectGatewaySync({ metadata, spec: gatewaySpec({}), status } as unknown as GatewaySync);
+      const observe = (status: GatewaySyncStatus) =>
+        projectGatewaySync(gatewaySyncOf({ metadata: { annotations }, status }));
       const answer = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
       const { status } = decideFor(observe({}), { answer });
       assert.ok(status.lastRequest && status.lastPush);
@@ -79,11 +79,14 @@ suite('a request and a push that are complete', () => {
 
 suite('the cached part of a resource', () => {
   const mapping = { source: 'a', destination: 'b', required: true, template: false };
-  const stored = (fields: { generation?: number; profiles?: object; defaults?: object; annotations?: object } = {}) => {
-    const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations } = fields;
-    const metadata = { namespace: 'ns', name: 'app', uid: 'uid', resourceVersion: '1', generation, annotations };
-    const spec = gatewaySpec({ sync: { defaults, profiles } });
-    return { metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec } as unknown as GatewaySync;
+  const stored = (
+    fields: { generation?: number; profiles?: object; defaults?: object; annotations?: Record<string, string> } = {},
+  ) => {
+    const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations = {} } = fields;
+    return gatewaySyncOf({
+      metadata: { generation, annotations },
+      spec: gatewaySpec({ sync: { defaults, profiles } }),
+    });
   };
 
   test('contains the settings and problems of its profiles', () => {
@@ -127,12 +130,8 @@ suite('the cached fields of a resource', () => {
     generation: 3,
     creationTimestamp: '2026-01-01T00:00:00Z',
   };
-  const project = (spec: object, more: object = {}, status?: object) =>
-    projectGatewaySync({
-      metadata: { ...metadata, ...more },
-      spec: gatewaySpec(spec),
-      status,
-    } as unknown as GatewaySync);
+  const project = (spec: object, more: Partial<ObjectMeta> = {}, status?: GatewaySyncStatus) =>
+    projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec: gatewaySpec(spec), status }));
   const polling = { enabled: true, interval: '60s' };
   const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
   const small = gatewaySpec({});
@@ -159,7 +158,7 @@ suite('the cached fields of a resource', () => {
       deleting: true,
       status: { lastSyncRef: 'x' },
     });
-    const { deleting, status, generation } = project({}, { generation: undefined });
+    const { deleting, status, generation } = project({}, { generation: 0 });
     assert.deepEqual({ deleting, status, generation }, { deleting: false, status: {}, generation: 0 });
   });
 

@@ -4,10 +4,10 @@ import type { Ink } from '../../../../cli/terminal/ink.ts';
 import { drawLine, drawPicture } from '../../../../scripts/demo/rollout/draw.ts';
 import { type GatewayPod, type Picture, pictureOf } from '../../../../scripts/demo/rollout/picture.ts';
 import { seenByWaves, seenToFail } from '../../../../scripts/demo/rollout/seen.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -52,7 +52,7 @@ function picture({ status = {}, admitted = ['', ''], reports = {} }: Given = {})
     ],
     ...status,
   };
-  const gatewaySync = { spec: { rollout: { waves } }, status: { rollout } } as unknown as GatewaySync;
+  const gatewaySync = gatewaySyncOf({ spec: { rollout: { waves } }, status: { rollout } });
   const old: SyncReportStatus = { state: 'Synced', commit: OLD, revision, rollout: 6 };
   const said = new Map(pods.map(({ name }) => [name, { ...old, ...reports[name] }]));
   return pictureOf(gatewaySync, pods, said) as Picture;
@@ -139,8 +139,11 @@ suite('a picture of a rollout', () => {
   });
 
   test('an admission by other waves is no picture', () => {
-    const gatewaySync = { spec: { rollout: { waves } }, status: { rollout: { plan: 'another' } } };
-    assert.equal(pictureOf(gatewaySync as unknown as GatewaySync, pods, new Map()), undefined);
+    const gatewaySync = gatewaySyncOf({
+      spec: { rollout: { waves } },
+      status: { rollout: rolloutStatusOf({ plan: 'another' }) },
+    });
+    assert.equal(pictureOf(gatewaySync, pods, new Map()), undefined);
   });
 });
 

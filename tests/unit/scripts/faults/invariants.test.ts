@@ -11,7 +11,7 @@ import { Gateway } from '../../../../scripts/faults/world/gateway.ts';
 import type { Resource } from '../../../../scripts/faults/world/resource.ts';
 import type { World } from '../../../../scripts/faults/world/world.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
-import type { GatewaySync } from '../../../../shared/api/gateway-sync.ts';
+import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 
 async function makeGateway(t: TestContext): Promise<Gateway> {
   const folder = await makeTemporaryFolder('gateway-');
@@ -100,8 +100,8 @@ test('a commit on a gateway whose wave is not admitted is found', async (t) => {
   const resource = { name: 'r', known: { treeOf } } as unknown as Resource;
   const world = { gateways: [gateway] } as World;
   const objectOf = (admitted: string) => {
-    const rollout = { commit: 'new', stableCommit: 'old', admission: [{ members: 'all', admitted }] };
-    return { spec: { rollout: {} }, status: { rollout } } as unknown as GatewaySync;
+    const rollout = { commit: 'new', stableCommit: 'old', admission: [{ wave: 'rest', members: 'all', admitted }] };
+    return gatewaySyncOf({ spec: { rollout: {} }, status: { rollout: rolloutStatusOf(rollout) } });
   };
   for (const [admitted, count] of [
     ['', 1],
