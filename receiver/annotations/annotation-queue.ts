@@ -30,7 +30,7 @@ interface Failed {
 export interface QueueOptions {
   annotate: Annotate;
   log: Logger;
-  clock?: ServerClock;
+  clock?: Pick<ServerClock, 'at' | 'offsetMs'>;
   /** Called with the number of deliveries in a patch, and for each patch that is tried again; for metrics. */
   onMerged?: (deliveries: number) => void;
   onRetried?: () => void;

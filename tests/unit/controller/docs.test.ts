@@ -9,6 +9,7 @@ import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { ROLLOUT_PHASES, type RolloutPhase, type RolloutStatus } from '../../../shared/api/rollout.ts';
 import { documentedMetrics, registeredMetrics } from '../../support/documented-metrics.ts';
+import { rolloutStatusOf } from '../../support/objects.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFile(path.join(checkout, file), 'utf8');
@@ -88,8 +89,8 @@ suite('docs/reference/conditions.md', () => {
     const [, listed = ''] =
       /^Orders of people have these, .*: (.*)$/m.exec(await read('docs/reference/conditions.md')) ?? [];
     const handled = Object.fromEntries(Object.keys(ROLLOUT_ANNOTATIONS).map((order) => [order, 'x']));
-    const [before, after] = [{}, { handled }].map((rollout) => ({ rollout: rollout as unknown as RolloutStatus }));
-    const written = orderTransitions(before ?? {}, after ?? {}, {});
+    const after = { rollout: rolloutStatusOf({ handled }) };
+    const written = orderTransitions({ rollout: rolloutStatusOf() }, after, {});
     assert.deepEqual(wordsIn(listed).sort(), written.map(({ reason }) => reason).sort());
   });
 

@@ -157,18 +157,20 @@ function withReport(world: World, index: number, { parts }: Setup, finding: Find
 }
 
 function planOf(...paths: string[]): Plan {
-  const changes = paths.map((path) => ({ kind: 'add', path, reason: 'New' }));
-  const folders = { add: [], remove: [] };
+  const changes = paths.map((path) => {
+    const file = { path, source: path, blob: '', executable: false, template: false };
+    return { kind: 'add' as const, path, reason: 'New' as const, file };
+  });
+  const folders = { create: [], clear: [], prune: [] };
   return {
     changes,
     folders,
     unchanged: 0,
     corrected: [],
     disowned: [],
-    dropped: [],
     drift: [],
     isPartial: false,
-  } as unknown as Plan;
+  };
 }
 
 const withAgent = (world: World, index: number, agent: Agent): World => ({

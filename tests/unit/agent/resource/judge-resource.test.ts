@@ -3,11 +3,16 @@ import { suite, test } from 'node:test';
 import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
+import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
 const commit = 'a'.repeat(40);
 
 type Spec = WatchedResource['spec'];
+type SyncInput = SpecInput['sync'];
+
+const syncOf = (profiles: SyncInput['profiles'], defaults: SyncInput['defaults'] = {}) =>
+  gatewaySyncOf({ spec: { sync: { defaults, profiles } } }).spec.sync;
 
 const unexpected = () => assert.fail('without spec.rollout nobody has to know this');
 const unasked = { self: unexpected, findRevision: unexpected };
@@ -22,7 +27,7 @@ function resource(changes: Partial<WatchedResource> = {}, spec: Partial<Spec> = 
     gateways: 1,
     spec: {
       git: { repo: 'https://git.test/x', ref: 'main', submodules: false },
-      sync: { defaults: {}, profiles: { default: { mappings: [mapping] } } } as unknown as Spec['sync'],
+      sync: syncOf({ default: { mappings: [mapping] } }),
       gateway: { port: 1, tls: false },
       paused: false,
       ...spec,
@@ -32,10 +37,7 @@ function resource(changes: Partial<WatchedResource> = {}, spec: Partial<Spec> = 
 }
 
 const withProfile = (profile: object, defaults: object = {}) =>
-  resource(
-    {},
-    { sync: { defaults, profiles: { default: { mappings: [mapping], ...profile } } } as unknown as Spec['sync'] },
-  );
+  resource({}, { sync: syncOf({ default: { mappings: [mapping], ...profile } }, defaults) });
 const withGateway = (reload: object) => resource({}, { gateway: { port: 1, tls: false, reload } as Spec['gateway'] });
 const withGit = (git: object) =>
   resource({}, { git: { repo: 'https://git.test/x', ref: 'main', ...git } as Spec['git'] });
@@ -137,7 +139,7 @@ suite('judgeResource', () => {
       message: 'the GatewaySync is paused (spec.paused)',
     });
     const profiles = { b: { mappings: [mapping] }, a: { mappings: [mapping] } };
-    const sync = { defaults: {}, profiles } as unknown as Spec['sync'];
+    const sync = syncOf(profiles);
     assert.deepEqual(judgeResource(resource({}, { sync }), 'default', unasked), {
       kind: 'refused',
       ...about,
@@ -243,7 +245,7 @@ suite('the settings of reload requests', () => {
 });
 
 test('if the profile is missing, the defaults still decide how a gateway starts', () => {
-  const sync = { defaults: { startPolicy: 'useLastGood' }, profiles: {} } as unknown as Spec['sync'];
+  const sync = syncOf({ other: { mappings: [mapping] } }, { startPolicy: 'useLastGood' });
   const verdict = judgeResource(resource({}, { sync }), 'default', unasked);
   assert.ok(verdict.kind === 'refused' && verdict.startPolicy === 'useLastGood');
 });

@@ -16,20 +16,19 @@ import type { WatchedResource } from '../../../../agent/resource/watch-resource.
 import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
+import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const log = pino({ level: 'silent' });
 export const mapping = { source: '.', destination: '.', required: true, template: false };
 
 /** A settled resource, unless its latest generation wasn't observed yet. */
-export function resourceOf(gateway: object, generation: number, observedGeneration: number): WatchedResource {
-  const spec = {
-    git: { repo: 'https://git.test/x', ref: 'main' },
-    gateway,
-    paused: false,
-    sync: { profiles: { default: { mappings: [mapping] } } },
-  } as unknown as GatewaySyncSpec;
+export function resourceOf(
+  gateway: NonNullable<SpecInput['gateway']>,
+  generation: number,
+  observedGeneration: number,
+): WatchedResource {
+  const { spec } = gatewaySyncOf({ spec: { gateway, sync: { profiles: { default: { mappings: [mapping] } } } } });
   const refResolved = { status: 'True', message: '' };
   return { generation, spec, observedGeneration, refResolved, ref: 'main', commit: 'a'.repeat(40), gateways: 1 };
 }

@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { Finding } from '../../../../agent/report/reports.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import type { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
-import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { syncRevision } from '../../../../shared/domain/sync-revision.ts';
 import { ALL, planOf } from '../../../../shared/domain/waves.ts';
 import { TransientError } from '../../../../shared/errors.ts';
+import { gatewaySyncOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
 /** What is reported up to the end if the spec is edited in the first sync. */
@@ -198,7 +198,7 @@ suite('a gateway pod', () => {
   const allowing = (maxFailures: number, generation = 1, dryRun = false): WatchedResource => {
     const resource = resourceOf({ port: 1 }, generation, generation);
     const profiles = { default: { mappings: [mapping], maxFailures, dryRun } };
-    return { ...resource, spec: { ...resource.spec, sync: { profiles } } as unknown as GatewaySyncSpec };
+    return { ...resource, spec: gatewaySyncOf({ spec: { gateway: { port: 1 }, sync: { profiles } } }).spec };
   };
 
   test('turns unready after as many failed syncs in a row as its profile allows, and ready after a good one', async (t) => {

@@ -62,8 +62,16 @@ suite('the check of Secrets that a resource names', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { check, reads } = await arrange(t, { gate: promise });
     t.after(() => resolve());
-    const conditions = [{ type: 'AgentAccess', status: 'False', reason: 'SecretNotFound', message: 's0 is missing' }];
-    const resource = { ...resourceOf('ns', 1), status: { conditions } } as unknown as ObservedGatewaySync;
+    const conditions = [
+      {
+        type: 'AgentAccess',
+        status: 'False' as const,
+        reason: 'SecretNotFound',
+        message: 's0 is missing',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ];
+    const resource = { ...resourceOf('ns', 1), status: { conditions } };
     const look = () => check('ns/app', resource);
     const first = look();
     assert.equal(first.kind, 'checking');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { groupByResource, MissingSidecars } from '../../../../controller/injection/missing-sidecars.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { ApiRequest } from '../../../../shared/io/kubernetes/client.ts';
-import type { Logger } from '../../../../shared/log.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
 import { clientWith } from '../../../support/client-with.ts';
 
@@ -37,7 +37,7 @@ suite('pods without their sidecar', () => {
       labelledPod: () => undefined,
       evictor: undefined,
       enqueue: () => {},
-      log: { warn: (_: object, message: string) => warnings.push(message) } as unknown as Logger,
+      log: pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) }),
     });
     const stopping = new AbortController();
     const running = sweep.run(stopping.signal).then(() => 'ended');

@@ -10,7 +10,12 @@ import { gatewaySpec } from '../support/gateway-specs.ts';
 type Variable = { name: string; value?: string };
 
 interface Injected {
-  sidecar: { env: Variable[]; ports: { containerPort: number }[]; volumeMounts: { name: string }[] };
+  sidecar: {
+    env: Variable[];
+    ports: { containerPort: number }[];
+    volumeMounts: { name: string }[];
+    securityContext: Record<string, unknown>;
+  };
   volumes: { name: string }[];
 }
 
@@ -259,7 +264,7 @@ suite('the injected sidecar', () => {
     test(`runs as the gateway does if ${what}`, () => {
       const containers = [{ ...gateway, ...(container && { securityContext: container }) }];
       const { sidecar } = injected({}, { pod: { containers, ...(whole && { securityContext: whole }) } });
-      const { securityContext } = sidecar as unknown as { securityContext: Record<string, unknown> };
+      const { securityContext } = sidecar;
       const identity = ['runAsUser', 'runAsGroup', 'seLinuxOptions'].flatMap((key) =>
         key in securityContext ? [[key, securityContext[key]]] : [],
       );
