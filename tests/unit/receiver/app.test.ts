@@ -16,8 +16,8 @@ const gitlabRelease = (created_at: unknown) =>
   JSON.stringify({ object_kind: 'release', action: 'create', tag: 'v1', created_at });
 const authorized = { ...JSON_TYPE, Authorization: 'Bearer token' };
 
-suite('a delivery that asks for something', () => {
-  test('is answered 202 when it is stored, and says what was taken for the ref', async (t) => {
+suite('a delivery with a request', () => {
+  test('gets 202 when it is stored, with the ref that was recognized', async (t) => {
     const app = await startApp(t);
     const before = Date.now();
     const { status, body } = await app.post(path, '{"ref":"v1.2.3"}');
@@ -45,7 +45,7 @@ suite('a delivery that asks for something', () => {
     });
   });
 
-  test('as a push to a branch leaves the annotations of a request alone', async (t) => {
+  test('leaves the annotations of a request unchanged if it is a push to a branch', async (t) => {
     const app = await startApp(t);
     const { status, body } = await app.post(path, '{"ref":"refs/heads/main"}', {
       ...authorized,
@@ -59,20 +59,20 @@ suite('a delivery that asks for something', () => {
     assert.deepEqual(rest, { 'sync.io/pushed-ref': 'refs/heads/main', 'sync.io/pushed-repo': '-' });
   });
 
-  test('says so when a newer one took its place', async (t) => {
+  test('reports if a newer one replaced it', async (t) => {
     const app = await startApp(t, { result: { kind: 'stored', superseded: true } });
     const { status, body } = await app.post(path, '{"ref":"v1"}');
     assert.equal(status, 202);
     assert.equal(body.superseded, true);
   });
 
-  test('has an id of its own each time', async (t) => {
+  test('gets its own ID each time', async (t) => {
     const app = await startApp(t);
     for (let i = 0; i < 20; i++) await app.post(path, '{"ref":"v1"}');
     assert.equal(new Set(app.stored.map(({ annotations }) => annotations['sync.io/request-id'])).size, 20);
   });
 
-  test('is answered 404 when the cluster has no such resource', async (t) => {
+  test('gets 404 if the cluster has no such resource', async (t) => {
     const app = await startApp(t, { result: { kind: 'failed', reason: 'NotFound' } });
     const { status, body } = await app.post(path, '{"ref":"v1"}');
     assert.equal(status, 404);
@@ -80,7 +80,7 @@ suite('a delivery that asks for something', () => {
     assert.ok(body.error);
   });
 
-  test('is answered 503 with Retry-After when it could not be stored', async (t) => {
+  test("gets 503 with Retry-After if it couldn't be stored", async (t) => {
     const app = await startApp(t, {
       result: { kind: 'failed', reason: 'ApiServerUnavailable', details: { retryAfterMs: 7000 } },
     });
@@ -91,7 +91,7 @@ suite('a delivery that asks for something', () => {
   });
 });
 
-suite('a delivery that asks for nothing', () => {
+suite('a delivery without a request', () => {
   const cases: [string, string, Record<string, string>, string][] = [
     ['ping', '{"zen":"x"}', { 'X-GitHub-Event': 'ping' }, 'Ping'],
     ['delete', '{"ref":"refs/heads/x","deleted":true}', { 'X-GitHub-Event': 'push' }, 'Deleted'],
@@ -105,7 +105,7 @@ suite('a delivery that asks for nothing', () => {
     ['application without a ref', '{"app":{"metadata":{}}}', {}, 'NoRef'],
   ];
   for (const [name, body, headers, reason] of cases) {
-    test(`(${name}) is answered 200 with the reason, and nothing is stored`, async (t) => {
+    test(`(${name}) gets 200 with the reason, and nothing is stored`, async (t) => {
       const app = await startApp(t);
       const answer = await app.post(path, body, { ...authorized, ...headers });
       assert.equal(answer.status, 200);
@@ -117,8 +117,8 @@ suite('a delivery that asks for nothing', () => {
   }
 });
 
-suite('a delivery that is not authorized', () => {
-  test('is answered with the same bytes whatever it asks for', async (t) => {
+suite('an unauthorized delivery', () => {
+  test('gets the same bytes whatever it contains', async (t) => {
     const app = await startApp(t);
     const answers = [
       await app.post(path, '{"ref":"v1"}', JSON_TYPE),
@@ -159,7 +159,7 @@ suite('a delivery that is not authorized', () => {
     assert.equal((await app.post(path, '{"ref":"v1"}', { ...JSON_TYPE, 'X-Hub-Signature-256': good })).status, 202);
   });
 
-  test('is told apart from a signed one by the raw bytes', async (t) => {
+  test('is distinguished from a signed one by the raw bytes', async (t) => {
     const app = await startApp(t, { readSecrets: async () => ({ hmac: ['key'], bearer: undefined }) });
     const signature = signDelivery('{"ref":"v1"}', 'key');
     const headers = { ...JSON_TYPE, 'X-Hub-Signature-256': signature };
@@ -173,7 +173,7 @@ suite('many failures from one address', () => {
   const wrong = { ...JSON_TYPE, Authorization: 'Bearer wrong' };
   const from = (...hops: string[]) => ({ ...wrong, 'X-Forwarded-For': hops.join(', ') });
 
-  test('are answered 429 with Retry-After before the body is read', async (t) => {
+  test('get 429 with Retry-After before the body is read', async (t) => {
     const app = await startApp(t, limited());
     for (let i = 0; i < 3; i++) assert.equal((await app.post(path, '{}', wrong)).status, 401);
     const { status, body, headers } = await app.post(path, 'x'.repeat(100_001), wrong);
@@ -183,7 +183,7 @@ suite('many failures from one address', () => {
     assert.equal((await app.post(path, '{"ref":"v1"}', JSON_TYPE)).status, 429);
   });
 
-  test('of an attacker do not lock out a signed delivery from the same address, up to 64 KB', async (t) => {
+  test("don't lock out a signed delivery from the same address, up to 64 KB", async (t) => {
     const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
     const app = await startApp(t, { ...limited(), readSecrets });
     const signed = (body: string) => ({
@@ -199,7 +199,7 @@ suite('many failures from one address', () => {
     assert.equal((await app.post(path, usual, signed(usual))).status, 202);
   });
 
-  test('are checked at a bounded rate', async (t) => {
+  test('are checked at a limited rate', async (t) => {
     const secondLooks = new RateLimit({ perMinute: 1, burst: 2, maxKeys: 10 });
     const app = await startApp(t, {
       ...limited(),
@@ -212,21 +212,21 @@ suite('many failures from one address', () => {
     assert.equal(answer.status, 429);
   });
 
-  test('do not lock out who has the token, and are not forgotten with it', async (t) => {
+  test("don't lock out a client with the token, which doesn't reset them", async (t) => {
     const app = await startApp(t, limited());
     for (let i = 0; i < 4; i++) await app.post(path, '{}', wrong);
     assert.equal((await app.post(path, '{"ref":"v1"}')).status, 202);
     assert.equal((await app.post(path, '{}', wrong)).status, 429, 'a sender with a secret of its own may guess others');
   });
 
-  test('cannot be hidden behind a forged X-Forwarded-For', async (t) => {
+  test("can't be hidden behind a forged X-Forwarded-For", async (t) => {
     const app = await startApp(t, limited());
     const statuses = [];
     for (let i = 0; i < 5; i++) statuses.push((await app.post(path, '{}', from(`10.0.0.${i}`))).status);
     assert.deepEqual(statuses, [401, 401, 401, 429, 429]);
   });
 
-  test('behind a trusted proxy count for the address that it tells, whatever stands before that', async (t) => {
+  test('behind a trusted proxy count for the address that it reports, whatever precedes it', async (t) => {
     const app = await startApp(t, { ...limited(), trustedHops: 1 });
     for (let i = 0; i < 4; i++) await app.post(path, '{}', from(`10.9.9.${i}`, '10.0.0.1'));
     assert.equal((await app.post(path, '{}', from('10.0.0.2', '10.0.0.1'))).status, 429);
@@ -234,8 +234,8 @@ suite('many failures from one address', () => {
   });
 });
 
-suite('a request of the wrong form', () => {
-  test('is answered 400 where the body is no JSON object', async (t) => {
+suite('a malformed request', () => {
+  test("gets 400 if the body isn't a JSON object", async (t) => {
     const app = await startApp(t);
     for (const body of ['', '[]', '"v1"', 'null', '1', '{', 'ref=v1', Buffer.from([0x7b, 0xff, 0x7d])]) {
       const answer = await app.post(path, body);
@@ -245,7 +245,7 @@ suite('a request of the wrong form', () => {
     }
   });
 
-  test('is answered 400 where the ref is no git ref', async (t) => {
+  test("gets 400 if the ref isn't a git ref", async (t) => {
     const app = await startApp(t);
     for (const ref of ['', '-x', 'a b', 'a..b', 42, [], {}]) {
       assert.equal((await app.post(path, JSON.stringify({ ref }))).status, 400, JSON.stringify(ref));
@@ -253,7 +253,7 @@ suite('a request of the wrong form', () => {
     assert.deepEqual(app.stored, []);
   });
 
-  test('is answered 404 where the path names nothing that can exist, after authentication', async (t) => {
+  test('gets 404 if the path names an impossible resource, after authentication', async (t) => {
     const app = await startApp(t);
     for (const bad of [
       '/webhook/TEAM/demo',
@@ -269,7 +269,7 @@ suite('a request of the wrong form', () => {
     assert.deepEqual(app.stored, []);
   });
 
-  test('is answered 404 on every other path, without an echo of it', async (t) => {
+  test('gets 404 on every other path, without an echo of it', async (t) => {
     const app = await startApp(t);
     for (const other of ['/', '/webhook', '/webhook/team', '/webhook/team/demo/more', '/healthz', '/%3Cscript%3E']) {
       const answer = await app.post(other, '{"ref":"v1"}');
@@ -278,7 +278,7 @@ suite('a request of the wrong form', () => {
     }
   });
 
-  test('is answered 405 with the allowed method', async (t) => {
+  test('gets 405 with the allowed method', async (t) => {
     const app = await startApp(t);
     for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const answer = await app.send({ method, path });
@@ -287,7 +287,7 @@ suite('a request of the wrong form', () => {
     }
   });
 
-  test('is answered 415 where it does not say that it is JSON', async (t) => {
+  test("gets 415 if its media type isn't JSON", async (t) => {
     const app = await startApp(t);
     const token = { Authorization: 'Bearer token' };
     for (const type of [
@@ -311,7 +311,7 @@ suite('a request of the wrong form', () => {
     }
   });
 
-  test('with a percent sign that escapes nothing is answered 400 without an echo', async (t) => {
+  test('with an invalid percent escape gets 400 without an echo', async (t) => {
     const app = await startApp(t);
     const answer = await app.post('/webhook/team/%zz', '{"ref":"v1"}');
     assert.equal(answer.status, 400);
@@ -319,10 +319,10 @@ suite('a request of the wrong form', () => {
   });
 });
 
-suite('the resource that a path names', () => {
+suite('the resource in the path of a delivery', () => {
   const targets = ['http://example.com/webhook/team/demo', '/webhook/team/dem%6f?x=/y', '/webhook/team/demo/'];
   for (const target of targets) {
-    test(`is the one whose secret counts and the one that is patched: ${target}`, async (t) => {
+    test(`decides which secret counts and which object is patched: ${target}`, async (t) => {
       const asked: unknown[] = [];
       const readSecrets = async (given: unknown) => {
         asked.push(given);
@@ -335,15 +335,15 @@ suite('the resource that a path names', () => {
     });
   }
 
-  test('is none where a slash is escaped', async (t) => {
+  test('is invalid if a slash is escaped', async (t) => {
     const app = await startApp(t);
     const { status, body } = await app.post('/webhook/team%2Fdemo/x', '{"ref":"v1"}');
     assert.deepEqual([status, body.reason], [404, 'NotFound']);
   });
 });
 
-suite('a body that is encoded', () => {
-  test('is answered 415, also where the media type is right', async (t) => {
+suite('an encoded body', () => {
+  test('gets 415, even if the media type is right', async (t) => {
     const app = await startApp(t);
     for (const encoding of ['gzip', 'br', 'identity, gzip']) {
       const { status, body } = await app.post(path, gzipSync('{"ref":"v1"}'), {
@@ -357,7 +357,7 @@ suite('a body that is encoded', () => {
   });
 });
 
-suite('a delivery about another repository', () => {
+suite('a delivery for another repository', () => {
   const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
   const post = (body: string) => {
     const time = Math.floor(Date.now() / 1000);
@@ -372,7 +372,7 @@ suite('a delivery about another repository', () => {
   };
   const push = '{"ref":"refs/tags/v1","repository":{"full_name":"Team/Other"}}';
 
-  test('is answered 200 with the repository, and is taken when it is sent again after an edit', async (t) => {
+  test('gets 200 with the repository, and is accepted when it is sent again after an edit', async (t) => {
     let result: StoreResult = { kind: 'foreign' };
     const app = await startApp(t, { readSecrets, enqueue: async () => result });
     const headers = post(push);
@@ -414,15 +414,15 @@ suite('a delivery about another repository', () => {
   });
 });
 
-suite('a refusal of the API server', () => {
-  test('for good is answered 500 without Retry-After, so that its sender does not try again', async (t) => {
+suite('a rejection by the API server', () => {
+  test("that is permanent results in 500 without Retry-After, so that the sender doesn't retry", async (t) => {
     const app = await startApp(t, { result: { kind: 'failed', reason: 'ApiServerRefused' } });
     const { status, headers, body } = await app.post(path, '{"ref":"v1"}');
     assert.deepEqual([status, headers['retry-after'], body.reason], [500, undefined, 'ApiServerRefused']);
   });
 });
 
-suite('a delivery that is sent again by somebody else', () => {
+suite('a replayed delivery', () => {
   const readSecrets = async () => ({ hmac: ['key'], bearer: undefined });
   const sign = (id: string, time: number, body: string) => ({
     ...JSON_TYPE,
@@ -433,7 +433,7 @@ suite('a delivery that is sent again by somebody else', () => {
   const now = () => Math.floor(Date.now() / 1000);
   const body = '{"ref":"v1"}';
 
-  test('is answered 200 and not stored, while its sender may try again', async (t) => {
+  test("gets 200 and isn't stored, while its sender can retry", async (t) => {
     const app = await startApp(t, { readSecrets });
     const time = now();
     const headers = sign('msg_1', time, body);
@@ -447,7 +447,7 @@ suite('a delivery that is sent again by somebody else', () => {
     assert.equal(app.stored.length, 4);
   });
 
-  test('is taken where the first one could not be stored', async (t) => {
+  test("is accepted if the first one couldn't be stored", async (t) => {
     let isAway = true;
     const enqueue = async () =>
       isAway
@@ -461,7 +461,7 @@ suite('a delivery that is sent again by somebody else', () => {
   });
 });
 
-suite('any JSON at all', () => {
+suite('any JSON body', () => {
   const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const cases: [string, Record<string, string>, string][] = [
     ['an object with a method of its own', { 'X-Gitlab-Event': 'Release Hook' }, gitlabRelease({ toString: 1 })],
@@ -482,7 +482,7 @@ suite('any JSON at all', () => {
     ['a million lists', {}, `{"ref":"v1","x":[${Array(1_000_000).fill('[]').join()}]}`],
   ];
   for (const [name, headers, body] of cases) {
-    test(`is answered 2xx or 4xx, and counted: ${name}`, async (t) => {
+    test(`gets 2xx or 4xx, and is counted: ${name}`, async (t) => {
       const app = await startApp(t, { limits: { maxBytes: 4_000_000, budgetBytes: 8_000_000 } });
       const { status } = await app.post(path, body, { ...authorized, ...headers });
       assert.ok(status < 500, String(status));
@@ -491,8 +491,8 @@ suite('any JSON at all', () => {
   }
 });
 
-suite('what is told of each request', () => {
-  test('has the time since it came', async (t) => {
+suite('the log entry of a request', () => {
+  test('contains the time since it arrived', async (t) => {
     const readSecrets = async () => {
       await sleep(50);
       return { hmac: undefined, bearer: ['token'] };
@@ -503,7 +503,7 @@ suite('what is told of each request', () => {
     assert.ok(Number(record?.seconds) > 0.04, `${record?.seconds}`);
   });
 
-  test('is told of every answer, also of those that no route gives', async (t) => {
+  test('exists for every response, even outside all routes', async (t) => {
     const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('x')) });
     await app.post('/', '{}');
     await app.post('/webhook/team/%zz', '{}');
@@ -515,7 +515,7 @@ suite('what is told of each request', () => {
     );
   });
 
-  test('holds its outcome and its reason', async (t) => {
+  test('contains its outcome and its reason', async (t) => {
     const app = await startApp(t);
     await app.post(path, '{"ref":"v1"}');
     await app.post(path, '{"ref":"v1"}', JSON_TYPE);
@@ -532,7 +532,7 @@ suite('what is told of each request', () => {
     );
   });
 
-  test('is an internal error without details where the program is at fault', async (t) => {
+  test('is an internal error without details if the program is at fault', async (t) => {
     const app = await startApp(t, { readSecrets: () => Promise.reject(new Error('secret detail')) });
     const answer = await app.post(path, '{"ref":"v1"}');
     assert.equal(answer.status, 500);

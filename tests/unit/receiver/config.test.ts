@@ -34,7 +34,7 @@ test('an empty environment gives the documented defaults', () => {
   });
 });
 
-test('every variable is heeded', () => {
+test('every environment variable of the receiver is read', () => {
   const config = readReceiverConfig({
     RECEIVER_HOST: '127.0.0.1',
     RECEIVER_PORT: '1',
@@ -68,7 +68,7 @@ test('every variable is heeded', () => {
   });
 });
 
-test('a file wins over the value beside it', () => {
+test('a file takes precedence over the value beside it', () => {
   const { secrets } = readReceiverConfig({
     WEBHOOK_HMAC_SECRET: 'key',
     WEBHOOK_HMAC_SECRET_FILE: '/s/hmac',
@@ -78,12 +78,12 @@ test('a file wins over the value beside it', () => {
   assert.deepEqual(secrets, { hmac: { file: '/s/hmac' }, bearer: { file: '/s/token' } });
 });
 
-test('half a TLS pair is refused', () => {
+test('half a TLS pair is rejected', () => {
   assert.deepEqual(problemsOf({ TLS_CERT_FILE: '/c' }), ['TLS_KEY_FILE: must be set together with TLS_CERT_FILE']);
   assert.deepEqual(problemsOf({ TLS_KEY_FILE: '/k' }), ['TLS_CERT_FILE: must be set together with TLS_KEY_FILE']);
 });
 
-test('all problems are told at once', () => {
+test("all problems of the receiver's configuration are reported at once", () => {
   const problems = problemsOf({
     RECEIVER_PORT: '0',
     HEALTH_PORT: 'x',
@@ -104,7 +104,7 @@ test('all problems are told at once', () => {
   ]);
 });
 
-test('an address has a quarter of the connections, and behind proxies all of them', () => {
+test('an address gets a quarter of the connections, and behind proxies all of them', () => {
   const limit = (environment: Record<string, string>) => readReceiverConfig(environment).maxConnectionsPerAddress;
   assert.equal(limit({ MAX_CONNECTIONS: '10' }), 3);
   assert.equal(limit({ TRUSTED_PROXY_HOPS: '1' }), 0);

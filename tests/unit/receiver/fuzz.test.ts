@@ -140,7 +140,7 @@ const stillWorks = async (app: RunningApp) => {
   assert.equal((await app.post('/webhook/team/demo', '{"ref":"v1"}')).status, 202);
 };
 
-test('whatever comes in without a secret, nothing is stored and nothing fails', async (t) => {
+test('no unauthenticated input is stored or causes a failure', async (t) => {
   const app = await startApp(t, { readSecrets });
   const seen = new Set<number>();
   const request = fc.record({ method, path, headers, body: fc.oneof(bytes, json) });
@@ -157,7 +157,7 @@ test('whatever comes in without a secret, nothing is stored and nothing fails', 
   await stillWorks(app);
 });
 
-test('whatever an authentic delivery holds, it is answered, and only what git takes for a ref is stored', async (t) => {
+test('every authentic delivery gets a response, and only valid git refs are stored', async (t) => {
   const app = await startApp(t, { readSecrets });
   const body = fc.oneof(bytes, json);
   const seen = new Set<number>();
@@ -191,7 +191,7 @@ test('whatever an authentic delivery holds, it is answered, and only what git ta
   await stillWorks(app);
 });
 
-test('bytes that are no HTTP at all are survived', async (t) => {
+test("bytes that aren't HTTP don't crash the receiver", async (t) => {
   const app = await startApp(t, { readSecrets, headTimeoutMs: 2000 });
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (noise) => {

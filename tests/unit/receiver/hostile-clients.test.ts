@@ -57,8 +57,8 @@ const untilRead = (app: RunningApp, bytes: number, before = 0) =>
 
 const works = async (app: RunningApp) => assert.equal((await app.post(path, '{"ref":"v1"}')).status, 202);
 
-suite('a body over the cap', () => {
-  test('is answered 413 where its length is told', async (t) => {
+suite('a body above the limit', () => {
+  test('gets 413 if its length is declared', async (t) => {
     const app = await startApp(t);
     const { status, body } = await app.post(path, Buffer.alloc(100_001, ' '));
     assert.equal(status, 413);
@@ -66,14 +66,14 @@ suite('a body over the cap', () => {
     await works(app);
   });
 
-  test('is answered 413, not cut off and taken for a wrong signature, where it comes in chunks', async (t) => {
+  test('gets 413, instead of counting as truncated with a wrong signature, if it is chunked', async (t) => {
     const app = await startApp(t);
     assert.equal(await postChunked(app, 300_000), 413);
     assert.deepEqual(app.stored, []);
     await works(app);
   });
 
-  test('does not end the process when the client goes away in the middle', async (t) => {
+  test("doesn't crash the process if the client leaves early", async (t) => {
     const app = await startApp(t);
     for (let i = 0; i < 20; i++) {
       const { socket } = dial(t, app.port, head('Transfer-Encoding: chunked'));
@@ -88,7 +88,7 @@ suite('a body over the cap', () => {
     await works(app);
   });
 
-  test('is answered before it is all sent, and cut off where it has no end', async (t) => {
+  test('gets a response before it is complete, and is cut off if it never ends', async (t) => {
     const app = await startApp(t);
     const { socket, received } = dial(t, app.port, head('Content-Length: 100000000'));
     let isOpen = true;
@@ -106,7 +106,7 @@ suite('a body over the cap', () => {
     await works(app);
   });
 
-  test('of exactly the cap is read', async (t) => {
+  test('is read if it has exactly the maximum size', async (t) => {
     const app = await startApp(t);
     const text = '{"ref":"v1"}';
     assert.equal((await app.post(path, text.padEnd(100_000))).status, 202);
@@ -115,7 +115,7 @@ suite('a body over the cap', () => {
 });
 
 suite('a slow client', () => {
-  test('that opens large bodies and does not end them makes room for one that sends', async (t) => {
+  test("that opens large bodies and doesn't finish them is dropped for one that sends", async (t) => {
     const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
     const unfinished = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
     const dials = Array.from({ length: 10 }, () => dial(t, app.port, unfinished));
@@ -127,7 +127,7 @@ suite('a slow client', () => {
     await works(app);
   });
 
-  test('whose token is known is not given up for the sake of strangers', async (t) => {
+  test("with a known token isn't dropped in favor of unauthenticated clients", async (t) => {
     const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
     const known = dial(t, app.port, head('Content-Length: 99999') + '{"ref":"v1"}'.padEnd(90_000));
     const stranger = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
@@ -139,7 +139,7 @@ suite('a slow client', () => {
     await until(() => known.received().startsWith('HTTP/1.1 202 '), { describe: 'the delivery to be taken' });
   });
 
-  test('that goes away before its body is complete is forgotten', async (t) => {
+  test('that leaves before its body is complete is forgotten', async (t) => {
     const app = await startApp(t);
     const beginning = `${head('Content-Length: 50')}{"ref":`;
     const { socket } = dial(t, app.port, beginning);
@@ -155,8 +155,7 @@ suite('a slow client', () => {
   });
 
   test('that leaves after its request is stored all the same', async (t) => {
-    const reached = Promise.withResolvers<void>();
-    const gone = Promise.withResolvers<void>();
+    const [reached, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const app = await startApp(t, {
       enqueue: async () => {
         reached.resolve();
@@ -178,7 +177,7 @@ suite('a slow client', () => {
   });
 });
 
-suite('a client that trickles', { concurrency: true }, () => {
+suite('a client that sends slowly, with', { concurrency: true }, () => {
   /** Sends the parts with pauses, and gives what came back when the server has closed the connection, and after how long. */
   const trickle = async (t: TestContext, text: string) => {
     const app = await startApp(t, { headTimeoutMs: 1000, limits: { timeoutMs: 1000 } });
@@ -196,14 +195,14 @@ suite('a client that trickles', { concurrency: true }, () => {
     ['its headers', 'POST /webhook/team/demo HTTP/1.1\r\nHost: x\r\nX-Slow: '],
     ['its body', `${head('Content-Length: 1000')}{"ref":"`],
   ] as const) {
-    test(`${name} is cut off soon after the time for a request is over`, async (t) => {
+    test(`${name}, is cut off soon after the time limit of a request`, async (t) => {
       const { seconds, status } = await trickle(t, text);
       assert.ok(seconds > 0.9 && seconds < 10, `${seconds} s`);
       assert.equal(status, '408');
     });
   }
 
-  test('the head of a second request is cut off as well, while a connection may wait for one', async (t) => {
+  test("a second request's headers, is cut off as well, although an idle connection can wait for one", async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000 });
     const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
     const slow = dial(t, app.port, whole);
@@ -216,7 +215,7 @@ suite('a client that trickles', { concurrency: true }, () => {
     await until(() => waiting.received().match(/ 202 /g)?.length === 2, { describe: 'a second answer' });
   });
 
-  test('nothing at all is cut off as well', async (t) => {
+  test('no data at all, is cut off as well', async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000 });
     const { socket } = dial(t, app.port, '');
     const started = performance.now();
@@ -225,8 +224,8 @@ suite('a client that trickles', { concurrency: true }, () => {
   });
 });
 
-suite('a port that is used again at once', () => {
-  test('does not hide a connection from the limit', async (t) => {
+suite('a reused client port', () => {
+  test("doesn't hide a connection from the limit", async (t) => {
     const app = await startApp(t, { maxConnections: 5, headTimeoutMs: 1000 });
     const open = (localPort?: number) =>
       new Promise<Socket | undefined>((resolve) => {
@@ -251,8 +250,8 @@ suite('a port that is used again at once', () => {
   });
 });
 
-suite('requests that nobody waits for the answers of', () => {
-  test('end their connection, and reach the program in a bounded number', async (t) => {
+suite("requests whose responses aren't read", () => {
+  test('end their connection, and a limited number of them reaches the program', async (t) => {
     let reached = 0;
     const app = await startApp(t, {
       enqueue: async () => {
@@ -276,7 +275,7 @@ suite('a request', () => {
     ['that expects what nobody knows', 'Host: x\r\nExpect: x\r\n', '417'],
     ['that expects to be told to go on', 'Host: x\r\nExpect: 100-continue\r\n', '100'],
   ] as const) {
-    test(`${what} is answered ${expected}`, async (t) => {
+    test(`${what} gets ${expected}`, async (t) => {
       const app = await startApp(t);
       const { received } = dial(t, app.port, `${head('Content-Length: 12').replace('Host: x\r\n', hosts)}{"ref":"v1"}`);
       await until(received, { describe: 'an answer', accept: (text) => text.includes('\r\n\r\n') });
@@ -285,8 +284,8 @@ suite('a request', () => {
   }
 });
 
-suite('a body that is refused before it has all come in', () => {
-  test('may come in slowly after that, and is answered once', async (t) => {
+suite('a body that is rejected before it is complete', () => {
+  test('can arrive slowly after that, and gets one response', async (t) => {
     const app = await startApp(t, { headTimeoutMs: 1000, limits: { maxBytes: 1000 } });
     const { socket, received } = dial(t, app.port, head('Content-Length: 4000'));
     const drip = setInterval(() => socket.writable && socket.write('x'.repeat(100)), 100);
@@ -297,7 +296,7 @@ suite('a body that is refused before it has all come in', () => {
   });
 });
 
-suite('connections', () => {
+suite('connections of clients', () => {
   const whole = `${head('Content-Length: 12')}{"ref":"v1"}`;
   const isOpen = ({ socket }: { socket: Socket }) => !socket.destroyed && socket.readyState === 'open';
   /** Connections that have been answered and are kept, the one that was idle for longest first. */
@@ -314,7 +313,7 @@ suite('connections', () => {
   const openBusy = (t: TestContext, port: number, count: number, localAddress = '127.0.0.1') =>
     Array.from({ length: count }, () => dial(t, port, `${head('Content-Length: 12')}{"ref":`, localAddress));
 
-  test('beyond the limit take the place of the one that was idle for longest, and of no other', async (t) => {
+  test('above the limit replace the one that was idle for longest, and no other', async (t) => {
     const dropped: number[] = [];
     const app = await startApp(t, { maxConnections: 5, onDrop: () => dropped.push(1) });
     const idle = await openIdle(t, app.port, 5);
@@ -324,7 +323,7 @@ suite('connections', () => {
     assert.equal(dropped.length, 1);
   });
 
-  test('beyond the limit are closed where none is idle', async (t) => {
+  test('above the limit are closed if none is idle', async (t) => {
     const app = await startApp(t, { maxConnections: 5 });
     const busy = openBusy(t, app.port, 5);
     await untilRead(app, 5 * whole.length - 5 * '"v1"}'.length);
@@ -335,7 +334,7 @@ suite('connections', () => {
     await until(() => works(app).then(() => true), { describe: 'deliveries to be taken again' });
   });
 
-  test('whose next head, or whose body, stands still make room for those that send', async (t) => {
+  test('whose next headers or body stall are dropped for those that send', async (t) => {
     const app = await startApp(t, { maxConnections: 4 });
     const known = await openIdle(t, app.port, 2);
     for (const { socket } of known) socket.write('P');
@@ -345,14 +344,14 @@ suite('connections', () => {
     assert.ok([...known, ...bodies].filter(isOpen).length < 4);
   });
 
-  test('that send nothing make room after a second', async (t) => {
+  test('without any data are dropped after a second', async (t) => {
     const app = await startApp(t, { maxConnections: 5 });
     const silent = Array.from({ length: 5 }, () => dial(t, app.port, ''));
     await until(() => works(app).then(() => true), { describe: 'a delivery to be taken', interval: 200 });
     assert.ok(silent.filter(isOpen).length < 5);
   });
 
-  test('that send nothing keep nobody out, however fast many addresses open them', async (t) => {
+  test('without any data block no other client, however fast many addresses open them', async (t) => {
     const app = await startApp(t, { maxConnections: 50, maxConnectionsPerAddress: 12 });
     let opened = 0;
     const flood = setInterval(() => dial(t, app.port, '', `127.0.1.${(opened++ % 200) + 1}`), 4);
@@ -365,14 +364,14 @@ suite('connections', () => {
     }
   });
 
-  test('of several addresses that hold all together keep no other address out', async (t) => {
+  test('of several addresses that hold all together block no other address', async (t) => {
     const app = await startApp(t, { maxConnections: 20, maxConnectionsPerAddress: 5 });
     const hold = { port: app.port, count: 4, sends: head('Content-Length: 1000') };
     await Promise.all([2, 3, 4, 5, 6].map((last) => holdConnections(t, { ...hold, from: `127.0.0.${last}` })));
     for (let deliveries = 0; deliveries < 20; deliveries += 1) await works(app);
   });
 
-  test('of one address may be all that nobody else needs, and make room for others beyond its share', async (t) => {
+  test('of one address can be all that are free, and make room for others beyond its share', async (t) => {
     const app = await startApp(t, { maxConnections: 10, maxConnectionsPerAddress: 3 });
     const greedy = openBusy(t, app.port, 12, '127.0.0.2');
     await until(() => greedy.filter(isOpen).length === 10, { describe: 'the two beyond all to be closed' });
@@ -397,7 +396,7 @@ suite('connections', () => {
 });
 
 suite('requests on one connection', () => {
-  test('are answered in their order, also after one that was refused', async (t) => {
+  test('are answered in order, even after a rejected one', async (t) => {
     const app = await startApp(t);
     const ok = `${head('Content-Length: 12')}{"ref":"v1"}`;
     const refused = `${head('Content-Length: 2')}[]`;
@@ -409,7 +408,7 @@ suite('requests on one connection', () => {
     assert.deepEqual(statuses, ['HTTP/1.1 202', 'HTTP/1.1 400', 'HTTP/1.1 202']);
   });
 
-  test('that are under way when the server closes are answered, and the connection is closed soon after', async (t) => {
+  test('are answered when the server closes, and the connection is closed soon after', async (t) => {
     const reached = Promise.withResolvers<void>();
     const app = await startApp(t, {
       enqueue: async () => {

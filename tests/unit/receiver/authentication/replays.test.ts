@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Replays, replayKeyOf } from '../../../../receiver/authentication/replays.ts';
 
-test('a delivery is remembered for as long as a copy of it would be authentic, for its resource', () => {
+test('a delivery is remembered for as long as a copy of it would be authentic, per resource', () => {
   let now = 0;
   const replays = new Replays(() => now);
   replays.remember('team/demo', 'a');
@@ -26,7 +26,7 @@ test('a delivery is remembered however long the receiver has run', () => {
   );
 });
 
-test('of a thousand deliveries of a resource, and of a thousand resources, none is forgotten', () => {
+test('a thousand deliveries of a resource, and of a thousand resources, are all remembered', () => {
   const replays = new Replays(() => 0);
   for (let i = 0; i < 1000; i++) {
     replays.remember('team/demo', `x${i}`);
@@ -35,7 +35,7 @@ test('of a thousand deliveries of a resource, and of a thousand resources, none 
   assert.deepEqual([replays.has('team/demo', 'x0'), replays.has('team/1', 'x')], [true, true]);
 });
 
-test('a delivery that comes again is as new as any', () => {
+test('a replayed delivery counts as new among those to remember', () => {
   let now = 0;
   const replays = new Replays(() => now);
   replays.remember('team/demo', 'a');
@@ -50,7 +50,7 @@ test('a delivery that comes again is as new as any', () => {
   );
 });
 
-test('of too many the oldest is forgotten, and none of another resource', () => {
+test('with too many deliveries, the oldest of the same resource is forgotten', () => {
   const replays = new Replays(() => 0);
   replays.remember('team/demo', 'x');
   for (let i = 0; i <= 1000; i++) replays.remember('hostile/demo', `x${i}`);
@@ -59,7 +59,7 @@ test('of too many the oldest is forgotten, and none of another resource', () => 
   assert.equal(replays.has('team/demo', 'x'), true);
 });
 
-test('what is too old is forgotten with the next delivery, and what is younger is not', () => {
+test("expired deliveries are forgotten with the next one, and younger ones aren't", () => {
   let now = 0;
   const replays = new Replays(() => now);
   for (const key of ['a', 'b']) {
@@ -74,7 +74,7 @@ test('what is too old is forgotten with the next delivery, and what is younger i
   );
 });
 
-test('with too many resources, the one that was used least recently is forgotten', () => {
+test('with too many resources, the least recently used one is forgotten', () => {
   const replays = new Replays(() => 0);
   for (let i = 0; i < 1000; i++) replays.remember(`team/${i}`, 'x');
   replays.remember('team/0', 'y');
@@ -83,7 +83,7 @@ test('with too many resources, the one that was used least recently is forgotten
   assert.deepEqual([replays.has('team/0', 'x'), replays.has('team/2', 'x')], [true, true]);
 });
 
-test('the id, the time and the body tell deliveries apart, in a key of one length', () => {
+test('deliveries are distinguished by ID, time, and body, in a key of fixed length', () => {
   const key = (id: string, time: string, body = '{}') =>
     replayKeyOf({ headers: { 'webhook-id': id, 'webhook-timestamp': time }, body: Buffer.from(body) });
   assert.equal(key('x', '1'), key('x', '1'));

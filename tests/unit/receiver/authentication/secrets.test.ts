@@ -36,7 +36,7 @@ async function folderOf(t: TestContext, files: Record<string, string>): Promise<
   return folder;
 }
 
-suite('secrets of a file', { concurrency: true }, () => {
+suite('the secrets in a file', { concurrency: true }, () => {
   test('are its lines, without white space around them', async (t) => {
     const folder = await folderOf(t, { key: ' new \r\n\n\told\n' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
@@ -67,7 +67,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).bearer, ['two']);
   });
 
-  test('of a mounted Secret are all known from the moment its data change, before each file has its link', async (t) => {
+  test('of a mounted Secret are all known once its data change, before each file has its link', async (t) => {
     const first = await folderOf(t, { token: 'one' });
     const second = await folderOf(t, { token: 'two', 'team.demo': 'own' });
     const volume = await folderOf(t, {});
@@ -83,7 +83,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
   });
 
-  test('of a mounted Secret are read again where they could not be read at once', async (t) => {
+  test('of a mounted Secret are read again if a first attempt failed', async (t) => {
     const first = await folderOf(t, { token: 'one' });
     const second = await folderOf(t, {});
     const volume = await folderOf(t, {});
@@ -102,7 +102,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
   });
 
-  test('of a mounted Secret do not count that were read of a folder that was being removed', async (t) => {
+  test('of a mounted Secret are ignored if its directory was being removed during the read', async (t) => {
     const next = await folderOf(t, { token: 'two', 'team.demo': 'own' });
     // Its own file of the resource has gone already, and reading the other one takes until there is a writer.
     const former = await folderOf(t, {});
@@ -117,7 +117,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await reading).bearer, ['own']);
   });
 
-  test('of a mounted Secret go with their key, and the others are followed from then on', async (t) => {
+  test('of a mounted Secret are removed with their key, and the others are still followed', async (t) => {
     const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
     const second = await folderOf(t, { 'team.demo': 'own' });
     const volume = await folderOf(t, {});
@@ -130,7 +130,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 
-  test('of a mounted Secret go with the last of its keys', async (t) => {
+  test('of a mounted Secret are removed with the last of its keys', async (t) => {
     const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
     const second = await folderOf(t, {});
     const volume = await folderOf(t, {});
@@ -143,7 +143,7 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, []);
   });
 
-  test('stay while the file is away', async (t) => {
+  test('stay while the file is unavailable', async (t) => {
     const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
@@ -154,14 +154,14 @@ suite('secrets of a file', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(other)).hmac, ['good']);
   });
 
-  test('are none, not "not configured", where the file is empty, a folder, or was never there', async (t) => {
+  test('are empty, not "not configured", if the file is empty, a directory, or missing from the start', async (t) => {
     const folder = await folderOf(t, { empty: '\n \n' });
     for (const file of [join(folder, 'empty'), folder, join(folder, 'missing'), '/nowhere/at/all']) {
       assert.deepEqual(await createReadSecrets({ hmac: { file } })(demo), { hmac: [], bearer: undefined }, file);
     }
   });
 
-  test('are none as soon as the file is emptied', async (t) => {
+  test('are empty as soon as the file is emptied', async (t) => {
     const folder = await folderOf(t, { key: 'good' });
     const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['good']);
@@ -171,15 +171,15 @@ suite('secrets of a file', { concurrency: true }, () => {
   });
 });
 
-suite('a resource with a file of its own', { concurrency: true }, () => {
-  test('accepts that alone, and no global value of either method', async (t) => {
+suite('a resource with its own secret file', { concurrency: true }, () => {
+  test('accepts only that, and no global value of either method', async (t) => {
     const hmac = await folderOf(t, { key: 'global', 'team.demo': 'own\nolder' });
     const readSecrets = createReadSecrets({ hmac: { file: join(hmac, 'key') }, bearer: { value: 'global-token' } });
     assert.deepEqual(await readSecrets(demo), { hmac: ['own', 'older'], bearer: [] });
     assert.deepEqual(await readSecrets(other), { hmac: ['global'], bearer: ['global-token'] });
   });
 
-  test('accepts that alone also while the folder, in which no global file is, cannot be listed', async (t) => {
+  test("accepts only that even while the directory without a global file can't be listed", async (t) => {
     const folder = await folderOf(t, { 'team.demo': 'own' });
     const file = join(folder, 'key');
     const readSecrets = createReadSecrets({ hmac: { file }, bearer: { value: 'global-token' } });
@@ -196,7 +196,7 @@ suite('a resource with a file of its own', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, []);
   });
 
-  test('is back at the global value when that file is removed', async (t) => {
+  test('uses the global value again when that file is removed', async (t) => {
     const folder = await folderOf(t, { token: 'global', 'team.demo': 'own' });
     const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
@@ -205,7 +205,7 @@ suite('a resource with a file of its own', { concurrency: true }, () => {
     assert.deepEqual((await readSecrets(demo)).bearer, ['global']);
   });
 
-  test('cannot be named in a way that leads to another file', async (t) => {
+  test("can't have a name that leads to another file", async (t) => {
     const folder = await folderOf(t, { token: 'global', 'a.b': 'own' });
     const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
     for (const target of [
@@ -218,11 +218,11 @@ suite('a resource with a file of its own', { concurrency: true }, () => {
   });
 });
 
-test('a value that holds only white space is configured, and accepts nothing', async () => {
+test('a secret of white space only is configured, and accepts nothing', async () => {
   assert.deepEqual(await createReadSecrets({ hmac: { value: ' \n' } })(demo), { hmac: [], bearer: undefined });
 });
 
-test('as many secrets are tried for each resource as any of them has', async (t) => {
+test('as many secrets are tried for each resource as the one with the most has', async (t) => {
   const folder = await folderOf(t, { key: 'new\nold', 'team.demo': 'own' });
   const read = createReader({ hmac: { file: join(folder, 'key') } });
   assert.equal((await read(demo)).mostSecrets, 2);

@@ -32,7 +32,7 @@ function linesOf(records: HandledRequest[]): Record<string, unknown>[] {
   return lines;
 }
 
-test('a line holds what became of the delivery, and of its headers those that are allowed, in a bounded length', () => {
+test('a log line contains the outcome of a delivery and its allowed headers, in a limited length', () => {
   const [line] = linesOf([record]);
   assert.deepEqual(line, {
     requestId: 'id-1',
@@ -47,7 +47,7 @@ test('a line holds what became of the delivery, and of its headers those that ar
   });
 });
 
-test('a line names the event and the delivery of every sender', () => {
+test('a log line names the event and the delivery ID of every sender', () => {
   const ofSenders = [
     ...['github', 'gitea', 'forgejo', 'gogs'].flatMap((sender) => [`x-${sender}-event`, `x-${sender}-delivery`]),
     ...['x-gitlab-event', 'x-gitlab-event-uuid', 'x-event-key', 'x-request-uuid', 'webhook-id'],
@@ -57,18 +57,18 @@ test('a line names the event and the delivery of every sender', () => {
   assert.deepEqual(linesOf([{ ...record, headers: { ...secrets, ...headers } }])[0]?.headers, headers);
 });
 
-test('no line holds what authenticates a delivery, nor a path that names nothing', () => {
+test('a log line contains neither credentials nor an unknown path', () => {
   const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
   assert.ok(!JSON.stringify(linesOf([record, odd, stranger])).includes('s3cret'));
 });
 
-test('a flood of strangers makes no flood of lines, and hides none of the others', () => {
+test('a flood of unauthenticated requests causes no flood of log lines, and hides no others', () => {
   const lines = linesOf([...Array<HandledRequest>(1000).fill(stranger), record]);
   assert.ok(lines.length >= 11 && lines.length <= 21, `${lines.length} lines`);
   assert.equal(lines.at(-1)?.requestId, 'id-1');
 });
 
-test('no line holds characters that a terminal would obey', () => {
+test('a log line contains no terminal control characters', () => {
   const headers = { 'user-agent': 'a\u009b31mred\u001b[0m\u007f\u00e9' };
   const outcome = { ...record.outcome, senderReason: 'b\u009d0;x\u202e\u2028' } as HandledRequest['outcome'];
   const [line] = linesOf([{ ...record, headers, outcome }]);
