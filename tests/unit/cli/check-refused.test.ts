@@ -22,8 +22,8 @@ const checked = (workloads: unknown[], events: unknown[], pods: unknown[] = []) 
   checkRefused({ name: 'plant', workloads: seen(workloads), events: seen(events), pods: seen(pods) } as never);
 const said = (...given: Parameters<typeof checked>) => checked(...given).map(({ says }) => says);
 
-suite('doctor says of the pods that are denied', () => {
-  test('the newest reason of each workload, the newest first, in whatever order the API server lists them', () => {
+suite('doctor reports denied pods', () => {
+  test("with the newest reason of each workload, the newest first, in any order of the API server's list", () => {
     const events = [
       refusal('press-a1', 'quota', at('09:00:00')),
       refusal('press-b2', 'newer quota', at('09:30:00')),
@@ -41,13 +41,13 @@ suite('doctor says of the pods that are denied', () => {
     assert.deepEqual(said(workloads, events.toReversed()), expected);
   });
 
-  test('each ReplicaSet that belongs to no Deployment, by the words of the injector', () => {
+  test('of each ReplicaSet without a Deployment, in the words of the injector', () => {
     const events = ['web-a', 'web-b', 'solo', 'other'].map((name) => refusal(name, 'sync agent: no', at('09:00:00')));
     assert.equal(said([], events).length, 4);
     assert.deepEqual(said([], [refusal('web-a', 'quota', at('09:00:00'))]), []);
   });
 
-  test('the time of a series, where the event has no other', () => {
+  test('with the time of a series, if the event has no other', () => {
     const events = [
       refusal('press-a1', 'now', { lastTimestamp: null, ...series('09:00:00', '11:00:00') }),
       refusal('press-a1', 'before', { lastTimestamp: null, eventTime: '2026-01-02T10:00:00.000000Z' }),
@@ -55,14 +55,14 @@ suite('doctor says of the pods that are denied', () => {
     assert.deepEqual(said([workload('press')], events), ['pods of ReplicaSet press-a1 are denied: now']);
   });
 
-  test('nothing of a workload that got a pod after the newest of them', () => {
+  test('only of workloads that got no pod after the newest denial', () => {
     const events = [refusal('press-a1', 'quota', at('09:00:00')), refusal('till-c3', 'quota', at('09:00:00'))];
     const pods = [{ metadata: { name: 'press-a1-x', creationTimestamp: '2026-01-02T09:00:01Z' } }];
     const both = [workload('press'), workload('till')];
     assert.deepEqual(said(both, events, pods), ['pods of ReplicaSet till-c3 are denied: quota']);
   });
 
-  test('five workloads, and how many more there are', () => {
+  test('of five workloads, and the number of others', () => {
     const names = Array.from({ length: 7 }, (_, index) => `w${index}`);
     const events = names.map((name, index) => refusal(`${name}-a1`, 'quota', at(`09:00:0${index}`)));
     const found = said(
@@ -79,7 +79,7 @@ suite('doctor says of the pods that are denied', () => {
     assert.equal(six[5], 'pods of 1 more workload are denied');
   });
 
-  test('so much in no time, of thousands of workloads, events and pods', () => {
+  test('fast, even for thousands of workloads, events and pods', () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `w${index}`);
     const events = many.map((name) => refusal(`${name}-a1`, 'quota', at('09:00:00')));
     const pods = many.map((name) => ({ metadata: { name: `${name}-0`, creationTimestamp: '2026-01-02T10:00:00Z' } }));

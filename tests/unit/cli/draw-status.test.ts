@@ -107,7 +107,7 @@ const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
 /** Without the spaces that fill up the last column. */
 const textOf = (lines: string[]) => lines.map((line) => line.trimEnd());
 
-suite('status shows a fleet', () => {
+suite('kubectl gs status shows a fleet', () => {
   const failed: ResourceView = {
     ...plain,
     namespace: 'ovens',
@@ -129,7 +129,7 @@ suite('status shows a fleet', () => {
     totals: { resources: 2, ready: 1, gateways: 11, synced: 2 },
   };
 
-  test('with a line for each resource, and below five gateways of each that wait', () => {
+  test('with a line for each resource, and up to five waiting gateways of each', () => {
     assert.deepEqual(textOf(drawFleet(fleet, { host: hostOf(undefined), isEverywhere: true })), [
       '    NAMESPACE   NAME    REF    COMMIT     GATEWAYS   ROLLOUT      SAYS',
       '✔   gateways    press   main              2/2                     all 2 gateways have it',
@@ -159,7 +159,7 @@ suite('status shows a fleet', () => {
     assert.ok(textOf(below).includes('oven          e4        e4-0   Error    c0ffee11   a disk'), below.join('\n'));
   });
 
-  test('in colours that say how it is', () => {
+  test('in colors for each state', () => {
     const ink = inkFor(true);
     const states = {
       ready: ['✔', 'green'],
@@ -224,7 +224,7 @@ test('what matters least is left out first where a terminal is narrow', () => {
   assert.deepEqual(order(resource, 'WAITS FOR'), ['TOOK', 'SYNCED', 'POD', 'COMMIT', 'WAVE']);
 });
 
-suite('status shows one resource', () => {
+suite('kubectl gs status shows one resource', () => {
   const facts = (fields: Partial<ResourceView>) =>
     Object.fromEntries(
       textOf(drawResource({ ...plain, ...fields }, hostOf(undefined)))
@@ -258,7 +258,7 @@ suite('status shows one resource', () => {
     ]);
   });
 
-  test('in words', () => {
+  test('in text form', () => {
     assert.equal(facts({ source: 'Spec' }).follows, 'main, as spec.git.ref says');
     assert.equal(facts({ source: 'Request' }).follows, 'main, since it was requested');
     assert.equal(facts({ source: 'Push' }).follows, 'main, since it was pushed');
@@ -299,7 +299,7 @@ suite('status shows one resource', () => {
     assert.doesNotMatch(bare, /▒/);
   });
 
-  test('in lines that go on below their own label', () => {
+  test('in lines that continue below their own label', () => {
     const lines = textOf(drawResource({ ...plain, source: 'Spec', says: 'a b '.repeat(20) }, hostOf(40)));
     assert.match(lines[0] ?? '', /^✔ gateways\/press: a b/);
     assert.match(lines[1] ?? '', /^ {2}\w \w/);

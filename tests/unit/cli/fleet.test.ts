@@ -381,7 +381,7 @@ suite('a fleet of more gateways than a status has room for', () => {
   const sizes = (beyond: Beyond) =>
     resourceView(given, beyond).rollout?.waves.map(({ gateways }) => gateways?.length ?? 'unknown');
 
-  test('is counted as a whole, wave by wave', () => {
+  test('is counted in total, wave by wave', () => {
     const beyond = { pods: podsOf(names), reports: names.map((name) => reportOf(name)) };
     assert.deepEqual(sizes(beyond), [5, 495]);
     const { gateways, rollout: view } = resourceView(given, beyond);
@@ -392,7 +392,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     assert.deepEqual([bar?.mark, bar?.gateways?.length], ['done', total]);
   });
 
-  test('has no numbers where some of it is not known', () => {
+  test('has no numbers if some of it is unknown', () => {
     for (const beyond of [{}, { pods: podsOf(names.slice(0, 250)) }]) {
       assert.deepEqual(sizes({ reports: [], ...beyond }), ['unknown', 'unknown']);
       const { rollout: _, ...atOnce } = status;
@@ -400,7 +400,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     }
   });
 
-  test('has in it no pods that name the resource without asking for the sidecar', () => {
+  test('excludes pods that name the resource without requesting the sidecar', () => {
     const unasked = podsOf(['job-1', 'job-2']).map(({ metadata }) => ({
       metadata: { ...metadata, annotations: { 'sync.io/cr-name': 'plant' } },
     }));
@@ -412,7 +412,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     assert.deepEqual(sizes({ pods: injected, reports: [] }), [5, 495]);
   });
 
-  test('has in it neither gateways of others nor such as are being deleted', () => {
+  test('excludes gateways of other resources and deleted ones', () => {
     const [first, second, third, ...others] = podsOf([...names, 'a', 'b', 'c']).toReversed();
     const strangers = [
       { metadata: { ...first?.metadata, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'shop' } } },
@@ -423,7 +423,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     assert.equal(known.length, total);
   });
 
-  test('has the state of each by its report', () => {
+  test('has the state of each gateway from its report', () => {
     const states = (more: Partial<SyncReportStatus>, changes: GatewaySyncStatus = {}) => {
       const reports = [reportOf('store-007', more)];
       const { gateways } = resourceView(gatewaySync({ ...status, ...changes }, { rollout: { waves } }), {
@@ -442,7 +442,7 @@ suite('a fleet of more gateways than a status has room for', () => {
     assert.equal(states({ commit: OLD }, { ...atOnce, rollout: undefined as never }), 'Skewed store-007');
   });
 
-  test('names first who needs help', () => {
+  test('lists gateways that need help first', () => {
     const broken = gateway('store-450', { syncStatus: 'Error', message: 'the volume is full' });
     const discoveredGateways = status.discoveredGateways.map((each) => (each.name === 'store-450' ? broken : each));
     const view = resourceView(gatewaySync({ ...status, discoveredGateways }), { pods: podsOf(names) });
@@ -478,14 +478,14 @@ suite('after a rollback', () => {
   const viewOf = (changes: Partial<RolloutStatus> = {}, more: GatewaySyncStatus = {}) =>
     resourceView(gatewaySync({ ...status, ...more, rollout: { ...rollout, ...changes } }), { reports });
 
-  test('that a person ordered, nothing is wrong, and the commit is the one that the gateways have', () => {
+  test('by a user, nothing is wrong, and the shown commit is the one that the gateways have', () => {
     const { state, commit, backOn, rollout: view } = viewOf();
     assert.deepEqual([state, commit, backOn], ['rolledBack', NEW, OLD]);
     const [wave] = view?.waves ?? [];
     assert.deepEqual([wave?.state, wave?.gateways?.[0]?.look], ['back', 'old']);
   });
 
-  test('that is not at its end, or came of failures, somebody has to look', () => {
+  test('that is incomplete, or due to failures, a user has to check the resource', () => {
     assert.equal(viewOf({ failures: ['a'] }).state, 'failed');
     assert.equal(viewOf({ verified: 0 }).state, 'failed');
     assert.equal(viewOf({}, { gateways: { ...status.gateways, synced: 0, error: 1 } }).state, 'failed');
@@ -506,7 +506,7 @@ suite('the whole view', () => {
   };
   const none = { total: 0, synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
 
-  test('of a GatewaySync says all that a person wants to know', () => {
+  test('of a GatewaySync has all its relevant fields', () => {
     const { gateways, ...view } = resourceView(gatewaySync(status), {});
     assert.deepEqual(view, {
       namespace: 'gateways',
@@ -541,7 +541,7 @@ suite('the whole view', () => {
     assert.equal(resourceView(gatewaySync(status, { paused: true }), {}).reason, 'Paused');
   });
 
-  test('of a rollout says where it is, and speaks for the resource while that waits for it', () => {
+  test('of a rollout has its position, and explains the resource while that waits for it', () => {
     const rollout = rolloutStatusOf({
       number: 7,
       phase: 'Stopped',
@@ -571,7 +571,7 @@ suite('the whole view', () => {
     assert.equal(resourceView(gatewaySync({ ...given, conditions: ready('False', 'X', 'own') }), {}).says, 'own');
   });
 
-  test('counts those that rest', () => {
+  test('counts paused gateways and dry runs', () => {
     const says = (total: number, synced: number, other: object) =>
       resourceView(gatewaySync({ ...status, gateways: { summary: '', ...none, total, synced, ...other } }), {}).says;
     assert.equal(says(1, 1, {}), 'the gateway has it');
@@ -579,7 +579,7 @@ suite('the whole view', () => {
     assert.equal(says(3, 1, { paused: 1, dryRun: 1 }), '1 of 3 gateways have it, 1 paused, 1 in a dry run');
   });
 
-  test('of a gateway is by the labels of its pod in its own namespace', () => {
+  test('of a gateway uses the labels of its pod in its own namespace', () => {
     const rollout = rolloutStatusOf({
       number: 7,
       phase: 'Progressing',
@@ -600,7 +600,7 @@ suite('the whole view', () => {
     assert.deepEqual([wavesOf(pods), wavesOf(pods.toReversed())], [shown, shown]);
   });
 
-  test('of a wave has its gateways in the order in which they are let in', () => {
+  test('of a wave has its gateways in the order of admission', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const rollout = rolloutStatusOf({
       number: 7,

@@ -38,8 +38,8 @@ const reportOf = (pod: string, fields: Partial<SyncReportStatus> = {}, namespace
     status: { gateway: pod.split('-')[0], crName: 'plant', state: 'Synced', agentVersion: '0.1.0', ...fields },
   });
 
-suite('who is asked', () => {
-  test('are the gateways that the status names, and others that report; some cannot answer', () => {
+suite('the gateways that are queried', () => {
+  test("are those in the status and others that report; some can't answer", () => {
     const reports = [
       reportOf('a-0'),
       reportOf('d-0', { agentVersion: '0.0.9' }),
@@ -80,7 +80,7 @@ suite('who is asked', () => {
     assert.equal(unheard?.unable, 'its agent has not reported yet');
   });
 
-  test('are only gateways whose agent runs: others are named with the reason', () => {
+  test('are only those whose agent runs: others are listed with the reason', () => {
     const reports = ['a-0', 'd-0', 'e-0', 'f-0', 'g-0', 'i-0'].map((pod) => reportOf(pod, { podUID: 'first' }));
     const agentPods = new Map<string, AgentPod>([
       ['a-0', { phase: 'Succeeded' }],
@@ -106,7 +106,7 @@ suite('who is asked', () => {
     );
   });
 
-  test('are all of a few, and of many one of each profile in each wave, unless somebody says otherwise', () => {
+  test('are all of a few, or one of each profile and wave of many, unless the user chooses', () => {
     const fleet = (count: number): Askable[] =>
       Array.from({ length: count }, (_, index) => ({
         name: `g${index}`,
@@ -153,14 +153,14 @@ const patchOf = (answers: Record<string, Answer>, withDeleted = false) =>
   );
 
 suite('a patch for the repository', () => {
-  test('has what gateways agree on once, by the paths of the repository', () => {
+  test("contains common changes of the gateways once, with the repository's paths", () => {
     const { text, refused } = patchOf({ a: answer(change()), b: answer(change({ path: 'elsewhere/a' })) });
     assert.deepEqual(refused, []);
     assert.equal(text.match(/^diff --git a\/config\/a b\/config\/a$/gm)?.length, 1);
     assert.doesNotMatch(text, /etc|elsewhere/);
   });
 
-  test('has nothing that gateways do not agree on', () => {
+  test('contains nothing that gateways disagree on', () => {
     const other = change({ after: version('3\n') });
     const { text, refused } = patchOf({ a: answer(change()), b: answer(other), c: answer(change()) });
     assert.equal(text, '');
@@ -170,7 +170,7 @@ suite('a patch for the repository', () => {
   });
 
   test('deletes only if that is wanted', () => {
-    const gone = omit(change({ kind: 'delete', reason: 'Missing' }), 'after');
+    const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
     assert.deepEqual(patchOf({ a: answer(gone) }), {
       text: '',
       refused: [{ path: 'config/a', why: 'missing on the gateway: --with-deleted deletes it (a)' }],
@@ -178,7 +178,7 @@ suite('a patch for the repository', () => {
     assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
   });
 
-  test('leads nowhere but into the repository', () => {
+  test('never leaves the repository', () => {
     for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
       const { text, refused } = patchOf({ a: answer(change({ source })) });
       assert.deepEqual([text, refused[0]?.why], ['', 'no path of a repository (a)'], source);
@@ -186,7 +186,7 @@ suite('a patch for the repository', () => {
   });
 
   test('has no file that nobody delivered', () => {
-    const added = omit(change({ source: '.github/workflows/x.yml', kind: 'add' }), 'before');
+    const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
     for (const given of [added, change({ kind: 'restore' })]) {
       const { text, refused } = patchOf({ a: answer(given) }, true);
       assert.deepEqual([text, refused[0]?.why], ['', 'was never delivered (a)']);
@@ -210,7 +210,7 @@ suite('a patch for the repository', () => {
     assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);
   });
 
-  test('names files by the ids of the repository', () => {
+  test('identifies files by the IDs of the repository', () => {
     const idsIn = (commit: string) => /^index (\w+)/m.exec(patchOf({ a: { ...answer(change()), commit } }).text)?.[1];
     assert.deepEqual([idsIn(COMMIT)?.length, idsIn('c0ffee11'.repeat(8))?.length], [40, 64]);
   });
@@ -275,8 +275,8 @@ const viewOf = (answers: Record<string, Answer>): InspectionView => ({
   answers: Object.entries(answers).map(([name, each]) => answerView({ name, pod: name }, each)),
 });
 
-suite('what a person sees', () => {
-  test('is held once for all gateways that answer the same', () => {
+suite('the output of diff and drift', () => {
+  test('is shown once for all gateways with the same answer', () => {
     const shared = new SharedAnswers();
     const [a, b, c] = [answer(change()), answer(change()), answer(change({ path: 'etc/b' }))].map((each, index) =>
       shared.take({ name: `g${index}`, pod: `g${index}-0` }, each),
@@ -289,7 +289,7 @@ suite('what a person sees', () => {
   });
 
   test('is all of an answer', () => {
-    const own = omit(change(), 'source');
+    const { source: _, ...own } = change();
     const { path, kind, reason } = own;
     const diff = 'diff --git a/etc/a b/etc/a\n';
     const { changes, ...view } = answerView({ name: 'a', pod: 'a-0' }, { ...answer(own), problem: 'p', more: 3 });
@@ -302,13 +302,13 @@ suite('what a person sees', () => {
     assert.deepEqual(unchanged, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
   });
 
-  test('says once what is the same on several gateways', () => {
+  test('contains once what several gateways share', () => {
     const lines = drawInspection(viewOf({ a: answer(change()), b: answer(change()), c: answer() }), hostOf(undefined));
     assert.equal(lines[0], 'a, b: main (c0ffee11) would change 1 file');
     assert.deepEqual(lines.slice(-5), ['@@ -1 +1 @@', '-1', '+2', '', 'c: main (c0ffee11) would change nothing']);
   });
 
-  test('holds nothing that a terminal obeys, and keeps the spaces of a line', () => {
+  test('contains no terminal control characters, and keeps the spaces of a line', () => {
     const hostile = change({ path: 'a\u001b[2J', after: version('\t  x\u001b]0;title\u0007\u202e\n') });
     const view = viewOf({
       'g\u001b[31m': { ...answer(hostile), ref: 'r\u009b' },
@@ -371,7 +371,7 @@ suite('what a person sees', () => {
     assert.equal(lead, inkFor(true)('red', 'a: no disk'));
   });
 
-  test('is coloured as git does it', () => {
+  test('is colored as by git', () => {
     const ink = inkFor(true);
     const lines = drawDiff('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+diff --git\n y\n', ink);
     const bold = ['diff --git a/x b/x', '--- a/x', '+++ b/x'].map((line) => ink('bold', line));

@@ -69,7 +69,7 @@ const isWrong = (plan: () => Plan, message: RegExp, status = 1) =>
 suite('an approval', () => {
   const approve = { 'sync.io/approve': NEW };
 
-  test('lets what is on its way into the waves that wait for it', () => {
+  test('admits the commit in progress to the waves that wait for it', () => {
     const plural = `${NEW} (v2) may have the waves east, west as soon as the ones before are done.`;
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
@@ -85,7 +85,7 @@ suite('an approval', () => {
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may have`));
   });
 
-  test('is done once, unless spec.sync was edited since', () => {
+  test('counts once, unless spec.sync was edited since', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is approved already for gateways/plant.`;
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
@@ -99,7 +99,7 @@ suite('an approval', () => {
     assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
   });
 
-  test('is refused where there is nothing to approve', () => {
+  test('is rejected if there is nothing to approve', () => {
     isWrong(
       () => planApproval(resource({ rollout: done }), undefined),
       /^nothing of gateways\/plant .*: it is complete$/,
@@ -116,7 +116,7 @@ suite('a retry', () => {
   const retry = { 'sync.io/retry-rollout': NEW };
   const stopped: RolloutStatus = { ...rollout, phase: 'Stopped' };
 
-  test('takes what was stopped or taken back, with the ref that it had', () => {
+  test('starts a stopped or rolled back commit with its previous ref', () => {
     const says = 'bbbbbbbb (v2) starts again at the first wave.';
     assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
   });
@@ -144,7 +144,7 @@ suite('a retry', () => {
     assert.equal(again.before.isGone(resource({ status: undefined })), true);
   });
 
-  test('is refused where nothing went wrong', () => {
+  test('is rejected if nothing failed', () => {
     isWrong(() => planRetry(resource()), /^nothing of gateways\/plant was stopped or taken back: it is canary 0\/1$/);
   });
 });
@@ -154,7 +154,7 @@ suite('a rollback', () => {
   const complete = { rollout: done, status: { rollout: done, history } };
   const end = '. Waves, soak, approval and windows do not count.';
 
-  test('goes to the commit before, or to the one that begins so', () => {
+  test('goes to the previous commit, or to the one with the given first characters', () => {
     const { says, about } = planRollback(resource({ ...complete }), 'previous') as PlannedChange;
     assert.equal(says, `gateways/plant: its 2 gateways go back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`);
     assert.deepEqual(about, [NEW, OLD]);
@@ -170,7 +170,7 @@ suite('a rollback', () => {
     assert.match(planRollback(none, 'a').says, /plant: it has no gateways to take back from b+ \(v2\) to a+ \(v1\)\./);
   });
 
-  test('leaves what is stable where another commit was taken back already', () => {
+  test('leaves the stable commit if another one was rolled back already', () => {
     const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
     const { says, about } = planRollback(resource({ status: { rollout: back, history } }), OLDER) as PlannedChange;
     assert.match(says, /^gateways\/plant: its 2 gateways go back from aaaaaaaa to cccccccc, all at once\./);
@@ -213,7 +213,7 @@ suite('a rollback', () => {
 });
 
 suite('a pause', () => {
-  test('keeps the files as they are, and ends with what the ref is then', () => {
+  test('keeps the files unchanged, and its end delivers the current commit of the ref', () => {
     const pauses = 'gateways/plant pauses: its 2 gateways keep the files that they have, and requests wait.';
     assert.deepEqual(planPause(resource()), {
       kind: 'change',
@@ -263,7 +263,7 @@ suite('a sync', () => {
     'sync.io/request-id': 'r1',
   };
 
-  test('asks for what is followed, as a webhook would', () => {
+  test('requests the followed ref, as a webhook would', () => {
     const { says, change: asked, about } = planSync(resource());
     assert.equal(says, 'gateways/plant: main is looked up again, now, and its gateways get what it is.');
     assert.deepEqual(about, ['main', 'null']);
@@ -278,7 +278,7 @@ suite('a sync', () => {
     });
   });
 
-  test('says whose request it takes the place of', () => {
+  test('names the request that it replaces', () => {
     const { says, about } = planSync(resource({ annotations: open }));
     const who =
       'gateways/plant: ci asked for v9 at 2026-01-01T00:00:00Z, which waits: a request for main takes its place.';

@@ -22,8 +22,8 @@ function arrange() {
   return { door, own, cookie, knock, page: door.base };
 }
 
-suite('the door of the page', () => {
-  test('lets in whoever has the address, again and again', () => {
+suite('the access check of the page', () => {
+  test('accepts the secret address, again and again', () => {
     const { door, knock } = arrange();
     assert.equal(knock(door.address, { host }), 'enter');
     assert.equal(knock(door.address, { host }), 'enter');
@@ -33,7 +33,7 @@ suite('the door of the page', () => {
     assert.equal(knock(door.address, { host }, 'POST'), 405);
   });
 
-  test('lets in with a ticket once, since others may see the command line of the browser', () => {
+  test("accepts a ticket once, because others may see the browser's command line", () => {
     const { door, knock } = arrange();
     const first = door.makeTicket();
     const second = door.makeTicket();
@@ -43,7 +43,7 @@ suite('the door of the page', () => {
     assert.notEqual(new URL(second).search, new URL(door.address).search);
   });
 
-  test('shows everybody out once, where a ticket comes for the second time', () => {
+  test('rejects all clients when a ticket comes for the second time', () => {
     const { door, knock, own, page } = arrange();
     const ticket = door.makeTicket();
     const { session, pageToken } = door;
@@ -61,7 +61,7 @@ suite('the door of the page', () => {
     assert.ok(!door.session.aborted);
   });
 
-  test('is open for this host only, whatever name leads here', () => {
+  test('accepts this host only, whatever name leads here', () => {
     const { knock, cookie, page } = arrange();
     assert.equal(knock(page), 'welcome');
     for (const other of ['evil.example:8123', 'localhost:8123', '127.0.0.1', '127.0.0.1:80', undefined])
@@ -80,7 +80,7 @@ suite('the door of the page', () => {
     assert.equal(knock('/other/events'), 404);
   });
 
-  test('takes nothing from pages of another site or another port', () => {
+  test('rejects pages of another site or another port', () => {
     const { knock, own, page } = arrange();
     for (const site of ['cross-site', 'same-site'])
       assert.equal(knock(page, { ...own, 'sec-fetch-site': site }), 403, site);
@@ -88,7 +88,7 @@ suite('the door of the page', () => {
       assert.equal(knock(page, { ...own, 'sec-fetch-site': site }), 'welcome');
   });
 
-  test('takes what changes something from its own page only', () => {
+  test('accepts changes from its own page only', () => {
     const { knock, own, page } = arrange();
     const order = (headers: IncomingHttpHeaders) => knock(`${page}order`, headers, 'POST');
     assert.equal(order(own), 'welcome');
@@ -102,7 +102,7 @@ suite('the door of the page', () => {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH']) assert.equal(knock(page, own, method), 405, method);
   });
 
-  test('keeps its secrets apart, and sends the cookie to nobody else', () => {
+  test('keeps its secrets apart, and sends the cookie to no other server', () => {
     const { door } = arrange();
     assert.match(door.cookie, /^gs-ui=[\w-]{43}; Path=\/[\w-]{12}\/; HttpOnly; SameSite=Strict$/);
     const secrets = [door.cookie, door.address, door.pageToken, door.base];

@@ -49,8 +49,8 @@ function gatewaySync(gateways: DiscoveredGateway[], spec: Partial<SpecInput> = {
 const report = (name: string, status: Partial<SyncReportStatus>): SyncReport =>
   syncReportOf({ metadata: { name, namespace: 'plants' }, status });
 
-suite('what the page shows', () => {
-  test('is a look for each gateway, as the bars of the command line have it', () => {
+suite('the data for the page', () => {
+  test('has a state for each gateway, as in the bars of the command line', () => {
     const card = cardOf(
       gatewaySync([gateway('a'), gateway('b', { syncStatus: 'Error' }), gateway('c', { syncStatus: 'Skewed' })]),
       {},
@@ -59,13 +59,13 @@ suite('what the page shows', () => {
     assert.equal(card.state, 'ready');
   });
 
-  test('puts gateways together that wait for the same', () => {
+  test('groups gateways that wait for the same condition', () => {
     const broken = { syncStatus: 'Error' as const, message: full };
     const { waits } = detailOf(gatewaySync([gateway('a', broken), gateway('b'), gateway('c', broken)]), {});
     assert.deepEqual(waits, [{ why: full, status: 'Error', gateways: ['a', 'c'] }]);
   });
 
-  test('names the files that differ, and tells a dry run from drift', () => {
+  test('lists files that differ, and distinguishes a dry run from drift', () => {
     const reports = [
       report('a-0', { changes: ['differs config/x (content)'] }),
       report('b-0', { state: 'DryRun', changes: ['add config/y'] }),
@@ -78,7 +78,7 @@ suite('what the page shows', () => {
     ]);
   });
 
-  test('offers the verbs of the command line, with what they would do or why they cannot', () => {
+  test('offers the commands of the command line, with their effect or obstacle', () => {
     const { offers } = detailOf(gatewaySync([gateway('a')]), {});
     const can = Object.fromEntries(offers.map(({ verb, canBegin }) => [verb, canBegin]));
     assert.deepEqual(can, { sync: true, approve: false, pause: true, resume: false, rollback: false, retry: false });

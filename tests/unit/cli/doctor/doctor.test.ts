@@ -35,7 +35,7 @@ const expected = new Map(
 );
 
 suite('doctor says', () => {
-  test('of an installation in order that all is well', () => {
+  test('that all is well in a healthy installation', () => {
     const said = linesOf(inOrder());
     assert.deepEqual(said, expected.get('an installation in order'));
     const { totals, sections } = diagnose(inOrder() as Loose);
@@ -50,11 +50,11 @@ suite('doctor says', () => {
   for (const [what, change] of Object.entries(CHANGES))
     test(`of ${what}`, () => assert.deepEqual(newsOf(change), expected.get(what)));
 
-  test('nothing that is not expected', () => {
+  test('only expected findings', () => {
     assert.deepEqual([...expected.keys()].slice(1), Object.keys(CHANGES));
   });
 
-  test('of a cluster that cannot be asked only that', () => {
+  test("nothing else about a cluster that can't be queried", () => {
     const { sections, totals } = unreachable('no route');
     const says =
       'failed cluster/reachable: no route | check the kubeconfig: kubectl cluster-info | how-to/find-out-what-is-wrong.md';

@@ -21,8 +21,8 @@ const found = (check: string, change: Change): Finding | undefined =>
 const LONG = 'long '.repeat(300_000);
 const RED = '\u001b[31m\u009b2J\u202e';
 
-suite('doctor, of what strangers have written,', () => {
-  test('prints the first two thousand characters of a text', () => {
+suite('the output of doctor about untrusted content', () => {
+  test('has at most the first two thousand characters of a text', () => {
     const event = { reason: 'FailedCreate', message: `sync agent: ${LONG}`, lastTimestamp: NOON };
     const denied = found('namespace/denied', ({ namespace }) => {
       namespace.events = seen([{ ...event, involvedObject: { kind: 'StatefulSet', name: 'x' } }]);
@@ -49,7 +49,7 @@ suite('doctor, of what strangers have written,', () => {
     assert.deepEqual([inject?.says.isWellFormed(), odd?.says.isWellFormed()], [true, true]);
   });
 
-  test('names twenty resources to choose from, and how many more there are', () => {
+  test('lists twenty resources to choose from, and the number of others', () => {
     const pod = found('pod/cr-name', ({ namespace, resource, pod }) => {
       const named = (index: number) => ({ ...resource, metadata: { ...resource.metadata, name: `line-${index}` } });
       namespace.gatewaySyncs = seen(Array.from({ length: 500 }, (_, index) => named(index)));
@@ -58,7 +58,7 @@ suite('doctor, of what strangers have written,', () => {
     assert.match(pod?.todo ?? '', /^name one of line-0, .*, line-19 and 480 more in the annotation sync\.io\/cr-name$/);
   });
 
-  test('obeys nothing', () => {
+  test('has no terminal control characters', () => {
     const condition = { type: `Odd${RED}`, status: 'False', reason: `Odd${RED}`, message: RED };
     const diagnosis = diagnosed(({ resource, pod, namespace }) => {
       resource.status.conditions = [condition];
