@@ -129,33 +129,32 @@ export function judgeAnswer(
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
   const retryAfterMs = pauseMs(headers, now);
-  const transient = (message: string, reason: string) =>
+  const transient = (message: string, { reason }: { reason: string }) =>
     new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
   if (isTooOften(status, retryAfterMs))
-    return transient(
-      `${HOST} answered ${status}, since it was asked too often: it is asked again later`,
-      'GitRateLimited',
-    );
+    return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
+      reason: 'GitRateLimited',
+    });
   const again = `${HOST} answered ${status}: it is tried again`;
   if (status >= 500 || status === 408)
     return new UnclearError(again, { code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs });
-  if (status === 409) return transient(again, 'GitUnreachable');
+  if (status === 409) return transient(again, { reason: 'GitUnreachable' });
   if (status === 401)
     return terminal(
       `${HOST} refused the token (401): check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
-      'AuthenticationFailed',
+      { reason: 'AuthenticationFailed' },
     );
   if (status === 403 || status === 404)
     return terminal(
       `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
-      'CommitStatusRefused',
+      { reason: 'CommitStatusRefused' },
     );
   if (status >= 300 && status < 400)
     return terminal(
       `${HOST} sends the request elsewhere, and the token goes nowhere else: name the API in spec.git.commitStatus.url`,
-      'UnexpectedRedirect',
+      { reason: 'UnexpectedRedirect' },
     );
-  return terminal(`${HOST} answered ${status} to the status ${context}`, 'CommitStatusRefused');
+  return terminal(`${HOST} answered ${status} to the status ${context}`, { reason: 'CommitStatusRefused' });
 }
 
 const HOST = 'the API of the git host';
@@ -165,5 +164,5 @@ const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
 };
 
-const terminal = (message: string, reason: string) =>
+const terminal = (message: string, { reason }: { reason: string }) =>
   new TerminalError(message, { code: 'commitStatus.refused', reason });
