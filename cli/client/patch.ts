@@ -23,10 +23,8 @@ export function patchGatewaySync(
   { annotations, spec }: Change,
 ): Promise<GatewaySync> {
   const { client, namespace } = access;
-  const body = {
-    metadata: { ...(resourceVersion && { resourceVersion }), ...(annotations && { annotations }) },
-    ...(spec && { spec }),
-  };
+  // Fields that are undefined are not part of the JSON.
+  const body = { metadata: { resourceVersion, annotations }, spec };
   return attempt(access, { doing: `change GatewaySyncs in the namespace ${namespace}`, name, namespace }, () =>
     client.request<GatewaySync>({
       method: 'PATCH',

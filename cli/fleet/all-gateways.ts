@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { type Beyond, type PodIdentity, reportsOf } from './beyond.ts';
 
 /**
@@ -49,17 +50,17 @@ function gatewayOf(
     duration,
     message,
   } = report ?? {};
-  return {
+  return withoutUndefined({
     name,
     namespace,
     podName,
     syncStatus: report ? stateOf(report, gatewaySync) : 'Pending',
-    ...(profile && { profile }),
-    ...(commit && { syncedCommit: commit }),
-    ...(time && { lastSyncTime: time }),
-    ...(duration && { lastSyncDuration: duration }),
-    ...(message && { message }),
-  };
+    profile: profile || undefined,
+    syncedCommit: commit,
+    lastSyncTime: time,
+    lastSyncDuration: duration,
+    message: message || undefined,
+  });
 }
 
 /** The state that a report has by now: one about an earlier spec says nothing, nor does a commit that no gateway is to have. */

@@ -1,6 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { allGateways } from './all-gateways.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
@@ -86,25 +87,26 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   const placed = placeInWaves(gatewaySync, all, { reportOf, labelsOf: labelsIn(namespace, beyond) });
   const placeOf = new Map(placed?.map((each) => [each.podName, each]));
   const { target, lastSyncCommit, lastSyncTime, lastRequest, lastPush, rollout } = status;
-  return {
+  return withoutUndefined({
     namespace,
     name,
     ...verdictOf(gatewaySync),
     repo: spec.git.repo,
-    ...(target ? { ref: target.ref, source: target.source } : { ref: spec.git.ref }),
+    ref: target?.ref ?? spec.git.ref,
+    source: target?.source,
     ...unfollowedBy(gatewaySync),
-    ...(lastSyncCommit && { commit: lastSyncCommit }),
-    ...(rollout && isBackwards(rollout) && { backOn: rollout.stableCommit }),
-    ...(lastSyncTime && { resolvedAt: lastSyncTime }),
+    commit: lastSyncCommit,
+    backOn: rollout && isBackwards(rollout) ? rollout.stableCommit : undefined,
+    resolvedAt: lastSyncTime,
     counts,
     // Of some of the gateways only, no number of a wave would be right.
-    ...(rollout && { rollout: rolloutView(rollout, all.length < counts.total ? undefined : placed) }),
+    rollout: rollout && rolloutView(rollout, all.length < counts.total ? undefined : placed),
     gateways: all.map((gateway) =>
       gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
     ),
-    ...(lastRequest && { lastRequest }),
-    ...(lastPush && { lastPush }),
-  };
+    lastRequest,
+    lastPush,
+  });
 }
 
 /** The target moves only together with the commit, so a new spec.git.ref may not be followed. */
@@ -118,17 +120,17 @@ function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'u
 
 function rolloutView(rollout: RolloutStatus, placed: PlacedGateway[] | undefined): RolloutView {
   const { number, phase, summary, commit, stableCommit, nextCommit, message, startedAt } = rollout;
-  return {
+  return withoutUndefined({
     number,
     phase,
     summary,
     commit,
     stableCommit,
     startedAt,
-    ...(nextCommit && { nextCommit }),
-    ...(message && { message }),
+    nextCommit,
+    message: message || undefined,
     waves: waveViews(rollout, placed),
-  };
+  });
 }
 
 const conditionOf = (conditions: readonly Condition[] | undefined, type: ConditionType) =>

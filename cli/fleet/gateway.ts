@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isBackwards, type PlacedGateway } from './waves.ts';
 
 /** What a person wants to know of a gateway. */
@@ -33,18 +34,17 @@ export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext)
   const { name, podName, profile, syncStatus, syncedCommit, lastSyncTime, lastSyncDuration } = gateway;
   const { placed, gatewaySync } = context;
   const wave = placed && gatewaySync.status?.rollout?.admission[placed.wave]?.wave;
-  const waitsFor = waitsForWhat(gateway, context);
-  return {
+  return withoutUndefined({
     name,
     pod: podName,
-    ...(profile && { profile }),
-    ...(wave && { wave }),
+    profile,
+    wave,
     status: syncStatus,
-    ...(syncedCommit && { commit: syncedCommit }),
-    ...(lastSyncTime && { syncedAt: lastSyncTime }),
-    ...(lastSyncDuration && { took: lastSyncDuration }),
-    ...(waitsFor && { waitsFor }),
-  };
+    commit: syncedCommit,
+    syncedAt: lastSyncTime,
+    took: lastSyncDuration,
+    waitsFor: waitsForWhat(gateway, context) || undefined,
+  });
 }
 
 /** Gateways with those first that need help. */

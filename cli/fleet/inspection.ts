@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
 import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { type AgentPod, hasEnded, whyNotRunning } from './agent-state.ts';
@@ -175,14 +176,14 @@ function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): Chan
   const { path, source, kind, reason, leftOut } = change;
   const file = fileChangeOf(change, path);
   const diff = file && unifiedDiff(file, algorithm);
-  return {
+  return withoutUndefined({
     path,
-    ...(source !== undefined && { source }),
+    source,
     kind,
     reason,
-    ...(diff && { diff }),
-    ...(leftOut && { leftOut: WORDS[leftOut] }),
-  };
+    diff: diff || undefined,
+    leftOut: leftOut && WORDS[leftOut],
+  });
 }
 
 const algorithmOf = (commit: string | undefined): 'sha1' | 'sha256' => (commit?.length === 64 ? 'sha256' : 'sha1');

@@ -1,4 +1,5 @@
 import { formatDuration, parseDuration } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { findLeak, findPassword } from './find-passwords.ts';
 import { READ_VARIABLES, readAuth } from './git-auth.ts';
 import { type GitSyncOptions, pathFromRoot, readOptions, textOf } from './git-sync-options.ts';
@@ -47,14 +48,14 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
     kind: 'source',
     title,
     name: nameFor(repo),
-    git: {
+    git: withoutUndefined({
       repo,
       ref,
-      ...(auth.auth && { auth: auth.auth }),
-      ...(auth.caSecretRef && { caSecretRef: auth.caSecretRef }),
-      ...(submodules && { submodules }),
-      ...(timeout && { timeout }),
-    },
+      auth: auth.auth,
+      caSecretRef: auth.caSecretRef,
+      submodules: submodules || undefined,
+      timeout,
+    }),
     ...(interval && { polling: { interval } }),
     ...(reload && { gateway: reload }),
     groupWrite: isOn(settings, 'group-write'),

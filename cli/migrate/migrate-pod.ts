@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isAgentPath } from '../../shared/domain/relative-path.ts';
 import { annotationsOf } from './annotations.ts';
 import { isConfigMapSidecar, type NamedRepository, readConfigMapSidecar } from './config-map-sidecar.ts';
@@ -164,8 +165,7 @@ function annotate(pod: Pod, { name, volume, stale }: { name: string; volume: str
     [POD_ANNOTATIONS.dataVolume]: volume,
   };
   const { apiVersion, kind, metadata, ...rest } = pod;
-  const head = { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }) };
-  return { ...head, metadata: { ...metadata, annotations }, ...rest };
+  return { ...withoutUndefined({ apiVersion, kind }), metadata: { ...metadata, annotations }, ...rest };
 }
 
 function sameNotes(same: readonly Source[]): Note[] {

@@ -1,4 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { Beyond } from '../fleet/beyond.ts';
 import { type DifferenceView, differencesIn } from '../fleet/differences.ts';
 import { type FleetView, type ResourceView, resourceView } from '../fleet/fleet.ts';
@@ -43,19 +44,21 @@ interface Wait {
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
   const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
-  return plainly({
-    namespace,
-    name,
-    state,
-    reason,
-    says,
-    counts,
-    ...(ref && { ref }),
-    ...(commit && { commit }),
-    ...(backOn && { backOn }),
-    ...(rollout && { rollout: { phase: rollout.phase, summary: rollout.summary } }),
-    looks: barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look)),
-  });
+  return plainly(
+    withoutUndefined({
+      namespace,
+      name,
+      state,
+      reason,
+      says,
+      counts,
+      ref,
+      commit,
+      backOn,
+      rollout: rollout && { phase: rollout.phase, summary: rollout.summary },
+      looks: barsIn(view).flatMap(({ gateways = [] }) => gateways.map(({ look }) => look)),
+    }),
+  );
 }
 
 /** Makes all of a GatewaySync that a page shows. */

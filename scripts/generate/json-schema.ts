@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 
 /** A node of an OpenAPI v3 schema, as far as a CRD knows it. */
 export interface SchemaNode {
@@ -31,21 +32,13 @@ export function toStructuralSchema(schema: GenericSchema): SchemaNode {
 
 /** Empty `required` lists are refused by some tools, and `$schema` by the API server. */
 function tidy(node: SchemaNode): SchemaNode {
-  const {
-    $schema: _,
-    required,
-    properties,
-    items,
-    additionalProperties,
-    ...rest
-  } = node as SchemaNode & { $schema?: string };
-  return {
+  const { required, properties, items, additionalProperties, ...rest } = node;
+  return withoutUndefined({
     ...rest,
-    ...(required?.length ? { required } : {}),
-    ...(items ? { items: tidy(items) } : {}),
-    ...(additionalProperties ? { additionalProperties: tidy(additionalProperties) } : {}),
-    ...(properties
-      ? { properties: Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, tidy(child)])) }
-      : {}),
-  };
+    $schema: undefined,
+    required: required?.length ? required : undefined,
+    items: items && tidy(items),
+    additionalProperties: additionalProperties && tidy(additionalProperties),
+    properties: properties && Object.fromEntries(Object.entries(properties).map(([key, child]) => [key, tidy(child)])),
+  });
 }

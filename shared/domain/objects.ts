@@ -1,7 +1,9 @@
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+type OptionalKey<T> = { [Key in keyof T]-?: undefined extends T[Key] ? Key : never }[keyof T];
+/** The fields that can be undefined are optional; the others stay as they are. */
+type Defined<T> = Omit<T, OptionalKey<T>> & { [Key in OptionalKey<T>]?: Exclude<T[Key], undefined> };
 
 /** A copy without the fields that are undefined. */
 export function withoutUndefined<T extends object>(fields: T): Defined<T> {
