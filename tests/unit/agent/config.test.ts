@@ -5,6 +5,7 @@ import { describeFailure } from '../../../agent/report/describe-failure.ts';
 import { readConfig } from '../../../shared/config.ts';
 import { TerminalError, TransientError, WaitingError } from '../../../shared/errors.ts';
 import { DENIED_NETWORKS } from '../../../shared/io/local-address.ts';
+import { codedError } from '../../support/coded-error.ts';
 
 const required = { POD_NAME: 'p', POD_NAMESPACE: 'n', POD_UID: 'u', CR_NAME: 'c', DATA_PATH: '/data' };
 
@@ -166,9 +167,7 @@ suite('describeFailure', () => {
     ],
     [
       'the same in words of the system',
-      Object.assign(new Error("ESTALE: stale file handle, rename '/proc/7/fd/32/0' -> '/proc/7/fd/33/x'"), {
-        code: 'ESTALE',
-      }),
+      codedError('ESTALE', "ESTALE: stale file handle, rename '/proc/7/fd/32/0' -> '/proc/7/fd/33/x'"),
       {
         message: "ESTALE: stale file handle, rename '0' -> 'x'",
         code: 'ESTALE',

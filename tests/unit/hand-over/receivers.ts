@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Part, TIME_ANNOTATIONS } from '../../../receiver/annotations/annotations-of.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
+import { codedError } from '../../support/coded-error.ts';
 import { answerOf } from './api-server.ts';
 import { checkAccepted, checkStored, isForeign } from './invariants.ts';
 import { store } from './store.ts';
@@ -59,7 +60,7 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
 
 /** The patch is lost on its way. */
 export function lose(world: World, index: number, setup: Setup): World {
-  return refuse(world, index, Object.assign(new Error('lost'), { code: 'ECONNRESET' }), setup);
+  return refuse(world, index, codedError('ECONNRESET', 'lost'), setup);
 }
 
 /** Its process ends: all senders see a broken connection, and try again. What was sent may still arrive. */

@@ -155,7 +155,8 @@ suite('a slow client', () => {
   });
 
   test('that leaves after its request is stored all the same', async (t) => {
-    const [reached, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const reached = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
     const app = await startApp(t, {
       enqueue: async () => {
         reached.resolve();

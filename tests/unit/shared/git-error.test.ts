@@ -4,6 +4,7 @@ import { TerminalError } from '../../../shared/errors.ts';
 import { gitEnvironment, sshCommand } from '../../../shared/io/git/git-environment.ts';
 import { connectionErrorOf, gitErrorOf, withoutCredentials } from '../../../shared/io/git/git-error.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
+import { codedError } from '../../support/coded-error.ts';
 
 test("an error of git keeps git's last output, even behind the banner of an ssh server", () => {
   const { cause } = gitErrorOf(
@@ -299,7 +300,7 @@ suite('a git server that fails to answer', () => {
   test('has an untrusted certificate', () => {
     // The last one is that of a key that is too short, among others.
     for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'INVALID_CA', 'INVALID_PURPOSE', 'UNSPECIFIED'])
-      assert.equal(connectionErrorOf(Object.assign(new Error(), { code })).reason, 'CertificateNotTrusted');
+      assert.equal(connectionErrorOf(codedError(code, '')).reason, 'CertificateNotTrusted');
   });
 
   for (const [what, code, printed, words] of [
@@ -325,7 +326,7 @@ suite('a git server that fails to answer', () => {
     ],
   ] as const) {
     test(`has a certificate that ${what}, which the error says`, () => {
-      const error = connectionErrorOf(Object.assign(new Error(), { code }));
+      const error = connectionErrorOf(codedError(code, ''));
       assert.deepEqual([error.reason, error.name], ['CertificateNotTrusted', 'TerminalError']);
       assert.match(error.message, words);
       assert.equal(gitErrorOf(`fatal: unable to access 'https://git.test/': ${printed}`).message, error.message);

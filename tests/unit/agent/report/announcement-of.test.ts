@@ -6,6 +6,7 @@ import type { Change, Plan } from '../../../../agent/plan/plan-changes.ts';
 import { announcementOf, NOTHING_REPORTED } from '../../../../agent/report/announcement-of.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { TerminalError, TransientError, WaitingError } from '../../../../shared/errors.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { intentOf } from '../../../support/intents.ts';
 
 const intent = intentOf();
@@ -200,8 +201,8 @@ suite('announcementOf', () => {
     ['for good without one', undefined, final, undefined],
     ['for now', 3, new TransientError('no', { code: 'x', reason: 'X' }), undefined],
     ['until something else happens', 3, new WaitingError('no', { code: 'x', reason: 'X', retryAfterMs: 1 }), undefined],
-    ['since the volume is full', 3, Object.assign(new Error('full'), { code: 'ENOSPC' }), undefined],
-    ['since the volume is read-only', 3, Object.assign(new Error('no'), { code: 'EROFS' }), true],
+    ['since the volume is full', 3, codedError('ENOSPC', 'full'), undefined],
+    ['since the volume is read-only', 3, codedError('EROFS', 'no'), true],
     ['by a mistake of the agent', 3, new Error('no'), undefined],
   ];
   for (const [name, rollout, error, hasFailed] of failures) {

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
 
 const NAMES = ['linkSync', 'renameSync', 'openSync', 'fstatSync', 'mkdirSync'] as const;
@@ -9,7 +10,7 @@ export type Call = (typeof NAMES)[number];
 export function failCalls(t: TestContext, codeOf: (name: Call, args: unknown[]) => string | undefined): () => void {
   return mockCalls(t, NAMES, (name, args, real) => {
     const code = codeOf(name, args);
-    if (code) throw Object.assign(new Error(`${code}: played`), { code });
+    if (code) throw codedError(code);
     return real(...args);
   });
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
 
 const run = promisify(execFile);
@@ -12,7 +13,7 @@ const run = promisify(execFile);
 export function playForcedModes(t: TestContext, code?: string): () => void {
   return mockCalls(t, ['lstatSync', 'fstatSync', 'fchmodSync'], (name, args, real) => {
     if (name === 'fchmodSync') {
-      if (code) throw Object.assign(new Error(`${code}: played`), { code });
+      if (code) throw codedError(code);
       return undefined;
     }
     const stats = real(...args) as { mode: number | bigint } | undefined;

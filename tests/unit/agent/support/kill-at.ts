@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { codedError } from '../../../support/coded-error.ts';
 import type { Sandbox } from './sandbox.ts';
 import { type VolumeCall, watchVolume } from './volume-calls.ts';
 
@@ -28,7 +29,7 @@ export interface Kill {
   isTorn?: boolean;
 }
 
-const failure = (code: string, what: string) => Object.assign(new Error(`${code}: ${what}`), { code });
+const failure = (code: string, what: string) => codedError(code, `${code}: ${what}`);
 
 interface KillOptions extends PlayOptions {
   /** Done right before the step, which then happens as well: the kill comes after it. */

@@ -16,6 +16,7 @@ import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { SETTINGS } from './memory-volume.ts';
 import { mockCalls } from './mock-calls.ts';
@@ -191,9 +192,9 @@ export class KilledVolume {
       const isFirst = !this.#isKilled;
       this.#isKilled = true;
       if (isFirst && name === 'writeSync') real(args[0], halfOf(args[1]));
-      throw failure('EIO');
+      throw codedError('EIO');
     }
-    if (name === 'linkSync' && !this.fileSystem.hasLinks) throw failure('EPERM');
+    if (name === 'linkSync' && !this.fileSystem.hasLinks) throw codedError('EPERM');
     return real(...args);
   }
 
@@ -205,8 +206,6 @@ export class KilledVolume {
     return found;
   }
 }
-
-const failure = (code: string) => Object.assign(new Error(`${code}: played`), { code });
 
 function halfOf(written: unknown): Buffer {
   const bytes = Buffer.from(written as Buffer);

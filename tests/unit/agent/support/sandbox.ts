@@ -15,6 +15,7 @@ import { isAtHand, sync } from '../../../../agent/sync/sync.ts';
 import type { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { wireSync } from '../../../../agent/wire-sync.ts';
 import type { Answer, Question } from '../../../../shared/api/inspection.ts';
+import { withoutUndefined } from '../../../../shared/domain/objects.ts';
 import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
@@ -216,9 +217,7 @@ function intentOf(target: Target): Intent {
     reload,
     verify,
     submodules,
-    ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }),
-    ...(revision && { revision }),
-    ...(earlier && { earlier }),
+    ...withoutUndefined({ fetchTimeoutMs, revision, earlier }),
   };
 }
 

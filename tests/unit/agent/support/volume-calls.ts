@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { codedError } from '../../../support/coded-error.ts';
 
 type Native = (...args: unknown[]) => unknown;
 
@@ -96,7 +97,7 @@ if (realRun) {
 }
 
 let hasLinks = true;
-const noLinks = () => Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+const noLinks = () => codedError('EPERM');
 
 /** Lets each hard link fail from now on, as on a volume that has none. */
 export function denyLinks(isDenied: boolean): void {

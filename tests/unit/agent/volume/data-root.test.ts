@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }> {
@@ -15,7 +16,7 @@ async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }
 function withoutOpening(t: TestContext, end: string, code: string, run: () => void): void {
   const { openSync } = fs;
   const mock = t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {
-    if (String(args[0]).endsWith(end)) throw Object.assign(new Error(`${code}: played`), { code });
+    if (String(args[0]).endsWith(end)) throw codedError(code);
     return openSync(...args);
   });
   syncBuiltinESMExports();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { suite, test } from 'node:test';
+import { codedError } from '../../../support/coded-error.ts';
 import { failCalls } from '../support/fail-calls.ts';
 import { createRepository, gitSandbox } from '../support/git-sandbox.ts';
 import { actAt, everyStep, failAt, killAt, type Play } from '../support/kill-at.ts';
@@ -78,7 +79,7 @@ suite('on a volume without hard links,', () => {
     const isMade = ({ name, paths }: VolumeCall) => name.startsWith('open') && paths[0] === file;
     const end = watchVolume(sandbox.data, (call) => {
       const code = call.name === 'link' ? 'EPERM' : isMade(call) && 'ENOSPC';
-      if (code) throw Object.assign(new Error(`${code}: played`), { code });
+      if (code) throw codedError(code);
     });
     await assert.rejects(sandbox.sync({ repo, commit: next }).finally(end), { code: 'ENOSPC' });
     assert.deepEqual(await sandbox.files(), { a: 'one' });

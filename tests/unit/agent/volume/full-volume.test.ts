@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { codedError } from '../../../support/coded-error.ts';
 import { createRepository } from '../support/git-sandbox.ts';
 import { describeKill, everyStep, killAt, startNext } from '../support/kill-at.ts';
 import { GitMemory } from '../support/remembering-clone.ts';
@@ -15,8 +16,7 @@ function fill(volume: string): { isMade: boolean; end: () => void } {
   const room = { isMade: false, end: () => {} };
   room.end = watchVolume(volume, ({ name, paths: [path = ''], isWrite }: VolumeCall) => {
     if (name === 'unlink' && IN_STORES.test(path)) room.isMade = true;
-    if (!room.isMade && isWrite && NEW_CONTENT.test(path))
-      throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+    if (!room.isMade && isWrite && NEW_CONTENT.test(path)) throw codedError('ENOSPC');
   });
   return room;
 }

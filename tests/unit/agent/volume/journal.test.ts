@@ -10,6 +10,7 @@ import { hasJournal, Journal, removeJournal, writeJournal } from '../../../../ag
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import type { Move, SeenFile } from '../../../../agent/volume/move.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -98,7 +99,7 @@ suite('a journal of moves', () => {
     const { root } = await prepare(t);
     const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
       real(descriptor, (bytes as Buffer).subarray(0, 100));
-      throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+      throw codedError('ENOSPC');
     });
     await assert.rejects(writeJournal(MOVES, root), { code: 'ENOSPC' });
     end();

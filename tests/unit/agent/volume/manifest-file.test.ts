@@ -10,6 +10,7 @@ import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts';
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
@@ -161,7 +162,7 @@ suite('the manifest on disk', () => {
     const before = await readFile(file, 'utf8');
     const end = mockCalls(t, ['writeSync'], (_, [descriptor, bytes], real) => {
       real(descriptor, (bytes as Buffer).subarray(0, 20));
-      throw Object.assign(new Error('ENOSPC: played'), { code: 'ENOSPC' });
+      throw codedError('ENOSPC');
     });
     await assert.rejects(manifest.append(update({ files: [owned('b')] })), { code: 'ENOSPC' });
     end();

@@ -5,6 +5,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { USUAL_TRAITS } from '../../../../agent/plan/volume-traits.ts';
 import { Folder } from '../../../../agent/volume/folder.ts';
 import { probeVolume } from '../../../../agent/volume/probe-volume.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
 import { mockCalls } from '../support/mock-calls.ts';
@@ -50,7 +51,7 @@ suite('the probe of a volume', () => {
     const folder = await emptyFolder(t);
     playFolding(t, folder, foldAscii);
     const end = mockCalls(t, ['openSync', 'unlinkSync'], (_, args, real) => {
-      if (/[^\0-\x7f]/.test(String(args[0]))) throw Object.assign(new Error('EINVAL: played'), { code: 'EINVAL' });
+      if (/[^\0-\x7f]/.test(String(args[0]))) throw codedError('EINVAL');
       return real(...args);
     });
     t.after(end);

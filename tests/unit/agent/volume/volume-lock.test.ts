@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { flock } from '../../../../agent/volume/flock.ts';
 import type { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
+import { codedError } from '../../../support/coded-error.ts';
 import { createVolume, TIMES } from '../support/lock-agents.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 
@@ -197,7 +198,7 @@ suite('a lost lock', () => {
     const lock = await agentOf('a');
     await lock.hold();
     const end = mockCalls(t, ['readSync'], () => {
-      throw Object.assign(new Error('EIO: played'), { code: 'EIO' });
+      throw codedError('EIO');
     });
     const { isHeld } = lock;
     end();
@@ -382,7 +383,7 @@ suite("the path of the agent's lock", () => {
     const { agentOf } = await createVolume(t);
     t.after(
       mockCalls(t, ['ftruncateSync'], () => {
-        throw Object.assign(new Error('EPERM: played'), { code: 'EPERM' });
+        throw codedError('EPERM');
       }),
     );
     assert.equal(await (await agentOf('a')).hold(), true);

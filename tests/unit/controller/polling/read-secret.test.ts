@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { readSecret } from '../../../../controller/polling/read-secret.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
+import { codedError } from '../../../support/coded-error.ts';
 
 /** Reads where the API server answers like this. */
 function readFrom(get: () => Promise<object>): Promise<string> {
@@ -32,7 +33,7 @@ suite('a Secret with credentials', () => {
   for (const [what, get] of [
     ['fails', refuse(500, 'InternalError')],
     ['is busy', refuse(429, 'TooManyRequests')],
-    ['cannot be reached', () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))],
+    ['cannot be reached', () => Promise.reject(codedError('ECONNREFUSED', 'connect'))],
   ] as const) {
     test(`is read again if the API server ${what}, whose message is left out`, async () => {
       await assert.rejects(readFrom(get), {

@@ -8,6 +8,7 @@ import type { Target } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { ServerClock } from '../../../../shared/io/kubernetes/server-clock.ts';
 import { createLogger } from '../../../../shared/log.ts';
+import { codedError } from '../../../support/coded-error.ts';
 
 const log = createLogger('test', { level: 'silent' });
 const demo: Target = { namespace: 'team', name: 'demo' };
@@ -132,7 +133,7 @@ function recordingLog() {
   return { log: recording, lines };
 }
 
-const certificateError = () => Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
+const certificateError = () => codedError('CERT_HAS_EXPIRED', 'certificate has expired');
 
 suite('a failed write', () => {
   test('is tried again where that may help, with what came meanwhile', async () => {
@@ -141,7 +142,7 @@ suite('a failed write', () => {
       new ApiError(500, ''),
       new ApiError(503, ''),
       new ApiError(429, ''),
-      Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
+      codedError('ECONNRESET', 'read ECONNRESET'),
     ]) {
       const world = new World();
       world.errors.push(error);

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { type Failure, judgeFailure } from '../../../../receiver/annotations/judge-failure.ts';
 import { isPossibleTarget } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
+import { codedError } from '../../../support/coded-error.ts';
 
 test('names that Kubernetes accepts are possible', () => {
   for (const [namespace, name] of [
@@ -54,7 +55,7 @@ suite('a patch that failed', () => {
   const message = 'other repository: sync.io/requested-repo is neither spec.git.repo nor …';
   const foreign = { details: { causes: [{ message }] } };
   const both = { details: { causes: [...superseded('sync.io/requested-at').details.causes, { message }] } };
-  const broken = (code: string) => Object.assign(new Error('x'), { code });
+  const broken = (code: string) => codedError(code, 'x');
   const later: Failure = { kind: 'retry', afterMs: 0 };
   const refused: Failure = { kind: 'refused' };
   const cases: [what: string, error: unknown, failure: Failure][] = [

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { CLONE_VOLUME, onVolume, volumeError } from '../../../../shared/io/volume-error.ts';
+import { codedError } from '../../../support/coded-error.ts';
 
 suite('an error of a volume', () => {
   test('names the volume', async (t) => {
@@ -20,7 +21,7 @@ suite('an error of a volume', () => {
 
   test('is distinguished from any other error, which stays unchanged', () => {
     const typed = new TerminalError('x', { code: 'git.url', reason: 'R' });
-    for (const error of [new Error('x'), Object.assign(new Error('x'), { code: 'ENOENT' }), typed, 'text']) {
+    for (const error of [new Error('x'), codedError('ENOENT', 'x'), typed, 'text']) {
       assert.equal(volumeError(CLONE_VOLUME, error), error);
     }
   });
