@@ -23,7 +23,7 @@ const pure = [
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/(valibot|croner|diff|yaml)/', '^(node:)?(crypto|buffer|path|path/posix)$'];
+const pureLibraries = ['node_modules/(valibot|croner|diff|yaml)/', '^(node:)?(crypto|buffer|path|path/posix|util)$'];
 
 const programs = Object.keys(modules);
 const anyOf = (paths) => paths.join('|');
