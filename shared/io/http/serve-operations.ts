@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ConnectionLimiter } from './connection-limiter.ts';
 
 /** A page of a program's own: its path, its type and how it is made. */
 export interface MetricsPage {
@@ -21,9 +22,8 @@ export interface OperationsOptions {
 
 /** A probe that waits has its answer within a second, the shortest period that a kubelet knows; in milliseconds. */
 const WAIT = { ms: 900, lookMs: 20 };
-/** Kubelets and Prometheus send small requests over a handful of connections. */
-const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
-const MAX_CONNECTIONS = 1_000;
+/** Kubelets and Prometheus need a handful each; addresses that hold all must not keep them out. */
+const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
 
 /**
  * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz`
@@ -31,6 +31,7 @@ const MAX_CONNECTIONS = 1_000;
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
+  const limiter = new ConnectionLimiter(LIMITS);
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     takeNoBody(request, response);
     const [path, query] = request.url?.split('?') ?? [];
@@ -40,8 +41,9 @@ export async function serveOperations(options: OperationsOptions): Promise<Serve
     else if (path === '/metrics' && metrics) await answerMetrics(response, metrics);
     else answer(response, 404);
   };
-  const server = createServer(TIMEOUTS, handle);
-  server.maxConnections = MAX_CONNECTIONS;
+  const server = createServer(limiter.guard(handle));
+  server.requestTimeout = 5_000;
+  limiter.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
