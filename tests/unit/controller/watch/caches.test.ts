@@ -86,19 +86,38 @@ suite('the report of a pod', () => {
     assert.deepEqual(asked.slice(2), ['syncreports'], 'nothing is read again');
   });
 
+  test('counts even if hundreds of a namespace come before their pods', async (t) => {
+    const { caches, podsMayCome, send, untilWatched } = await arrange(t);
+    podsMayCome.resolve();
+    await untilWatched();
+    const named = Array.from({ length: 600 }, (_, index) => `gateway-${index}`);
+    const withName = <T extends Stored>(object: T, name: string) => ({
+      ...object,
+      metadata: { ...object.metadata, name },
+    });
+    for (const name of named) send('syncreports', 'ADDED', withName(report('u', 'early'), name));
+    await until(() => caches.report('ns/gateway-599'), { describe: 'the last report', accept: Boolean });
+    for (const name of named) send('pods', 'ADDED', withName(pod('u'), name));
+    await until(() => caches.pod('ns/gateway-599'), { describe: 'the last pod', accept: Boolean });
+    assert.deepEqual(
+      named.filter((name) => !caches.report(`ns/${name}`)?.status),
+      [],
+    );
+  });
+
   test('is kept for a limited number of missing pods, the newest ones of their namespace', async (t) => {
     const world = { pods: pod('u'), syncreports: report('u', 'mine') };
     const { caches, podsMayCome, send, untilWatched } = await arrange(t, world);
     podsMayCome.resolve();
     await untilWatched();
-    const names = Array.from({ length: 1_000 }, (_, index) => `fake-${index}`);
+    const names = Array.from({ length: 5_000 }, (_, index) => `fake-${index}`);
     for (const name of names) {
       const fake = report('none', 'made up');
       send('syncreports', 'ADDED', { ...fake, metadata: { ...fake.metadata, name } });
     }
-    await until(() => caches.report('ns/fake-999'), { describe: 'the last one', accept: Boolean });
+    await until(() => caches.report('ns/fake-4999'), { describe: 'the last one', accept: Boolean });
     const kept = names.filter((name) => caches.report(`ns/${name}`)?.status);
-    assert.deepEqual(kept, names.slice(500));
+    assert.deepEqual(kept, names.slice(1_000));
     assert.equal(messageOf(caches), 'mine');
   });
 

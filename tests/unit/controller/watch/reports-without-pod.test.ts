@@ -6,9 +6,10 @@ suite('reports without a pod', () => {
   test('of a namespace displace none of another', () => {
     const reports = new ReportsWithoutPod();
     assert.equal(reports.add('good/a'), undefined);
-    const dropped = Array.from({ length: 3_000 }, (_, index) => reports.add(`evil/${index}`));
-    assert.equal(dropped.filter((key) => key !== undefined).length, 2_500);
-    assert.equal(dropped.at(-1), 'evil/2499');
+    const dropped = Array.from({ length: 5_000 }, (_, index) => reports.add(`evil/${index}`));
+    assert.equal(dropped.filter((key) => key !== undefined).length, 1_001);
+    assert.equal(dropped.at(-1), 'evil/1000');
+    assert.equal(reports.add('good/b'), 'evil/1001');
   });
 
   test('of many namespaces are limited in total', () => {
@@ -22,7 +23,7 @@ suite('reports without a pod', () => {
 
   test('count once each, and no longer once they are deleted or have their pod', () => {
     const reports = new ReportsWithoutPod();
-    for (let index = 0; index < 500; index += 1) reports.add(`ns/${index}`);
+    for (let index = 0; index < 4_000; index += 1) reports.add(`ns/${index}`);
     reports.delete('ns/0');
     assert.equal(reports.add('ns/0'), undefined, 'the newest now');
     reports.delete('ns/1');
