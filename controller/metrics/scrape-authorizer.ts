@@ -13,8 +13,8 @@ const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
 /** Reviews under way at a time: anybody can ask for them, and the lease is renewed over the same connections. */
 const AT_ONCE = { unknown: 3, remembered: 1 };
-/** Maximum number of reviews that wait for one of these. */
-const MAX_WAITING = 16;
+/** Maximum number of reviews that wait for one of these, in total and per client network. */
+const MAX_WAITING = { total: 256, perNetwork: 8 };
 
 /** A token whose bearer may read, or might lately. */
 interface Remembered {
@@ -41,14 +41,17 @@ export class ScrapeAuthorizer {
     this.#rememberMs = rememberMs;
   }
 
-  /** Throws errors of the API server. */
-  async authorize(authorization: string | undefined): Promise<Access> {
+  /** Client networks take turns. Throws errors of the API server. */
+  async authorize(authorization: string | undefined, network: string): Promise<Access> {
     const token = /^Bearer ([^\s]+)$/.exec(authorization ?? '')?.[1];
     if (!token) return 'unauthenticated';
     const key = createHash('sha256').update(token).digest('base64');
     const remembered = this.#remembered.get(key);
-    if (!remembered && this.#unknown.waiting >= MAX_WAITING) return 'busy';
-    if (!remembered) return await this.#unknown.run(() => this.#review(key, token));
+    if (!remembered) {
+      const { waiting } = this.#unknown;
+      if (waiting >= MAX_WAITING.total || this.#unknown.waitingOf(network) >= MAX_WAITING.perNetwork) return 'busy';
+      return await this.#unknown.run(() => this.#review(key, token), network);
+    }
     if (performance.now() < remembered.until) return 'allowed';
     remembered.renewal ??= this.#renewals
       .run(() => this.#review(key, token))

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { networkOf } from '../../shared/domain/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -92,7 +93,8 @@ function guarded({ page, authorizer, log }: MetricsOptions): RequestListener {
     takeNoBody(request, response);
     try {
       if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
-      const access = await authorizer.authorize(request.headers.authorization);
+      const network = networkOf(request.socket.remoteAddress ?? '');
+      const access = await authorizer.authorize(request.headers.authorization, network);
       if (access !== 'allowed') {
         const { status, headers } = refusals[access];
         return void response.writeHead(status, headers).end();

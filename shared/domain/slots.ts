@@ -14,6 +14,10 @@ export class Slots {
     return this.#waiting.size;
   }
 
+  waitingOf(party: string): number {
+    return this.#waiting.sizeOf(party);
+  }
+
   /** Runs the function as soon as there is a slot. */
   async run<T>(use: () => Promise<T>, party = ''): Promise<T> {
     if (this.#free > 0) this.#free--;

@@ -16,6 +16,10 @@ export class Turns<T> {
     return this.#partiesOf.size;
   }
 
+  sizeOf(party: string): number {
+    return this.#lanes.get(party)?.size ?? 0;
+  }
+
   /** Lets something wait for the sake of a party; what does so already keeps its place. */
   add(party: string, item: T): void {
     addTo(this.#lanes, party, item);

@@ -26,18 +26,19 @@ function reviewer(options = {}) {
 suite('scrapers with fabricated tokens', () => {
   test("don't evict the token of an authorized one", async () => {
     const { authorizer, asked } = reviewer();
-    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
-    for (let n = 0; n < 200; n += 1) assert.equal(await authorizer.authorize(`Bearer made-up-${n}`), 'unauthenticated');
-    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
+    assert.equal(await authorizer.authorize('Bearer prometheus', 'other'), 'allowed');
+    for (let n = 0; n < 200; n += 1)
+      assert.equal(await authorizer.authorize(`Bearer made-up-${n}`, 'flood'), 'unauthenticated');
+    assert.equal(await authorizer.authorize('Bearer prometheus', 'other'), 'allowed');
     assert.equal(asked.tokens.filter((token) => token === 'prometheus').length, 1);
   });
 
   test('cause few requests at a time, because the lease uses the same connections', async () => {
     const { authorizer, asked } = reviewer({ rememberMs: 0 });
-    const prometheus = () => authorizer.authorize('Bearer prometheus');
+    const prometheus = () => authorizer.authorize('Bearer prometheus', 'other');
     await prometheus();
     await Promise.all([
-      ...Array.from({ length: 200 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`)),
+      ...Array.from({ length: 200 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`, 'flood')),
       ...Array.from({ length: 10 }, prometheus),
     ]);
     assert.ok(asked.most <= 4, String(asked.most));
@@ -45,12 +46,12 @@ suite('scrapers with fabricated tokens', () => {
 
   test("don't delay the renewal of an authorized one", async () => {
     const { authorizer, asked } = reviewer({ rememberMs: 0 });
-    await authorizer.authorize('Bearer prometheus');
+    await authorizer.authorize('Bearer prometheus', 'other');
     asked.isHeld = true;
-    const answers = Array.from({ length: 200 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`));
-    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed');
+    const answers = Array.from({ length: 200 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`, 'flood'));
+    assert.equal(await authorizer.authorize('Bearer prometheus', 'other'), 'allowed');
     asked.isKnown = false;
-    assert.equal(await authorizer.authorize('Bearer prometheus'), 'unauthenticated');
+    assert.equal(await authorizer.authorize('Bearer prometheus', 'other'), 'unauthenticated');
     asked.release();
     await Promise.all(answers);
   });
@@ -58,11 +59,31 @@ suite('scrapers with fabricated tokens', () => {
   test('are rejected at once while many of them wait', async () => {
     const { authorizer, asked } = reviewer();
     asked.isHeld = true;
-    const answers = Array.from({ length: 1_000 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`));
+    const answers = Array.from({ length: 1_000 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`, 'flood'));
     asked.release();
     const counts = Object.groupBy(await Promise.all(answers), (access) => access);
-    assert.deepEqual([counts.unauthenticated?.length, counts.busy?.length], [3 + 16, 1_000 - 3 - 16]);
-    assert.equal(asked.tokens.length, 3 + 16);
-    assert.equal(await authorizer.authorize('Bearer prometheus'), 'allowed', 'all slots are free again');
+    assert.deepEqual([counts.unauthenticated?.length, counts.busy?.length], [3 + 8, 1_000 - 3 - 8]);
+    assert.equal(asked.tokens.length, 3 + 8);
+    assert.equal(await authorizer.authorize('Bearer prometheus', 'other'), 'allowed', 'all slots are free again');
+  });
+
+  test("don't keep out one that comes for the first time, from another network", async () => {
+    const { authorizer, asked } = reviewer();
+    asked.isHeld = true;
+    const answers = Array.from({ length: 1_000 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`, 'flood'));
+    const first = authorizer.authorize('Bearer prometheus', 'other');
+    asked.release();
+    assert.equal(await first, 'allowed');
+    assert.ok(asked.tokens.indexOf('prometheus') < 3 + 2, 'networks take turns');
+    await Promise.all(answers);
+  });
+
+  test('have a limited number of places in total, whatever networks they come from', async () => {
+    const { authorizer, asked } = reviewer();
+    asked.isHeld = true;
+    const answers = Array.from({ length: 1_000 }, (_, n) => authorizer.authorize(`Bearer made-up-${n}`, `n${n}`));
+    asked.release();
+    await Promise.all(answers);
+    assert.equal(asked.tokens.length, 3 + 256);
   });
 });
