@@ -63,6 +63,8 @@ function redactHeaders(headers: unknown): unknown {
 function serializeError(error: unknown, above: readonly unknown[] = []): unknown {
   if (above.includes(error)) return { message: '[circular]' };
   if (above.length === MAX_CAUSES) return { message: '[more causes]' };
+  // Not `String` for an object: it throws for one without a prototype.
+  if (typeof error === 'object' && !(error instanceof Error)) return { message: Object.prototype.toString.call(error) };
   if (!(error instanceof Error)) return { message: shortened(String(error)) };
   const { name, message, code, reason, stack, cause }: Error & { code?: unknown; reason?: unknown } = error;
   return withoutUndefined({

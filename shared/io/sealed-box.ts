@@ -46,7 +46,8 @@ export async function open(
   };
   try {
     const { plaintext, protectedHeader } = await compactDecrypt(sealed, keys.privateKey, options);
-    return protectedHeader.apv === base64url.encode(about) ? plaintext : undefined;
+    const isSmall = plaintext.length <= maxBytes; // without `zip`, jose checks no length
+    return isSmall && protectedHeader.apv === base64url.encode(about) ? plaintext : undefined;
   } catch {
     return undefined;
   }

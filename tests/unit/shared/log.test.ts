@@ -104,6 +104,11 @@ test('a chain of causes in a log line ends at a cycle, and after eight', async (
   assert.deepEqual(messagesOf((await shown(chain)).err), [...eight, '[more causes]']);
 });
 
+test("a log line shows an object that isn't an error and has no text", async () => {
+  for (const made of ['Object.create(null)', `JSON.parse('{"toString":1}')`])
+    assert.deepEqual((await shown(`const err = ${made};`)).err, { message: '[object Object]' });
+});
+
 const uncaught = {
   'a promise that nobody waits for': `Promise.reject(error); setTimeout(() => log.info('later'), 60_000);`,
   'a callback': `setTimeout(() => { throw error; });`,

@@ -59,6 +59,16 @@ suite('a sealed box', () => {
     assert.equal(await open(bomb, { keys, about, maxBytes }), undefined);
   });
 
+  test("doesn't open if its content exceeds the limit without being compressed", async () => {
+    const header = { alg: 'ECDH-ES', enc: 'A256GCM' };
+    const jwk = { kty: 'OKP', crv: 'X25519', x: keys.publicKey };
+    for (const size of [maxBytes, maxBytes + 1]) {
+      const box = new CompactEncrypt(Buffer.alloc(size)).setProtectedHeader(header);
+      const sent = await box.setKeyManagementParameters({ apv: Buffer.from(about) }).encrypt(jwk);
+      assert.equal((await open(sent, { keys, about, maxBytes }))?.length, size > maxBytes ? undefined : size);
+    }
+  });
+
   test("doesn't open without a subject", async () => {
     const header = { alg: 'ECDH-ES', enc: 'A256GCM', zip: 'DEF' };
     const box = new CompactEncrypt(Buffer.from('x')).setProtectedHeader(header);
