@@ -3,6 +3,7 @@ import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
 import { CallDeadline, type TimedCall } from './call-deadline.ts';
 import { Places } from './places.ts';
+import { SlowPlaces } from './slow-places.ts';
 
 /** Limits for calls to git hosts. */
 export interface HostLimits {
@@ -28,7 +29,7 @@ export interface HostCall extends TimedCall {
 interface Host {
   name: string;
   places: Places;
-  slowPlaces: Places;
+  slowPlaces: SlowPlaces;
   calls: PriorityTurns<HostCall>;
   timer: { timeout: NodeJS.Timeout; due: number } | undefined;
 }
@@ -54,7 +55,7 @@ const BEGIN_FOR_EACH_END = 2;
 export class HostLimiter {
   readonly #limits: HostLimits;
   readonly #places: Places;
-  readonly #slowPlaces: Places;
+  readonly #slowPlaces: SlowPlaces;
   readonly #rate: RateLimit;
   readonly #running = new Map<HostCall, CallDeadline>();
   readonly #hosts = new Map<string, Host>();
@@ -178,8 +179,8 @@ export class HostLimiter {
   }
 }
 
-/** With a single place there is none for slow calls. */
-const slowPlacesOf = (limit: number) => new Places(limit > 1 ? Math.max(1, limit * SLOW_SHARE) : 0);
+/** At least one, but with a single place there is none for slow calls. */
+const slowPlacesOf = (limit: number) => new SlowPlaces(limit > 1 ? Math.max(1, limit * SLOW_SHARE) : 0);
 
 /** One name for each host, whatever the spelling: `GitHub.com.` is `github.com`. */
 const nameOf = ({ host }: HostCall) => host.toLowerCase().replace(/\.$/, '');

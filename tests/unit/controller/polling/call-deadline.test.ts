@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { CallDeadline } from '../../../../controller/polling/call-deadline.ts';
-import { Places } from '../../../../controller/polling/places.ts';
+import { SlowPlaces } from '../../../../controller/polling/slow-places.ts';
 
 /** Deadlines that share one place for slow calls, and a clock that the test moves. */
 function arrange(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const places = [new Places(1), new Places(2)];
+  const places = [new SlowPlaces(1), new SlowPlaces(2)];
   return {
     start: (namespace: string, timeoutMs?: number) =>
       new CallDeadline(timeoutMs === undefined ? { namespace } : { namespace, timeoutMs }, places),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import { type HostCall, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
+import { suite, type TestContext, test } from 'node:test';
+import { gitLimitsOf, type HostCall, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
 import { until } from '../../../support/until.ts';
 import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 
@@ -202,6 +202,13 @@ suite('across all git servers', () => {
     assert.equal(begun.filter((name) => name.startsWith('next')).length, 6);
   });
 
+  test('a slow call gets the place of a namespace that has had one for two minutes, in one call or in several', async (t) => {
+    for (const timeoutMs of [86_400_000, 80_000]) {
+      const end = await holdAgainst(t, timeoutMs);
+      assert.deepEqual(end, ['aborted', 'done'], `the last two attempts against calls of ${timeoutMs} ms`);
+    }
+  });
+
   test('a call that is removed while it runs is aborted', () => {
     const limiter = new HostLimiter(limits);
     const signals: AbortSignal[] = [];
@@ -219,3 +226,45 @@ suite('across all git servers', () => {
     );
   });
 });
+
+/**
+ * Lets a namespace hold the only slow place of the git binary with call after call. Returns the results of the last two
+ * attempts of another one, whose calls take 30 s, up to the first that is done.
+ */
+async function holdAgainst(t: TestContext, timeoutMs: number): Promise<string[]> {
+  let now = performance.now();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const clock = t.mock.method(performance, 'now', () => now);
+  const limiter = new HostLimiter(gitLimitsOf(DEFAULT_LIMITS));
+  const silent: HostCall = {
+    host: 'silent.test',
+    namespace: 'evil',
+    requests: 1,
+    timeoutMs,
+    run: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+  };
+  const results: string[] = [];
+  const slow: HostCall = {
+    host: 'slow.test',
+    namespace: 'good',
+    requests: 1,
+    timeoutMs: 120_000,
+    run: (signal) =>
+      new Promise((resolve) => {
+        const end = (result: string) => resolve(void results.push(result));
+        signal.addEventListener('abort', () => end('aborted'));
+        setTimeout(() => signal.aborted || end('done'), 30_000);
+      }),
+  };
+  // The other namespace always comes when the place is taken.
+  for (let second = 0; second < 600 && results.at(-1) !== 'done'; second += 1) {
+    limiter.add(silent, false);
+    if (second % 80 === 30) limiter.add(slow, true);
+    now += 1_000;
+    t.mock.timers.tick(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  clock.mock.restore();
+  t.mock.timers.reset();
+  return results.slice(-2);
+}
