@@ -91,14 +91,15 @@ export function noteWatched(
 
 /**
  * Whether a status may be written on what there is now, though it was decided by what there was before. Where the status
- * is another one, by the last leader or by a patch whose answer was lost, that has to be taken into account first.
+ * is another one, by the last leader or by a patch whose answer was lost, that has to be taken into account first. A new
+ * resource of the same name needs a decision of its own.
  */
 export function stillApplies(
   status: GatewaySyncStatus,
   before: ObservedGatewaySync,
   now: ObservedGatewaySync,
 ): boolean {
-  if (!isEqual(before.status, now.status)) return false;
+  if (before.uid !== now.uid || !isEqual(before.status, now.status)) return false;
   // Which gateways a rollout admits depends on user requests as well.
   return isEqual(before.status.rollout, status.rollout) || !isAskedElse(before, now);
 }

@@ -155,6 +155,16 @@ suite('the status of a resource', () => {
     assert.deepEqual(stored.status, { observedGeneration: 1, profileCount: 1 });
   });
 
+  test("isn't written to a new resource of the same name that takes its place during a reconcile", async () => {
+    const { stored, change, watch, writer } = arrange();
+    const seen = writer.latest();
+    stored.uid = 'next';
+    change();
+    watch();
+    await assert.rejects(writer.write({ observedGeneration: 1 }, seen), { code: 'status.changed' });
+    assert.deepEqual(stored.status, {});
+  });
+
   test('is decided again if another leader continued a rollout in the meantime', async () => {
     const { stored, change, writer } = arrange();
     const stopped = { ...rollout, phase: 'Stopped' } as RolloutStatus;
@@ -414,6 +424,7 @@ suite('the status that a process remembers', () => {
     ['not after an edit where the rollout goes on', taken, versionOf(3, {}, { generation: 2 }), false],
     ['not after an order where the rollout goes on', taken, versionOf(3, {}, order), false],
     ['after an order where the rollout stays', theirs, versionOf(3, {}, order), true],
+    ['not to a new resource of the same name', theirs, versionOf(3, {}, { uid: 'next' }), false],
   ];
   for (const [what, status, now, expected] of applies) {
     test(`can still be written ${what}`, () => assert.equal(stillApplies(status, versionOf(2), now), expected));
