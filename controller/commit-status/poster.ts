@@ -207,9 +207,7 @@ export class StatusPoster {
   }
 
   #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {
-    const { conditions = [] } = entry.gatewaySync.status;
-    const isKnown = entry.problem === 'unknown' && !problem && !conditions.some(({ type }) => type === 'CommitStatus');
-    const isNews = !isKnown && JSON.stringify(entry.problem) !== JSON.stringify(problem);
+    const isNews = JSON.stringify(entry.problem) !== JSON.stringify(problem);
     entry.problem = problem;
     if (isNews) this.#options.enqueue(key);
   }

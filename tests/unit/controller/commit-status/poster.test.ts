@@ -57,8 +57,10 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     const known = { commit: 'a'.repeat(40), context, target, state: 'success' as const, posts: 2, time: '' };
     poster.want('ns/one', resource(), wantOf('a', 'success'), known);
     assert.deepEqual(sent, []);
+    assert.equal(poster.newsOf('ns/one', resource())?.problem, undefined);
+    assert.deepEqual(news, ['ns/one'], 'the status is to say that the post is there');
     poster.want('ns/one', resource(), wantOf('b', 'success'), known);
-    await until(() => news.length > 0, { describe: 'noted' });
+    await until(() => news.length > 1, { describe: 'noted' });
     for (let round = 0; round < 3; round += 1) {
       for (const letter of ['a', 'b']) {
         for (const state of ['pending', 'success'] as const) poster.want('ns/one', resource(), wantOf(letter, state));
@@ -66,7 +68,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
       }
     }
     assert.deepEqual(sent, ['b success']);
-    assert.ok(news.length > 1, 'the status is to say which commit it is about');
+    assert.ok(news.length > 2, 'the status is to say which commit it is about');
   });
 
   test('first posts that a commit was rolled back, if its status differs', async (t) => {
