@@ -2,7 +2,7 @@ import { PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { Turns } from '../../shared/domain/turns.ts';
 import { CallDeadline, type TimedCall } from './call-deadline.ts';
-import { Places } from './places.ts';
+import { CallPlaces } from './call-places.ts';
 import { SlowPlaces } from './slow-places.ts';
 
 /** Limits for calls to git hosts. */
@@ -28,7 +28,7 @@ export interface HostCall extends TimedCall {
 
 interface Host {
   name: string;
-  places: Places;
+  places: CallPlaces;
   slowPlaces: SlowPlaces;
   calls: PriorityTurns<HostCall>;
   timer: { timeout: NodeJS.Timeout; due: number } | undefined;
@@ -54,7 +54,7 @@ const BEGIN_FOR_EACH_END = 2;
  */
 export class HostLimiter {
   readonly #limits: HostLimits;
-  readonly #places: Places;
+  readonly #places: CallPlaces;
   readonly #slowPlaces: SlowPlaces;
   readonly #rate: RateLimit;
   readonly #running = new Map<HostCall, CallDeadline>();
@@ -64,7 +64,7 @@ export class HostLimiter {
 
   constructor(limits: HostLimits) {
     this.#limits = limits;
-    this.#places = new Places(limits.total, limits.perNamespace);
+    this.#places = new CallPlaces(limits.total, limits.perNamespace);
     this.#slowPlaces = slowPlacesOf(limits.total);
     this.#rate = new RateLimit({ perMinute: limits.perSecond * 60, burst: limits.perSecond, maxKeys: MAX_HOSTS });
   }
@@ -100,7 +100,7 @@ export class HostLimiter {
   #host(name: string): Host {
     const host = this.#hosts.get(name) ?? {
       name,
-      places: new Places(this.#limits.perHost),
+      places: new CallPlaces(this.#limits.perHost),
       slowPlaces: slowPlacesOf(this.#limits.perHost),
       calls: new PriorityTurns(),
       timer: undefined,

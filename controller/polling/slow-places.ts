@@ -1,6 +1,6 @@
 import { LruMap } from '../../shared/domain/lru-map.ts';
 import type { CallDeadline } from './call-deadline.ts';
-import { Places } from './places.ts';
+import { CallPlaces } from './call-places.ts';
 
 /** Time for which a namespace keeps its slow places before it has to give way (ms). */
 const KEPT_MS = 120_000;
@@ -12,14 +12,14 @@ const MAX_NAMESPACES = 10_000;
  * has had its turn. A turn isn't over when a call ends, so that a namespace can't keep a place with call after call.
  */
 export class SlowPlaces {
-  readonly #places: Places;
+  readonly #places: CallPlaces;
   /** Calls that hold a place, the oldest first. */
   readonly #holders = new Set<CallDeadline>();
   /** When the turn of each namespace began. It is over when a call has given way. */
   readonly #turns = new LruMap<string, number>(MAX_NAMESPACES);
 
   constructor(limit: number) {
-    this.#places = new Places(limit);
+    this.#places = new CallPlaces(limit);
   }
 
   hasFor(namespace: string): boolean {

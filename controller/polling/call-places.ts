@@ -2,7 +2,7 @@
  * Places for calls that run. The first half is for any namespace, the second half for namespaces that have none yet. So the
  * next namespace gets one, unless about half as many namespaces as there are places use all they can at the same time.
  */
-export class Places {
+export class CallPlaces {
   readonly #limit: number;
   readonly #perNamespace: number;
   readonly #taken = new Map<string, number>();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Places } from '../../../../controller/polling/places.ts';
+import { CallPlaces } from '../../../../controller/polling/call-places.ts';
 
 suite('places for concurrent calls', () => {
   test('are for all in one half, and for namespaces that have none in the other', () => {
-    const places = new Places(4);
+    const places = new CallPlaces(4);
     assert.ok(places.isEmpty);
     for (const namespace of ['a', 'a']) {
       assert.ok(places.hasFor(namespace));
@@ -20,7 +20,7 @@ suite('places for concurrent calls', () => {
   });
 
   test('can be limited per namespace', () => {
-    const places = new Places(8, 1);
+    const places = new CallPlaces(8, 1);
     places.take('a');
     assert.ok(!places.hasFor('a') && places.hasFor('b'));
   });
