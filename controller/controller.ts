@@ -31,7 +31,7 @@ import { EventRecorder } from './reconcile/event-recorder.ts';
 import type { Installation } from './reconcile/observation.ts';
 import { KeyedQueue, type Requeue } from './reconcile/queue.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
-import { evictionOf } from './reconcile/transitions.ts';
+import { evictionOf } from './reconcile/status-transitions.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { PodIndex } from './watch/pod-index.ts';

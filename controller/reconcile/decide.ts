@@ -16,7 +16,7 @@ import { discoverGateways, listed } from './discover-gateways.ts';
 import { conditionOf, mergeConditions } from './merge-conditions.ts';
 import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
-import { orderTransitions, podTransitions, type Transition, transitionsOf } from './transitions.ts';
+import { orderTransitions, podTransitions, type Transition, transitionsOf } from './status-transitions.ts';
 
 /** What is to be done about a resource. */
 export interface Decision {

@@ -2,7 +2,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { EventLimiter, recordEvent } from './record-event.ts';
-import type { Transition } from './transitions.ts';
+import type { Transition } from './status-transitions.ts';
 
 export interface EventRecorderOptions {
   client: KubernetesClient;

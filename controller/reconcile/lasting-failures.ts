@@ -1,5 +1,5 @@
 import { messageOf } from '../../shared/errors.ts';
-import type { Transition } from './transitions.ts';
+import type { Transition } from './status-transitions.ts';
 
 /** Failures in a row before an event is recorded. */
 const MIN_FAILURES = 5;

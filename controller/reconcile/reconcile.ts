@@ -22,7 +22,7 @@ import type { Installation } from './observation.ts';
 import { Pace } from './pace.ts';
 import type { Requeue } from './queue.ts';
 import { ResourceState, SharedLimits } from './resource-state.ts';
-import { appliedDelays, type Transition } from './transitions.ts';
+import { appliedDelays, type Transition } from './status-transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;

@@ -7,7 +7,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { Transition } from './transitions.ts';
+import type { Transition } from './status-transitions.ts';
 
 const COMPONENT = `sync.io/${FIELD_MANAGERS.controller}`;
 const MAX_MESSAGE = 1024;

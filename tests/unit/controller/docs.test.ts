@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { createMetrics } from '../../../controller/metrics/metrics.ts';
 import { RESOURCE_METRICS } from '../../../controller/metrics/resource-metrics.ts';
-import { orderTransitions, transitionsOf } from '../../../controller/reconcile/transitions.ts';
+import { orderTransitions, transitionsOf } from '../../../controller/reconcile/status-transitions.ts';
 import { gatewaySyncStatusSchema } from '../../../shared/api/gateway-sync-status.ts';
 import { ROLLOUT_ANNOTATIONS } from '../../../shared/api/names.ts';
 import { ROLLOUT_PHASES, type RolloutPhase, type RolloutStatus } from '../../../shared/api/rollout.ts';
@@ -37,7 +37,9 @@ const SOURCES = [
 const OF_AGENTS = ['UnsafeContent'];
 /** Of errors after which the resource is decided about again: no status is written with them. */
 const OF_NO_CONDITION = ['Changed'];
-const EVENTS = ['transitions.ts', 'lasting-failures.ts', 'denials.ts'].map((file) => `controller/reconcile/${file}`);
+const EVENTS = ['status-transitions.ts', 'lasting-failures.ts', 'denials.ts'].map(
+  (file) => `controller/reconcile/${file}`,
+);
 
 /** Reasons of the condition RolledOut, and those of Ready that it leads to. */
 const ofRollouts = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Denials } from '../../../../controller/reconcile/denials.ts';
-import type { Transition } from '../../../../controller/reconcile/transitions.ts';
+import type { Transition } from '../../../../controller/reconcile/status-transitions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 
 /** Denials of a replica, and the events that were recorded: `about: message`. */

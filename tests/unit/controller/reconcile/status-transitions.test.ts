@@ -6,7 +6,7 @@ import {
   orderTransitions,
   podTransitions,
   transitionsOf,
-} from '../../../../controller/reconcile/transitions.ts';
+} from '../../../../controller/reconcile/status-transitions.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
