@@ -6,8 +6,8 @@ import { type Intents, isMentioned, pinnedHashes, type Target, type Wish } from 
 import { type Echo, pendingEcho } from './outcomes.ts';
 import { type AdvertisedRefs, noDefaultBranch, type ResolvedRef, resolveRef } from './resolve-ref.ts';
 
-/** What a repository answered last; with an error also what it said before, if anything. */
-export type Answer =
+/** The result of the last query; an error comes with the refs of the last success, if there was one. */
+export type QueryResult =
   | { kind: 'refs'; refs: AdvertisedRefs }
   | {
       kind: 'error';
@@ -18,7 +18,7 @@ export type Answer =
     };
 
 /** A query is queued or in progress. */
-export interface Asking {
+export interface PendingQuery {
   kind: 'asking';
   /** Time for which this resource has waited (ms). */
   forMs: number;
@@ -30,7 +30,7 @@ export interface Asking {
 export type Resolution =
   | { kind: 'paused'; echo: Echo }
   /** No answer yet; it is news where the status does not say already that somebody waits for it. */
-  | (Asking & { echo: Echo; isNews: boolean })
+  | (PendingQuery & { echo: Echo; isNews: boolean })
   | {
       kind: 'resolved';
       followed: Followed;
@@ -69,7 +69,7 @@ const asking = 'the repository is being asked';
 export function resolve(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,
-  { answer, now }: { answer: Answer | Asking | undefined; now: number },
+  { answer, now }: { answer: QueryResult | PendingQuery | undefined; now: number },
 ): Resolution {
   if (!answer) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
   if (answer.kind === 'asking') {
@@ -89,7 +89,7 @@ export function resolve(
 function failureOf(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,
-  { answer, now }: { answer: Answer & { kind: 'error' }; now: number },
+  { answer, now }: { answer: QueryResult & { kind: 'error' }; now: number },
 ): Failure {
   const { error, lastGood, retryAfterMs } = answer;
   const { reason, message } = error;

@@ -1,6 +1,6 @@
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
-import type { Answer, Asking } from '../intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { HostLimiter } from './host-limiter.ts';
 import { ALL_PREFIXES } from './ref-query.ts';
 import type { RepositorySource } from './repository-client.ts';
@@ -59,7 +59,7 @@ export class Repositories {
   }
 
   /** Subscribes a resource, and returns what is known for it. If that isn't enough, queues a query. */
-  query(key: string, subscription: Subscription): Answer | Asking {
+  query(key: string, subscription: Subscription): QueryResult | PendingQuery {
     this.subscribe(key, subscription);
     return combine(this.#queriesOf(key).map((query) => query.query(key)));
   }
@@ -116,9 +116,9 @@ const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositoryS
   JSON.stringify([namespace, repo, auth, caSecretRef, commit]);
 
 /** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
-function combine(parts: (Answer | Asking)[]): Answer | Asking {
+function combine(parts: (QueryResult | PendingQuery)[]): QueryResult | PendingQuery {
   const refs = new Map<string, string>();
-  let failed: (Answer & { kind: 'error' }) | undefined;
+  let failed: (QueryResult & { kind: 'error' }) | undefined;
   for (const part of parts) {
     if (part.kind === 'asking') return part;
     if (part.kind === 'error') failed ??= part;

@@ -2,7 +2,7 @@ import { timerMs } from '../../shared/domain/duration.ts';
 import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
-import type { Answer, Asking } from '../intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
 import { SLOW_AFTER_MS } from './call-deadline.ts';
@@ -44,9 +44,9 @@ type State = { kind: 'idle' } | { kind: 'queued' } | { kind: 'running'; deadline
 
 /** The last result, when its query began, and the prefixes that it had. */
 type Result = { startedAt: number; covered: ReadonlySet<string> } & (
-  | Extract<Answer, { kind: 'refs' }>
+  | Extract<QueryResult, { kind: 'refs' }>
   /** `failingSince` is when the first query began that failed, with no success since then. */
-  | (Extract<Answer, { kind: 'error' }> & { failingSince: number })
+  | (Extract<QueryResult, { kind: 'error' }> & { failingSince: number })
 );
 
 interface Subscriber extends Interest {
@@ -110,7 +110,7 @@ export class SharedQuery implements HostCall {
   }
 
   /** Returns the last result if it serves the subscriber. Otherwise queues a query, and `enqueue` is called after it. */
-  query(key: string): Answer | Asking {
+  query(key: string): QueryResult | PendingQuery {
     const subscriber = this.#subscribers.get(key);
     if (!subscriber) throw new Error(`${key} has not subscribed`);
     if (this.#result && suffices(this.#result, subscriber)) {
@@ -177,7 +177,7 @@ export class SharedQuery implements HostCall {
   }
 
   /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
-  #resultFor({ prefixes }: Interest, result: Result): Answer {
+  #resultFor({ prefixes }: Interest, result: Result): QueryResult {
     if (this.#options.commit !== undefined) return result;
     if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
     return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
@@ -229,7 +229,7 @@ function suffices(result: Result, { prefixes, event, eventAt, waitingSince }: Su
 }
 
 /** Whether a result differs from the previous one for a subscriber with these refs. */
-export function isNews(before: Answer | undefined, after: Answer, prefixes: readonly string[]): boolean {
+export function isNews(before: QueryResult | undefined, after: QueryResult, prefixes: readonly string[]): boolean {
   if (before?.kind === 'error' && after.kind === 'error') return before.error.code !== after.error.code;
   if (before?.kind !== 'refs' || after.kind !== 'refs') return true;
   return prefixes.some((name) => before.refs.get(name) !== after.refs.get(name));

@@ -1,6 +1,6 @@
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Intents } from '../intent/intents.ts';
-import type { Answer, Asking } from '../intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport } from '../watch/observed-report.ts';
@@ -28,7 +28,7 @@ export interface Observation extends Installation {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
   /** What the repository says; undefined while the resource is paused. */
-  answer: Answer | Asking | undefined;
+  answer: QueryResult | PendingQuery | undefined;
   /** Injected pods of the resource, in any phase. */
   pods: ObservedPod[];
   /** Pods that ask for the sidecar and have none. */

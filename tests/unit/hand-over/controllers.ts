@@ -1,5 +1,5 @@
 import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
-import type { Answer, Asking } from '../../../controller/intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../../../controller/intent/resolution.ts';
 import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { MemoryUpdate } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
@@ -88,7 +88,7 @@ export function ask(world: World, index: number): World {
   const { refs, isDown } = world.host;
   if (!question) return world;
   const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'HostUnreachable' });
-  const value: Answer = isDown
+  const value: QueryResult = isDown
     ? { kind: 'error', error: down, lastGood, retryAfterMs: 1000 }
     : { kind: 'refs', refs: new Map(Object.entries(refs)) };
   return withController(world, index, {
@@ -144,7 +144,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const { turn, reports, mayWrite } = controller;
   if (!turn) return world;
   const { seen } = turn;
-  const asking: Asking = { kind: 'asking', forMs: isPatient ? 0 : 10_000 };
+  const asking: PendingQuery = { kind: 'asking', forMs: isPatient ? 0 : 10_000 };
   const observation = {
     gatewaySync: seen,
     intents: readIntents(seen),

@@ -1,7 +1,7 @@
 import type { Applied } from '../../../agent/plan/manifest.ts';
 import type { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import type { Intent, Verdict } from '../../../agent/resource/judge-resource.ts';
-import type { Answer } from '../../../controller/intent/resolution.ts';
+import type { QueryResult } from '../../../controller/intent/resolution.ts';
 import type { StatusMemory } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedGatewaySync } from '../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedReport } from '../../../controller/watch/observed-report.ts';
@@ -50,14 +50,14 @@ export interface Controller {
   memory: StatusMemory;
   question: Question | undefined;
   /** With what the host showed for it. */
-  answer: { question: Question; value: Answer; shown: string } | undefined;
+  answer: { question: Question; value: QueryResult; shown: string } | undefined;
   lastGood: ReadonlyMap<string, string> | undefined;
   /** How often it has asked again for what the host does not show, and when it does so next. */
   looks: number;
   lookAgainAt: number | undefined;
   isAwake: boolean;
   /** What it has observed and will decide by. */
-  turn: { seen: ObservedGatewaySync; answer: Answer | undefined | 'asking' } | undefined;
+  turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'asking' } | undefined;
   /** The patch under way, and by which generation of the spec it was decided. */
   write: { stored: ObservedGatewaySync; status: GatewaySyncStatus; attempt: number; generation: number } | undefined;
 }

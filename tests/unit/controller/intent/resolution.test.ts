@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { neededRefs, readIntents } from '../../../../controller/intent/intents.ts';
 import { nextQueryInMs } from '../../../../controller/intent/next-query.ts';
-import { type Answer, type Asking, resolve } from '../../../../controller/intent/resolution.ts';
+import { type PendingQuery, type QueryResult, resolve } from '../../../../controller/intent/resolution.ts';
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
@@ -18,7 +18,7 @@ const now = second(12);
 const request = { ref: 'v1', at: at(10), by: 'github', id: '1' };
 const push = { ref: 'refs/heads/dev', at: at(11) };
 
-function resolveFor(given: Asked, answer: Answer | Asking | undefined = { kind: 'refs', refs }) {
+function resolveFor(given: Asked, answer: QueryResult | PendingQuery | undefined = { kind: 'refs', refs }) {
   const gatewaySync = resourceOf({ status: followsMain, ...given });
   return resolve(gatewaySync, readIntents(gatewaySync), { answer, now });
 }
@@ -260,7 +260,7 @@ suite('the followed commit', () => {
 
   test('is a full hash in spec.git.ref, whatever the repository shows', () => {
     const hash = '9'.repeat(40);
-    const followed = (given: Asked, answer?: Answer) => {
+    const followed = (given: Asked, answer?: QueryResult) => {
       const resolution = resolveFor({ ref: hash, ...given }, answer);
       return resolution.kind === 'resolved' && resolution.followed.resolved.commit;
     };
@@ -274,7 +274,7 @@ suite('the followed commit', () => {
     const kept = { target: { ref: hash, source: 'Request' }, targetTime: at(5) } as const;
     assert.equal(followed({ ref: 'main', status: { ...followsMain, ...kept } }), hash, 'or was requested before');
     for (const cause of [error, denied]) {
-      const answer: Answer = { kind: 'error', error: cause, lastGood: undefined, retryAfterMs: 5_000 };
+      const answer: QueryResult = { kind: 'error', error: cause, lastGood: undefined, retryAfterMs: 5_000 };
       const failure = resolveFor({ ref: hash, request }, answer);
       assert.equal(failure.kind === 'failed' && failure.known?.resolved.commit, hash, cause.reason);
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Answer } from '../../../../controller/intent/resolution.ts';
+import type { QueryResult } from '../../../../controller/intent/resolution.ts';
 import { prefixesToSend, WantedRefs } from '../../../../controller/polling/ref-query.ts';
 import { isNews } from '../../../../controller/polling/shared-query.ts';
 import { TransientError } from '../../../../shared/errors.ts';
@@ -10,14 +10,17 @@ const B = 'b'.repeat(40);
 
 suite('a resource with a branch and a tag', () => {
   const main = 'refs/heads/main';
-  const refs = (entries: Record<string, string>): Answer => ({ kind: 'refs', refs: new Map(Object.entries(entries)) });
-  const failed = (code: string): Answer => ({
+  const refs = (entries: Record<string, string>): QueryResult => ({
+    kind: 'refs',
+    refs: new Map(Object.entries(entries)),
+  });
+  const failed = (code: string): QueryResult => ({
     kind: 'error',
     error: new TransientError('no', { code, reason: 'X' }),
     retryAfterMs: 0,
     lastGood: undefined,
   });
-  const rows: [what: string, before: Answer | undefined, after: Answer, expected: boolean][] = [
+  const rows: [what: string, before: QueryResult | undefined, after: QueryResult, expected: boolean][] = [
     ['the first result', undefined, refs({}), true],
     ['the same refs', refs({ [main]: A }), refs({ [main]: A }), false],
     ['a ref that moved', refs({ [main]: A }), refs({ [main]: B }), true],

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Answer } from '../../../../controller/intent/resolution.ts';
+import type { QueryResult } from '../../../../controller/intent/resolution.ts';
 import { refPrefixes } from '../../../../controller/intent/resolve-ref.ts';
 import { gitLimitsOf, HostLimiter } from '../../../../controller/polling/host-limiter.ts';
 import { Repositories } from '../../../../controller/polling/repositories.ts';
@@ -67,7 +67,7 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
         accept: ({ kind }) => kind !== 'asking',
         interval: 5,
       });
-      return answer as Answer;
+      return answer as QueryResult;
     },
     queries: () => server.requests.filter(({ command }) => command === 'ls-refs').length,
     /** Requests for commits. */
@@ -76,5 +76,5 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
 }
 
 /** What a ref points at, or the code of the error. */
-export const commitOf = (answer: Answer, ref: string) =>
+export const commitOf = (answer: QueryResult, ref: string) =>
   answer.kind === 'refs' ? answer.refs.get(ref) : answer.error.code;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readIntents } from '../../../../controller/intent/intents.ts';
-import type { Answer, Asking } from '../../../../controller/intent/resolution.ts';
+import type { PendingQuery, QueryResult } from '../../../../controller/intent/resolution.ts';
 import { decide } from '../../../../controller/reconcile/decide.ts';
 import type { Observation } from '../../../../controller/reconcile/observation.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
@@ -44,7 +44,7 @@ function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatew
 
 function decideFor(
   gatewaySync: ObservedGatewaySync,
-  answer: Answer | Asking,
+  answer: QueryResult | PendingQuery,
   rest: Partial<Observation> = {},
   at: number = now,
 ) {
@@ -73,8 +73,8 @@ function decideFor(
   );
 }
 
-const refs: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
-const unreachable: Answer = {
+const refs: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) };
+const unreachable: QueryResult = {
   kind: 'error',
   error: new TransientError('the host is unreachable', { code: 'git.unreachable', reason: 'GitUnreachable' }),
   lastGood: undefined,
@@ -289,7 +289,7 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   const first = decideFor({ ...observed(), spec }, refs).status.rollout;
   assert.ok(first);
   const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
-  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const { status } = decideFor({ ...observed(), spec, status: { ...observed().status, rollout } }, newer);
   const stateOf = (type: string) => status.conditions?.find((condition) => condition.type === type);
   assert.deepEqual([stateOf('Ready')?.status, stateOf('Ready')?.reason], ['True', 'NoGateways']);
@@ -310,10 +310,14 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     live: true,
   };
   const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
-  const newer: Answer = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
+  const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
   /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
-  const conditionsAt = (looked: Partial<ObservedGatewaySync>, answer: Answer | Asking, rest: Partial<Observation>) => {
+  const conditionsAt = (
+    looked: Partial<ObservedGatewaySync>,
+    answer: QueryResult | PendingQuery,
+    rest: Partial<Observation>,
+  ) => {
     const before = { ...observed(), spec };
     const begun = decideFor(before, refs, { pods: [pod] }).status;
     const { number } = begun.rollout ?? {};
@@ -373,7 +377,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     ] as const) {
       test(`no other ${what} is complete that is in no rollout: ${why}`, () => {
         const looked = { ...editedGit, spec: { ...editedGit.spec, paused: paused ?? false } };
-        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer as Answer, { isRevisionKept: true });
+        const [rolledOut = '', ready = ''] = conditionsAt(looked, answer as QueryResult, { isRevisionKept: true });
         assert.match(rolledOut, /^Unknown Waiting: .*spec\.git/);
         assert.doesNotMatch(ready, /^True/);
       });
@@ -387,7 +391,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
       [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
       [{}, unreachable],
     ] as const)
-      assert.match(conditionsAt(looked, answer as Answer, { isRevisionKept: true })[0] ?? '', /^True Complete/);
+      assert.match(conditionsAt(looked, answer as QueryResult, { isRevisionKept: true })[0] ?? '', /^True Complete/);
   });
 
   test("a resource without gateways isn't ready before its first or its next rollout", () => {
@@ -440,8 +444,8 @@ suite('the status of a resource', () => {
     return rest;
   };
   const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
-  const decided = (status: GatewaySyncStatus, answer: Answer | Asking | undefined, fields: object = {}) =>
-    decideFor({ ...observed(), generation: 4, status, ...fields }, answer as Answer).status;
+  const decided = (status: GatewaySyncStatus, answer: QueryResult | PendingQuery | undefined, fields: object = {}) =>
+    decideFor({ ...observed(), generation: 4, status, ...fields }, answer as QueryResult).status;
 
   test('lists the followed commit of a new resource, with its time', () => {
     assert.deepEqual(plain(decided({}, refs)), {
@@ -484,7 +488,7 @@ suite('the status of a resource', () => {
 
   test('follows the last response of a git server that is now unavailable', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
-    assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as Answer)), {
+    assert.deepEqual(plain(decided({}, { ...unreachable, lastGood } as QueryResult)), {
       observedGeneration: 4,
       profileCount: 1,
       refResolutionStatus: 'Error',
@@ -498,8 +502,8 @@ suite('the status of a resource', () => {
   test('rolls out the last response of a git server that is now unavailable, even after an edit', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
     const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
-    const begun = (answer: Answer) => decided({}, answer, { spec }).rollout;
-    const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood } as Answer) ?? {};
+    const begun = (answer: QueryResult) => decided({}, answer, { spec }).rollout;
+    const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood } as QueryResult) ?? {};
     assert.deepEqual([phase, begunCommit], ['Complete', commit]);
     assert.equal(begun(unreachable), undefined, 'nothing is known');
   });
