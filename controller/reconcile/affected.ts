@@ -12,7 +12,7 @@ import { isEqual } from './merge-patch.ts';
 export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): ObjectKey[] {
   if (change.type === 'deleted') return [];
   const { key, object, previous } = change;
-  return previous && isEqual(intentOf(previous), intentOf(object)) ? [] : [key];
+  return previous && isEqual(requestedStateOf(previous), requestedStateOf(object)) ? [] : [key];
 }
 
 /** The resource that a pod belongs to, and the one that it belonged to. */
@@ -43,7 +43,7 @@ export function priorityOf(gatewaySync: ObservedGatewaySync | undefined): Priori
   return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync)) ? 'high' : 'low';
 }
 
-function intentOf({ uid, generation, request, push, orders, deleting }: ObservedGatewaySync) {
+function requestedStateOf({ uid, generation, request, push, orders, deleting }: ObservedGatewaySync) {
   return { uid, generation, request, push, orders, deleting };
 }
 
