@@ -13,14 +13,14 @@ interface AccessProblem {
   message: string;
 }
 
-/** What came of an attempt to let agents in. */
-export interface AgentAccess {
+/** The result of supplying agents with a permission, a revision, or a token. */
+export interface SupplyResult {
   problem?: AccessProblem;
   /** When to look again, in milliseconds. */
   retryAfterMs?: number;
 }
 
-interface Failure extends AgentAccess {
+interface Failure extends SupplyResult {
   failures: number;
   /** What was tried in vain: anything else is tried at once. */
   tried: { uid: string; binding: Binding };
@@ -42,7 +42,7 @@ export class AgentBinder {
   }
 
   /** Lets the agents of a resource in; never throws. */
-  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<AgentAccess> {
+  async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<SupplyResult> {
     const tried = { uid: gatewaySync.uid, binding };
     const last = this.#failing;
     const waitMs = last && isDeepStrictEqual(last.tried, tried) ? last.retryAt - performance.now() : 0;
@@ -79,7 +79,7 @@ export class AgentBinder {
 
 type BindResult = { kind: 'bound' } | { kind: 'unbound'; isPassing: boolean; problem: AccessProblem };
 
-const accessOf = ({ problem }: Failure, retryAfterMs: number): AgentAccess => ({
+const accessOf = ({ problem }: Failure, retryAfterMs: number): SupplyResult => ({
   retryAfterMs,
   ...(problem ? { problem } : {}),
 });

@@ -2,7 +2,7 @@ import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type NamedSecret, secretsOf } from '../injection/sidecar-volumes.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import type { AgentAccess } from './agent-binder.ts';
+import type { SupplyResult } from './agent-binder.ts';
 import type { SecretReader } from './secret-reader.ts';
 
 /** The result of a check of the Secrets. Times are in milliseconds of the monotonic clock. */
@@ -19,7 +19,7 @@ interface Check {
 }
 
 /** What is known of the Secrets, or the time to wait until anything is. */
-export type CheckedSecrets = { kind: 'known'; access: AgentAccess } | { kind: 'checking'; waitMs: number };
+export type CheckedSecrets = { kind: 'known'; access: SupplyResult } | { kind: 'checking'; waitMs: number };
 
 interface Subject {
   gatewaySync: ObservedGatewaySync;
@@ -133,14 +133,14 @@ function lifetimeOf({ failures, starts }: Check, isStarting: boolean): number {
 }
 
 /** What the status shows, maybe from an earlier leader, while nothing newer is known. */
-function reportedBefore({ status }: ObservedGatewaySync): AgentAccess {
+function reportedBefore({ status }: ObservedGatewaySync): SupplyResult {
   const before = status.conditions?.find(({ type }) => type === 'AgentAccess');
   if (before?.reason !== REASON) return {};
   return { problem: { reason: REASON, message: before.message } };
 }
 
 /** If nothing is missing, the next check can wait until the resource is reconciled anyway. */
-function accessOf({ problems, failures }: Check, isStarting: boolean, retryAfterMs: number): AgentAccess {
+function accessOf({ problems, failures }: Check, isStarting: boolean, retryAfterMs: number): SupplyResult {
   if (failures === 0 && !isStarting) return {};
   if (problems.length === 0) return { retryAfterMs };
   return { problem: { reason: REASON, message: problems.join('; ') }, retryAfterMs };

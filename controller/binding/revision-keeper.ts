@@ -13,7 +13,7 @@ import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes
 import { gatewaySyncPath, groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
-import { type AgentAccess, describeApiError } from './agent-binder.ts';
+import { describeApiError, type SupplyResult } from './agent-binder.ts';
 
 const RETRY_MS = 5_000;
 const query = { fieldManager: FIELD_MANAGERS.controller };
@@ -37,7 +37,7 @@ export class RevisionKeeper {
   }
 
   /** Sees to it that the present revision is there; never throws. */
-  async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<AgentAccess & { isKept: boolean }> {
+  async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult & { isKept: boolean }> {
     const { uid, spec } = gatewaySync;
     const before = this.#kept;
     if (spec.revision === undefined) {

@@ -4,7 +4,7 @@ import { parseDuration } from '../../shared/domain/duration.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
-import { type AgentAccess, describeApiError } from '../binding/agent-binder.ts';
+import { describeApiError, type SupplyResult } from '../binding/agent-binder.ts';
 import { bindingOf } from '../binding/role-binding.ts';
 import type { StatusPoster } from '../commit-status/poster.ts';
 import type { MissingSidecars } from '../injection/missing-sidecars.ts';
@@ -191,7 +191,7 @@ export class Reconciler {
     { binder }: ResourceState,
     gatewaySync: ObservedGatewaySync,
     { pods, log }: { pods: ObservedPod[]; log: Logger },
-  ): Promise<AgentAccess> {
+  ): Promise<SupplyResult> {
     const { caches, bindAgents, mayWrite } = this.#options;
     if (!bindAgents || !mayWrite()) return {};
     const { namespace, name } = gatewaySync;
@@ -200,7 +200,7 @@ export class Reconciler {
   }
 
   /** If GitHub gives no token, the query fails as well and the status shows it; only a failed write is a problem here. */
-  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<AgentAccess> {
+  async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult> {
     const { gitTokens, mayWrite } = this.#options;
     if (!gitTokens || !mayWrite()) return {};
     try {
