@@ -50,6 +50,7 @@ export function judgeConditions(facts: Facts): Verdicts {
   const profilesValid = judgeProfiles(facts);
   const hostKey = judgeHostKey(facts);
   const commitStatus = judgeCommitStatus(facts);
+  const rolledOut = judgeRollout(facts);
   return {
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
@@ -57,7 +58,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     SidecarInjected: judgeSidecars(facts),
     ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
     AgentAccess: accessProblemIn(facts) ?? granted,
-    ...(facts.rollout ? { RolledOut: judgeRollout(facts.rollout, facts) } : {}),
+    ...(rolledOut ? { RolledOut: rolledOut } : {}),
     ...(commitStatus ? { CommitStatus: commitStatus } : {}),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
@@ -206,10 +207,13 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
 const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status was posted yet' };
 
 /** There only where changes go by waves. */
-function judgeRollout({ phase, nextCommit, message = '' }: RolloutStatus, facts: Facts): Verdict {
-  const { rolloutProblems, isHeldBack } = facts;
+function judgeRollout(facts: Facts): Verdict | undefined {
+  const { rollout, gatewaySync, rolloutProblems, isHeldBack } = facts;
+  if (!rollout && !gatewaySync.spec.rollout) return undefined;
   if (rolloutProblems.length > 0)
     return { status: 'False', reason: 'InvalidRollout', message: rolloutProblems.join('; ') };
+  if (!rollout) return { status: 'Unknown', reason: 'Waiting', message: whyHeldBack(facts) };
+  const { phase, nextCommit, message = '' } = rollout;
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
   // What is complete is the release before.
@@ -291,11 +295,9 @@ function judgeReady(
 /** Where changes go by waves: what is in the way of them. Undefined where it is up to the gateways alone. */
 function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined {
   const { isHeldBack } = facts;
-  const rollout = facts.rollout && judgeRollout(facts.rollout, facts);
-  if (isHeldBack && (!rollout || rollout.reason === 'Waiting')) {
-    const message = rollout?.message ?? whyHeldBack(facts);
-    return accessProblemIn(facts) ?? { status: 'Unknown', reason: 'RolloutWaiting', message };
-  }
+  const rollout = judgeRollout(facts);
+  if (isHeldBack && rollout?.reason === 'Waiting')
+    return accessProblemIn(facts) ?? { ...rollout, reason: 'RolloutWaiting' };
   if (!rollout || rollout.status === 'True') return undefined;
   // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
   if (rollout.status === 'Unknown' && isWithoutGateways(gateways) && !isHeldBack) return undefined;

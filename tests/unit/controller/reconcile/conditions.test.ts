@@ -105,6 +105,7 @@ const isUnknown = (reason: string, message: string) => ({ status: 'Unknown', rea
 
 const noNeed = isFalse('Progressing', 'the operator is not stuck: see the other conditions for what gateways need');
 const synced = isTrue('Synced', '2/2 synced');
+const unwritten = 'the newest release begins when the ControllerRevision of its spec.sync is written';
 const allWell = {
   RefResolved: isTrue('Resolved', `main is ${commit}`),
   ProfilesValid: isTrue('Valid', '1 profile'),
@@ -417,6 +418,19 @@ suite('the conditions of a resource', () => {
       },
     ]),
     ['of a rollout that is complete', { rollout: { phase: 'Complete' } }, { RolledOut: isTrue('Complete', 'words') }],
+    [
+      'of a rollout that has not begun',
+      { spec: { rollout: {} }, isHeldBack: true },
+      {
+        RolledOut: isUnknown('Waiting', unwritten),
+        Ready: isUnknown('RolloutWaiting', unwritten),
+      },
+    ],
+    [
+      'of a rollout that has not begun, with a wrong window',
+      { spec: { rollout: {} }, isHeldBack: true, rolloutProblems: ['one'] },
+      { RolledOut: isFalse('InvalidRollout', 'one'), Ready: isFalse('InvalidRollout', 'one') },
+    ],
     [
       'of a rollout without words',
       { rollout: { phase: 'Complete', message: undefined as never } },
