@@ -38,7 +38,7 @@ export class RevisionKeeper {
 
   /** Sees to it that the present revision is there; never throws. */
   async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult & { isKept: boolean }> {
-    const { uid, spec } = gatewaySync;
+    const { uid, spec, status } = gatewaySync;
     const before = this.#kept;
     if (spec.revision === undefined) {
       this.#kept = undefined;
@@ -53,7 +53,8 @@ export class RevisionKeeper {
       if (outcome.kind === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
       if (outcome.kind === 'foreign')
         return { isKept: false, retryAfterMs: RETRY_MS, problem: foreign(gatewaySync, revision) };
-      if (!isKnown && (await this.#isStableGone(gatewaySync)))
+      const stable = status.rollout?.stableRevision ?? revision;
+      if (!isKnown && stable !== revision && (await this.stored(gatewaySync, [stable])).length === 0)
         return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
       this.#kept = { uid, revision, object: outcome.object, lookedAt: performance.now() };
       // One that no status names is of no use any more.
@@ -66,17 +67,21 @@ export class RevisionKeeper {
     }
   }
 
-  /** Whether there is no way back from a revision: whoever is not let in could not start again. */
-  async #isStableGone({ namespace, name, uid, spec, status: { rollout } }: ObservedGatewaySync): Promise<boolean> {
-    if (!rollout || rollout.stableRevision === spec.revision) return false;
-    const path = pathOf(namespace, revisionName(name, rollout.stableRevision));
-    try {
-      const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY });
-      return !isOwned(metadata, uid);
-    } catch (error) {
-      if (isApiError(error, 404)) return true;
-      throw error;
+  /** Returns the revisions that are stored for this resource. Errors of the API server are thrown. */
+  async stored({ namespace, name, uid }: ObservedGatewaySync, revisions: readonly string[]): Promise<string[]> {
+    const stored: string[] = [];
+    for (const revision of revisions) {
+      const found = await this.#find(pathOf(namespace, revisionName(name, revision)));
+      if (found && isOwned(found.metadata, uid)) stored.push(revision);
     }
+    return stored;
+  }
+
+  async #find(path: string): Promise<{ metadata: ObjectMeta } | undefined> {
+    return await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
+      if (!isApiError(error, 404)) throw error;
+      return undefined;
+    });
   }
 
   /** Deletes the revisions that a status named and its successor does not; what fails stays until the resource goes. */
@@ -95,9 +100,9 @@ export class RevisionKeeper {
       if (named.has(revision)) continue;
       const path = pathOf(namespace, revisionName(name, revision));
       try {
-        const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY });
-        if (!isOwned(metadata, uid)) continue;
-        await this.#client.delete(path, { body: { preconditions: { uid: metadata.uid } } });
+        const found = await this.#find(path);
+        if (!found || !isOwned(found.metadata, uid)) continue;
+        await this.#client.delete(path, { body: { preconditions: { uid: found.metadata.uid } } });
       } catch (error) {
         if (!isApiError(error, 404)) log.warn({ err: error, revision }, 'revision of spec.sync not deleted');
       }
@@ -107,9 +112,7 @@ export class RevisionKeeper {
   async #ensure(gatewaySync: ObservedGatewaySync, { revision, known, log }: WantedRevision): Promise<Ensured> {
     const { namespace, name, uid } = gatewaySync;
     const path = pathOf(namespace, revisionName(name, revision));
-    const found = await this.#client.get<{ metadata: ObjectMeta }>(path, { accept: METADATA_ONLY }).catch((error) => {
-      if (!isApiError(error, 404)) throw error;
-    });
+    const found = await this.#find(path);
     if (!found) return await this.#create(gatewaySync, revision);
     const object = found.metadata.uid;
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };

@@ -43,9 +43,14 @@ export interface Observation extends Installation {
   accessProblems: AccessProblem[];
   /** Whether the revision of `spec.sync` is kept as an object, where there are rollouts: before that none may name it. */
   isRevisionKept: boolean;
+  /** Earlier revisions that gateways report and that are stored, if the status names no rollout. */
+  storedRevisions?: readonly string[];
   /** What is known of the commit status. */
   commitStatus: StatusNews | undefined;
 }
 
 /** The part that a rollout is taken on from. */
-export type RolloutObservation = Pick<Observation, 'gatewaySync' | 'pods' | 'reportOf' | 'isRevisionKept'>;
+export type RolloutObservation = Pick<
+  Observation,
+  'gatewaySync' | 'pods' | 'reportOf' | 'isRevisionKept' | 'storedRevisions'
+>;

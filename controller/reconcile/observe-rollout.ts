@@ -16,6 +16,8 @@ import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;
+/** Maximum earlier revisions that are looked up. */
+const MAX_EARLIER = 5;
 
 /** Input of a rollout step. */
 interface StepFacts {
@@ -30,7 +32,7 @@ interface StepFacts {
 
 /** Makes the input of a step. */
 export function rolloutInput({ sync, observation, restOf, now }: StepFacts): RolloutInput {
-  const { gatewaySync, pods, reportOf } = observation;
+  const { gatewaySync, pods, reportOf, storedRevisions } = observation;
   const { spec, status: before, orders = {} } = gatewaySync;
   const { rollout = {}, revision = '', history = HISTORY } = spec;
   const number = before.rollout?.number;
@@ -47,6 +49,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
       })),
     wanted: releaseOf(sync, revision),
     inPlace: releaseOf(before, revision),
+    storedRevisions,
     approved: orders.approve,
     approvedRevision: approvedRevision(gatewaySync),
     rollback: orders.rollback,
@@ -57,6 +60,20 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
     soakMs: waves.map(({ soak = '' }) => parseDuration(soak) ?? 0),
     now,
   };
+}
+
+/** Returns the revisions that most gateways report, except for the present one; none if the status names a rollout. */
+export function earlierRevisions({
+  gatewaySync,
+  pods,
+  reportOf,
+}: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
+  if (gatewaySync.status.rollout) return [];
+  const reported = pods.flatMap((pod) => (pod.live && reportOf(pod)?.status?.revision) || []).filter(isRevision);
+  const groups = Map.groupBy(reported, (revision) => revision);
+  groups.delete(gatewaySync.spec.revision ?? '');
+  const sorted = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([revision]) => revision);
+  return sorted.slice(0, MAX_EARLIER);
 }
 
 interface Approval extends Pick<ObservedGatewaySync, 'orders' | 'status'> {

@@ -19,6 +19,7 @@ import { type Decision, decide } from './decide.ts';
 import type { Denials } from './denials.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Installation } from './observation.ts';
+import { earlierRevisions } from './observe-rollout.ts';
 import { Pace } from './pace.ts';
 import type { Requeue } from './queue.ts';
 import { ResourceState, SharedLimits } from './resource-state.ts';
@@ -83,6 +84,8 @@ export class Reconciler {
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
     if (secrets.kind === 'checking') return deferred(secrets.waitMs);
     const revision = await this.#keepRevision(state, gatewaySync, log);
+    const { isKept: isRevisionKept } = revision;
+    const storedRevisions = isRevisionKept ? await state.revisions.stored(gatewaySync, earlierRevisions(inputs)) : [];
     const access = [
       revision,
       secrets.access,
@@ -91,7 +94,7 @@ export class Reconciler {
     ];
     const accessRetries = access.map(({ retryAfterMs }) => retryAfterMs);
     const accessProblems = access.flatMap(({ problem }) => problem ?? []);
-    const observation = { ...inputs, ...installation, accessProblems, isRevisionKept: revision.isKept };
+    const observation = { ...inputs, ...installation, accessProblems, isRevisionKept, storedRevisions };
     const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
     const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
     if (answer?.kind !== 'asking')

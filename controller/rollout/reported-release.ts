@@ -1,23 +1,29 @@
 import type { Release } from '../../shared/domain/releases.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
-interface ReportedInput extends Pick<RolloutInput, 'wanted'> {
-  gateways: readonly Pick<RolloutGateway, 'report'>[];
+interface ReportedInput extends Pick<RolloutInput, 'wanted' | 'inPlace' | 'storedRevisions'> {
+  gateways: readonly Pick<RolloutGateway, 'report' | 'isResting'>[];
 }
 
 /**
- * The release that most gateways report, for a resource whose status has no rollout. Gateways that are healthy with their
- * release count more than any number of others. In a tie the newest release loses: it then goes through the waves.
- * Undefined if no gateway reports a release of a rollout.
+ * The release that most gateways report, for a resource whose status has no rollout. A report without a revision counts
+ * for the release in place, which gateways follow without `spec.rollout`. Healthy gateways count more than any number of
+ * others. In a tie the newest release loses: it then goes through the waves. A revision that isn't stored is ignored,
+ * because gateways couldn't read it.
  */
-export function reportedRelease({ gateways, wanted }: ReportedInput): Release | undefined {
+export function reportedRelease(input: ReportedInput): Release | undefined {
+  const { gateways, wanted, inPlace, storedRevisions = [] } = input;
   const reported = new Map<string, { release: Release; votes: number }>();
-  for (const { report } of gateways) {
+  const readable = [wanted?.revision, inPlace?.revision, ...storedRevisions];
+  for (const { report, isResting } of gateways) {
     const { commit, revision, state } = report ?? {};
-    if (commit === undefined || revision === undefined) continue;
-    const release = { commit, ref: commit, revision };
-    const { votes = 0 } = reported.get(`${commit} ${revision}`) ?? {};
-    reported.set(`${commit} ${revision}`, { release, votes: votes + (state === 'well' ? HEALTHY : 1) });
+    if (commit === undefined) continue;
+    const release = revision === undefined ? inPlace : { commit, ref: commit, revision };
+    if (!release || !readable.includes(release.revision)) continue;
+    const name = `${release.commit} ${release.revision}`;
+    const full = revision === undefined ? HEALTHY + 1 : HEALTHY;
+    const weight = !isResting && (state === 'well' || revision === undefined) ? full : 1;
+    reported.set(name, { release, votes: (reported.get(name)?.votes ?? 0) + weight });
   }
   const newest = `${wanted?.commit} ${wanted?.revision}`;
   const [first] = [...reported].sort(
@@ -27,5 +33,5 @@ export function reportedRelease({ gateways, wanted }: ReportedInput): Release | 
   return first?.[1].release;
 }
 
-/** Votes of a healthy gateway; more than there are gateways. */
+/** Votes of a healthy gateway; more than there are gateways. Without a revision it has one more, which decides a tie. */
 const HEALTHY = 1_000_000;

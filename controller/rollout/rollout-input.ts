@@ -48,6 +48,8 @@ export interface RolloutInput {
   wanted: Release | undefined;
   /** What the gateways have followed until now, where nothing was rolled out yet. */
   inPlace: Release | undefined;
+  /** Revisions that gateways report and that are stored, in addition to the present one; for the first state only. */
+  storedRevisions?: readonly string[] | undefined;
   /** The commit that somebody approved, and with which revision; undefined for any, as a version before noted it. */
   approved: string | undefined;
   approvedRevision?: string | undefined;

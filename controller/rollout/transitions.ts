@@ -17,8 +17,8 @@ export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /**
- * The first state: the release in place is complete. What gateways report counts first, because a status can get lost: the
- * newest commit then goes through the waves as ever. Earlier orders are ignored.
+ * The first state: the release in place is complete. What most gateways report counts first, because a status can get
+ * lost: the newest commit then goes through the waves as ever. Earlier orders are ignored.
  */
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;

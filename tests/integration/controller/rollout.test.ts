@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { RolloutStatus } from '../../../shared/api/rollout.ts';
+import { syncRevision } from '../../../shared/domain/sync-revision.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
@@ -130,6 +131,55 @@ const shortOf = (agents: Agents, names: Record<string, string>) =>
       had.map((entry) => names[entry.split(' ')[0] ?? ''] ?? entry),
     ]),
   );
+
+/** A repository with two commits, and gateways without agents. */
+async function arrangeReports(t: TestContext, labels: Record<string, object>) {
+  const server = await startGitServer();
+  t.after(() => server.stop());
+  const repository = await server.createRepository('app');
+  const first = await repository.commit({ files: { 'config/a': '1' } });
+  const second = await repository.commit({ files: { 'config/a': '2' } });
+  const address = { namespace: await createNamespace(t), name: 'app' };
+  await startController(t, address.namespace);
+  for (const [name, more] of Object.entries(labels)) {
+    const pod = injectedPod(address.namespace, name, 'app');
+    await apply({ ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...more } } });
+  }
+  const reportOn = (name: string, status: { commit: string; revision?: string; rollout?: number }) =>
+    report({ namespace: address.namespace, name }, { ref: 'main', agentVersion: '0.1.0', ...status });
+  const untilBegun = () => untilGatewaySync(address, 'a rollout', ({ status }) => status?.rollout !== undefined);
+  return { address, repository, first, second, reportOn, untilBegun };
+}
+
+suite('the first state of a rollout', { concurrency: 2 }, () => {
+  test('is what most gateways have when spec.rollout is added, whatever one of them reports', async (t) => {
+    const { address, repository, first, second, reportOn, untilBegun } = await arrangeReports(t, pods);
+    await applyGatewaySync(address, { repo: repository.url });
+    await untilGatewaySync(address, 'the commit', ({ status }) => status?.lastSyncCommit === second);
+    const { spec } = await read(address);
+    await reportOn('a', { commit: first, revision: syncRevision(spec.sync), rollout: 7 });
+    for (const name of ['b', 'c']) await reportOn(name, { commit: second });
+    await untilGatewaySync(address, 'all reports', ({ status }) => {
+      const { synced = 0, skewed = 0 } = status?.gateways ?? {};
+      return synced + skewed === 3;
+    });
+    await applyGatewaySync(address, { repo: repository.url }, { rollout: { waves } });
+    const { status } = await untilBegun();
+    assert.deepEqual([status?.rollout?.stableCommit, status?.rollout?.nextCommit], [second, undefined]);
+  });
+
+  test('is no release whose ControllerRevision does not exist', async (t) => {
+    const { address, repository, second, reportOn, untilBegun } = await arrangeReports(t, { a: { tier: 'canary' } });
+    await reportOn('a', { commit: 'e'.repeat(40), revision: '1'.repeat(32), rollout: 7 });
+    await applyGatewaySync(
+      address,
+      { repo: repository.url },
+      { rollout: { waves: [{ ...waves[0], approval: true }] } },
+    );
+    const { status } = await untilBegun();
+    assert.deepEqual([status?.rollout?.commit, status?.rollout?.stableCommit], [second, second]);
+  });
+});
 
 suite('a rollout in waves', { concurrency: 4 }, () => {
   test('delivers a commit to the canary first, then to the rest, and records it', async (t) => {

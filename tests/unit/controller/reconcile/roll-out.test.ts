@@ -214,6 +214,7 @@ suite('a step of a rollout takes into account', () => {
         { ...pod, name: 'ended', live: false },
       ],
       isRevisionKept: true,
+      storedRevisions: ['earlier'],
       reportOf: () => report && { podUID: 'pod', status: { state: 'Synced' as const, ...report } },
     };
     const restOf = (profile: string) => (profile === rest ? 'Paused' : undefined);
@@ -260,6 +261,7 @@ suite('a step of a rollout takes into account', () => {
       ],
       wanted: { commit: newest, ref: 'v2', revision },
       inPlace: { commit: stable, ref: 'v1', revision },
+      storedRevisions: ['earlier'],
       approved: 'c',
       approvedRevision: revision,
       rollback: 'previous',

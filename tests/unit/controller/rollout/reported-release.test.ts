@@ -10,8 +10,10 @@ const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 
   revision,
   state,
 });
+const awake = (report: GatewayReport | undefined) => ({ report, isResting: false });
+const storedRevisions = ['earlier'];
 const found = (...reports: (GatewayReport | undefined)[]) =>
-  reportedRelease({ gateways: reports.map((report) => ({ report })), wanted: newest });
+  reportedRelease({ gateways: reports.map(awake), wanted: newest, inPlace: undefined, storedRevisions });
 const release = (commit: string, revision = 'r') => ({ commit, ref: commit, revision });
 
 suite('the release that gateways report', () => {
@@ -29,6 +31,26 @@ suite('the release that gateways report', () => {
     assert.deepEqual(found(say('new'), say('old')), release('old'));
     assert.deepEqual(found(say('old'), say('new')), release('old'));
     assert.deepEqual(found(say('new'), say('new', 'well', 'earlier')), release('new', 'earlier'));
+  });
+
+  test('is not one whose revision is not stored', () => {
+    const fabricated = say('fabricated', 'well', 'other');
+    assert.equal(found(fabricated), undefined);
+    assert.deepEqual(found(fabricated, fabricated, say('old', 'busy')), release('old'));
+    assert.deepEqual(found(say('old', 'well', 'earlier')), release('old', 'earlier'));
+  });
+
+  test('is the one in place if most gateways report no revision', () => {
+    const inPlace = { commit: 'placed', ref: 'main', revision: 'r' };
+    const plain = { ...say('placed', 'busy'), revision: undefined };
+    const chosen = (gateways: ReturnType<typeof awake>[]) => reportedRelease({ gateways, wanted: newest, inPlace });
+    assert.deepEqual(chosen([awake(plain), awake(plain), awake(say('other'))]), inPlace);
+    assert.deepEqual(chosen([awake(plain), awake(say('other'))]), inPlace);
+    assert.deepEqual(chosen([awake(plain), awake(say('other')), awake(say('other'))]), release('other'));
+    const late = { ...plain, commit: 'late' };
+    assert.deepEqual(chosen([awake(late), awake(say('other'))]), inPlace);
+    const paused = { report: say('other'), isResting: true };
+    assert.deepEqual(chosen([awake(say('old')), paused, paused]), release('old'));
   });
 
   test('does not exist if no gateway has one of a rollout', () => {
