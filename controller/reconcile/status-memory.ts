@@ -92,7 +92,7 @@ export function noteWatched(
 /**
  * Whether a status may be written on what there is now, though it was decided by what there was before. Where the status
  * is another one, by the last leader or by a patch whose answer was lost, that has to be taken into account first. A new
- * resource of the same name needs a decision of its own.
+ * resource of the same name needs its own decision.
  */
 export function stillApplies(
   status: GatewaySyncStatus,

@@ -10,7 +10,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { type Question, sealedAbout } from '../../../shared/api/inspection.ts';
 import { INSPECT_ANNOTATION } from '../../../shared/api/names.ts';
 import { openAnswer } from '../../../shared/io/inspection-answer.ts';
-import type { ApiRequest } from '../../../shared/io/kubernetes/client.ts';
+import { type ApiRequest, MERGE_PATCH } from '../../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { drawKeys, type QuestionKeys } from '../../../shared/io/sealed-box.ts';
 import { connectCluster } from '../../support/cluster.ts';
@@ -163,7 +163,8 @@ suite('the answer to a query', () => {
     let writes = 0;
     const request = access.client.request.bind(access.client);
     access.client.request = async <T>(call: ApiRequest): Promise<T> => {
-      if (call.method === 'PATCH') {
+      const isQuery = call.contentType === MERGE_PATCH;
+      if (isQuery) {
         writes += 1;
         const labels = { written: `${writes}` };
         if (writes === 1) await pod.client.mergePatch(gatewaySyncPath(pod.namespace, 'gw'), { metadata: { labels } });
@@ -171,7 +172,7 @@ suite('the answer to a query', () => {
       try {
         return await request<T>(call);
       } finally {
-        if (call.method === 'PATCH') await interrupted.promise;
+        if (isQuery) await interrupted.promise;
       }
     };
     let leave: (() => Promise<void>) | undefined;

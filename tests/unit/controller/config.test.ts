@@ -34,6 +34,7 @@ suite('the configuration of the controller', () => {
       POD_NAMESPACE: 'default',
       WATCH_NAMESPACES: [],
       LEADER_ELECTION: true,
+      LEASE_NAME: 'stoker-operator-controller',
       WEBHOOK_PORT: 9443,
       HEALTH_PORT: 8081,
       METRICS_PORT: 8443,
