@@ -16,7 +16,7 @@ const pure = [
   '^controller/intent/',
   '^controller/rollout/',
   '^controller/commit-status/(wanted-status|next-post|destination|requests)\\.ts$',
-  '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
+  '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^cli/(checks|fleet|migrate|terminal)/',

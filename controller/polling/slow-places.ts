@@ -1,6 +1,12 @@
 import { LruMap } from '../../shared/domain/lru-map.ts';
-import type { CallDeadline } from './call-deadline.ts';
 import { CallPlaces } from './call-places.ts';
+
+/** A call that holds a slow place. */
+export interface SlowCall {
+  readonly namespace: string;
+  /** Ends the call in favor of another namespace, and frees its places at once. */
+  giveWay(): void;
+}
 
 /** Time for which a namespace keeps its slow places before it has to give way (ms). */
 const KEPT_MS = 120_000;
@@ -14,7 +20,7 @@ const MAX_NAMESPACES = 10_000;
 export class SlowPlaces {
   readonly #places: CallPlaces;
   /** Calls that hold a place, the oldest first. */
-  readonly #holders = new Set<CallDeadline>();
+  readonly #holders = new Set<SlowCall>();
   /** When the turn of each namespace began. It is over when a call has given way. */
   readonly #turns = new LruMap<string, number>(MAX_NAMESPACES);
 
@@ -27,21 +33,21 @@ export class SlowPlaces {
   }
 
   /** Returns the call that has to give way to a namespace for which there is no place. */
-  yieldingTo(namespace: string): CallDeadline | undefined {
+  yieldingTo(namespace: string): SlowCall | undefined {
     const holders = [...this.#holders];
     if (holders.some((holder) => holder.namespace === namespace)) return undefined;
     const now = performance.now();
     return holders.find((holder) => now - (this.#turns.get(holder.namespace) ?? now) >= KEPT_MS);
   }
 
-  take(holder: CallDeadline): void {
+  take(holder: SlowCall): void {
     const { namespace } = holder;
     this.#holders.add(holder);
     this.#places.take(namespace);
     this.#turns.set(namespace, this.#turns.get(namespace) ?? performance.now());
   }
 
-  release(holder: CallDeadline): void {
+  release(holder: SlowCall): void {
     this.#holders.delete(holder);
     this.#places.release(holder.namespace);
   }
