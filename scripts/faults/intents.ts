@@ -24,6 +24,8 @@ export interface OpenIntent {
 /** What the gateways of one resource may follow in the end: the newest that was stored, or what may be newer. */
 export class Intents {
   #intents: Intent[];
+  /** Refs that were equally possible when all had settled: only the status then shows which of them was the last one. */
+  #equal: readonly string[] = [];
 
   constructor(ref: string) {
     this.#intents = [{ ref, startedAt: Number.NEGATIVE_INFINITY, endedAt: Number.NEGATIVE_INFINITY, isStored: true }];
@@ -53,6 +55,12 @@ export class Intents {
 
   /** Everything has settled: what is followed now is the beginning of what comes. */
   settle(ref: string): void {
+    this.#equal = this.possible();
     this.#intents = new Intents(ref).#intents;
+  }
+
+  /** The status was wiped. Times of edits are whole seconds, so an equally possible ref may be followed from now on. */
+  forgetOrder(): void {
+    this.#intents.push(...this.#equal.flatMap((ref) => new Intents(ref).#intents));
   }
 }

@@ -7,6 +7,7 @@ export const objects = {
   'wipe a status': async ({ plane, resources }, { target }) => {
     const resource = pick(resources, target);
     await plane.merge(`${resource.path}/status`, { status: null });
+    resource.intents.forgetOrder();
     return { did: `wiped the status of ${resource.name}` };
   },
   'delete the lease': async ({ plane }) => {

@@ -45,3 +45,14 @@ test('what is followed after a pause is the beginning of the next part', () => {
   intents.settle('v1');
   assert.deepEqual(intents.possible(), ['v1']);
 });
+
+test('what could not be told apart before a pause is possible again once the status is wiped', () => {
+  const intents = new Intents('main');
+  intents.begin('v1', 10 + later).stored(10 + later);
+  intents.begin('v2', 20 + later).stored(20 + later);
+  intents.settle('v2');
+  intents.forgetOrder();
+  assert.deepEqual(intents.possible(), ['v2', 'v1']);
+  intents.begin('v3', 90 + 3 * later).stored(90 + 3 * later);
+  assert.deepEqual(intents.possible(), ['v3']);
+});
