@@ -129,7 +129,7 @@ function whileAlive<T>(program: Program, awaited: Promise<T>): Promise<T> {
 
 async function countResolved(metricsPort: number): Promise<number> {
   const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  return Number(/^sync_controller_conditions\{condition="RefResolved",status="True"\} (\d+)$/m.exec(page)?.[1] ?? 0);
+  return Number(/^sync_controller_conditions\{type="RefResolved",status="True"\} (\d+)$/m.exec(page)?.[1] ?? 0);
 }
 
 /** Changes some of the large ones, so that the watch brings them as a whole. */
