@@ -106,6 +106,7 @@ export class Controller {
       client,
       evictor: this.#makeEvictor(events),
       gatewaySyncs: () => this.caches.gatewaySyncs(),
+      gatewaySync,
       labelledPods: () => this.caches.pods(),
       labelledPod: (key) => this.caches.pod(key),
       enqueue,

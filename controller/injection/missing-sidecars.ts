@@ -13,6 +13,7 @@ import type { Evictor } from './evictor.ts';
 export interface MissingSidecarsOptions {
   client: KubernetesClient;
   gatewaySyncs: () => Iterable<ObservedGatewaySync>;
+  gatewaySync: (key: ObjectKey) => ObservedGatewaySync | undefined;
   /** Pods with the label of injected ones, which some have set themselves. */
   labelledPods: () => Iterable<ObservedPod>;
   labelledPod: (key: ObjectKey) => ObservedPod | undefined;
@@ -83,8 +84,7 @@ export class MissingSidecars {
 
   /** Drops what is kept of resources that are gone. */
   #dropGone(): void {
-    const keys = new Set(Array.from(this.#options.gatewaySyncs(), ({ namespace, name }) => `${namespace}/${name}`));
-    for (const key of this.#found.keys()) if (!keys.has(key)) this.#found.delete(key);
+    for (const key of this.#found.keys()) if (!this.#options.gatewaySync(key)) this.#found.delete(key);
   }
 
   /** All GatewaySyncs of the namespaces in which one was created just now. */

@@ -33,6 +33,7 @@ suite('pods without their sidecar', () => {
     const sweep = new MissingSidecars({
       client: clientWith({ stream }),
       gatewaySyncs: () => [{ namespace: 'ns', name: 'app' } as ObservedGatewaySync],
+      gatewaySync: () => undefined,
       labelledPods: () => [],
       labelledPod: () => undefined,
       evictor: undefined,
