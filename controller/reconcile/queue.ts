@@ -1,4 +1,5 @@
 import { timerMs } from '../../shared/domain/duration.ts';
+import { namespaceOf } from '../../shared/domain/object-name.ts';
 import { type Priority, PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import type { Logger } from '../../shared/log.ts';
 
@@ -190,9 +191,4 @@ export class KeyedQueue {
 interface Taken {
   key: string;
   priority: Priority;
-}
-
-/** Of a key such as `namespace/name`. */
-function namespaceOf(key: string): string {
-  return key.split('/', 1)[0] as string;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { API_VERSION, GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
+import { namespaceOf } from '../../shared/domain/object-name.ts';
 import { RateLimit } from '../../shared/domain/rate-limit.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
@@ -84,7 +85,7 @@ export class EventLimiter {
 
   /** Whether an event of the resource may be written now, in milliseconds of a monotonic clock. */
   take(key: ObjectKey, now: number): boolean {
-    const [namespace = ''] = key.split('/');
+    const namespace = namespaceOf(key);
     const isFirst = LIMITS.namespace.burst - this.#namespaces.left(namespace, now) < 1;
     if (this.#resources.left(key, now) < 1 || this.#namespaces.left(namespace, now) < 1) return false;
     if (this.#all.left('', now) < (isFirst ? 1 : LIMITS.all.burst / 2)) return false;

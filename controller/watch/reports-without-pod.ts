@@ -1,3 +1,4 @@
+import { namespaceOf } from '../../shared/domain/object-name.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 
 /** Maximum number of reports without their pod whose content is kept; each has up to 4 kB. */
@@ -33,5 +34,3 @@ export class ReportsWithoutPod {
     if (keys.size === 0) this.#namespaces.delete(namespaceOf(key));
   }
 }
-
-const namespaceOf = (key: ObjectKey): string => key.slice(0, key.indexOf('/'));

@@ -8,5 +8,8 @@ const namePattern = new RegExp(`^${label}(?:\\.${label})*$`);
  */
 export const isNamespaceName = (text: string): boolean => labelPattern.test(text);
 
+/** Namespace in a key such as `namespace/name`. */
+export const namespaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
+
 /** Whether an object of that name can exist: a DNS subdomain (RFC 1123). Others are no parts of a path, such as `..`. */
 export const isObjectName = (text: string): boolean => text.length <= 253 && namePattern.test(text);

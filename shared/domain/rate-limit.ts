@@ -51,11 +51,6 @@ export class RateLimit {
     return isFree;
   }
 
-  /** Forgets the events of a key. */
-  forget(key: string): void {
-    this.#paidOffAt.delete(key);
-  }
-
   #debtMs(key: string, now: number): number {
     return Math.max(0, (this.#paidOffAt.get(key) ?? now) - now);
   }

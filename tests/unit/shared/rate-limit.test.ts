@@ -69,10 +69,3 @@ test('a rate limit pays off simultaneous events one after the other, and shows t
   assert.deepEqual([limit.left('a', 0), limit.left('a', 500), limit.left('a', 60_000)], [-2, -1.5, 3]);
   assert.deepEqual([limit.waitMs('a', 0), limit.waitMs('a', 0, 0), limit.waitMs('a', 0, 3)], [3000, 2000, 5000]);
 });
-
-test('a rate limit allows a forgotten key the whole burst again', () => {
-  const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 10 });
-  limit.count('a', 0);
-  limit.forget('a');
-  assert.equal(limit.left('a', 0), 1);
-});
