@@ -6,7 +6,7 @@ import { licencesOf } from './licences-of.ts';
 
 const root = join(import.meta.dirname, '..');
 /** The folder of each program, and the name of its bundle. */
-const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-gs' };
+const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-stoker' };
 
 /** All programs, or those whose folders are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
@@ -27,7 +27,7 @@ await Promise.all(
   }),
 );
 
-/** The page of `kubectl gs ui`, which is part of its bundle: the files by their names. */
+/** The page of `kubectl stoker ui`, which is part of its bundle: the files by their names. */
 async function readPage(): Promise<Record<string, string>> {
   const folder = join(root, 'cli/ui/page');
   const names = (await readdir(folder)).filter((name) => /\.(html|css|js|svg)$/.test(name));

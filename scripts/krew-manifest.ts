@@ -10,7 +10,7 @@ const HOME = 'https://github.com/stoker-operator/stoker-operator';
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Name of the archive with the program for a platform of Node, such as `linux-x64`. */
-export const archiveName = (platform: string): string => `kubectl-gs-${platform}.tar.gz`;
+export const archiveName = (platform: string): string => `kubectl-stoker-${platform}.tar.gz`;
 
 /**
  * Makes the manifest by which Krew installs the plugin (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/),
@@ -19,7 +19,7 @@ export const archiveName = (platform: string): string => `kubectl-gs-${platform}
 export async function krewManifest(folder: string): Promise<string> {
   const platforms = [];
   for (const file of (await readdir(folder)).sort()) {
-    const [, os, architecture = ''] = /^kubectl-gs-(linux|darwin)-(\w+)\.tar\.gz$/.exec(file) ?? [];
+    const [, os, architecture = ''] = /^kubectl-stoker-(linux|darwin)-(\w+)\.tar\.gz$/.exec(file) ?? [];
     const arch = ARCHITECTURES[architecture];
     if (os === undefined || arch === undefined) continue;
     const sha256 = createHash('sha256')
@@ -29,8 +29,8 @@ export async function krewManifest(folder: string): Promise<string> {
       selector: { matchLabels: { os, arch } },
       uri: `${HOME}/releases/download/v${manifest.version}/${file}`,
       sha256,
-      files: ['kubectl-gs', 'LICENSE', 'kubectl-gs.mjs.LEGAL.txt'].map((from) => ({ from, to: '.' })),
-      bin: 'kubectl-gs',
+      files: ['kubectl-stoker', 'LICENSE', 'kubectl-stoker.mjs.LEGAL.txt'].map((from) => ({ from, to: '.' })),
+      bin: 'kubectl-stoker',
     });
   }
   if (platforms.length === 0) throw new Error(`${folder} has no ${archiveName('linux-x64')} or the like.`);
@@ -45,7 +45,7 @@ export async function krewManifest(folder: string): Promise<string> {
   const plugin = {
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
     kind: 'Plugin',
-    metadata: { name: 'gs' },
+    metadata: { name: 'stoker' },
     spec,
   };
   return stringify(plugin, { lineWidth: 100 });

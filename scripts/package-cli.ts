@@ -7,11 +7,11 @@ import { archiveName, krewManifest } from './krew-manifest.ts';
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
 /** Licences of what is in the bundle. */
-const LEGAL = 'kubectl-gs.mjs.LEGAL.txt';
+const LEGAL = 'kubectl-stoker.mjs.LEGAL.txt';
 
-/** Makes of the bundle of `kubectl gs` the folder that is published as an npm package. `npm run build` comes first. */
+/** Makes of the bundle of `kubectl stoker` the folder that is published as an npm package. `npm run build` comes first. */
 async function makeNpmPackage(): Promise<string> {
-  const folder = path.join(dist, 'kubectl-gs');
+  const folder = path.join(dist, 'kubectl-stoker');
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const own = JSON.parse(await readFile(path.join(root, 'cli/package.json'), 'utf8')) as object;
@@ -19,10 +19,10 @@ async function makeNpmPackage(): Promise<string> {
     path.join(folder, 'package.json'),
     `${JSON.stringify({ ...own, version: manifest.version }, null, 2)}\n`,
   );
-  for (const file of ['kubectl-gs.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(folder, file));
+  for (const file of ['kubectl-stoker.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(folder, file));
   await copyFile(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
   await copyFile(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'));
-  await chmod(path.join(folder, 'kubectl-gs.mjs'), 0o755);
+  await chmod(path.join(folder, 'kubectl-stoker.mjs'), 0o755);
   return folder;
 }
 
@@ -33,9 +33,9 @@ async function makeNpmPackage(): Promise<string> {
 async function makeExecutable(): Promise<string> {
   const folder = path.join(dist, `${process.platform}-${process.arch}`);
   await mkdir(folder, { recursive: true });
-  const output = path.join(folder, 'kubectl-gs');
+  const output = path.join(folder, 'kubectl-stoker');
   const config = path.join(folder, 'sea.json');
-  const main = path.join(dist, 'kubectl-gs.mjs');
+  const main = path.join(dist, 'kubectl-stoker.mjs');
   await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
   run(process.execPath, '--build-sea', config);
   await rm(config);
@@ -56,7 +56,7 @@ async function makeArchive(executable: string): Promise<string> {
 
 /** Makes the manifest for Krew of the archives in a folder. */
 async function makeKrewManifest(archives: string): Promise<string> {
-  const file = path.join(dist, 'gs.yaml');
+  const file = path.join(dist, 'stoker.yaml');
   await writeFile(file, await krewManifest(archives));
   return file;
 }

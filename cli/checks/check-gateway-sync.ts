@@ -49,7 +49,7 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
   const dry = resting('dryRun');
   return [
     ...(spec.paused && !isSaid
-      ? [warning('gatewaysync/paused', 'it is paused: nothing changes', { todo: 'kubectl gs resume', page })]
+      ? [warning('gatewaysync/paused', 'it is paused: nothing changes', { todo: 'kubectl stoker resume', page })]
       : []),
     ...(paused.length > 0
       ? [
@@ -86,7 +86,7 @@ type Unfinished = Exclude<RequestOutcome, 'Applied' | 'Superseded'>;
 const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boolean }> = {
   Pending: { words: 'was stored, and waits', todo: 'wait: the host does not show the ref yet', isFault: false },
   Ignored: { words: 'was ignored', todo: 'see spec.webhook.allowedRefs, and what may be asked for', isFault: false },
-  Failed: { words: 'failed', todo: 'ask for a ref that exists: kubectl gs sync NAME --ref R', isFault: true },
+  Failed: { words: 'failed', todo: 'ask for a ref that exists: kubectl stoker sync NAME --ref R', isFault: true },
 };
 
 const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
@@ -133,7 +133,7 @@ function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding
   if (ref !== undefined && Number.isNaN(Date.parse(at)))
     return [
       failed(check, `${REQUEST_ANNOTATIONS.requestedAt} is no time, so the request for ${ref} counts for nothing`, {
-        todo: 'ask with kubectl gs sync, which sets both',
+        todo: 'ask with kubectl stoker sync, which sets both',
         page: 'reference/annotations.md',
       }),
     ];
@@ -161,14 +161,14 @@ function checkRollout({ status }: GatewaySync): Finding[] {
   if (waitsFor === 'Retry')
     return [
       warning('rollout/retry', `a commit that was given up is not tried again: ${message}`, {
-        todo: 'kubectl gs retry, or push a commit that is right',
+        todo: 'kubectl stoker retry, or push a commit that is right',
         page: 'how-to/roll-back.md',
       }),
     ];
   if (waitsFor === undefined || !nextCommit) return [];
   return [
     warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
-      todo: waitsFor === 'Approval' ? 'kubectl gs approve' : 'wait until the window opens',
+      todo: waitsFor === 'Approval' ? 'kubectl stoker approve' : 'wait until the window opens',
       page,
     }),
   ];

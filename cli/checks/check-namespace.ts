@@ -23,7 +23,7 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
     return [
       failed('namespace/there', `there is no namespace ${name}`, {
         todo: 'choose another with --namespace',
-        page: 'reference/kubectl-gs.md#doctor',
+        page: 'reference/kubectl-stoker.md#doctor',
       }),
     ];
   return [
@@ -70,7 +70,7 @@ function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding
   const check = 'namespace/gatewaysyncs';
   if (gatewaySyncs.kind === 'hidden') return unseen(check, `the GatewaySyncs in ${name}`, gatewaySyncs);
   const names = gatewaySyncs.value.map(({ metadata }) => metadata.name);
-  const page = 'reference/kubectl-gs.md#doctor';
+  const page = 'reference/kubectl-stoker.md#doctor';
   if (asked && !names.includes(asked))
     return [
       failed(check, `there is no GatewaySync ${asked} in the namespace ${name}`, {

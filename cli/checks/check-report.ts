@@ -75,7 +75,7 @@ function checkState(
   const { state, message, commit, crName, generation, verification, hasFailed } = status;
   const words = message ? `: ${message}` : '';
   const correct = message ? 'correct what the message names: the agent tries again by itself' : todo;
-  const inCommit = message ? 'correct it in a new commit, or go back: kubectl gs rollback' : todo;
+  const inCommit = message ? 'correct it in a new commit, or go back: kubectl stoker rollback' : todo;
   const fail = (check: string, says: string, advice = { todo: correct, page: STATES }) => [failed(check, says, advice)];
   const warn = (check: string, says: string, what: string) => [warning(check, says, { todo: what, page: STATES })];
   const own = gatewaySync?.metadata.name;
@@ -99,7 +99,7 @@ function checkState(
     return warn(
       'report/paused',
       `its files are left as they are: it is paused${words}`,
-      'kubectl gs resume, or remove paused from its profile',
+      'kubectl stoker resume, or remove paused from its profile',
     );
   if (state === 'DryRun')
     return warn('report/dry-run', `it only reports what it would change${words}`, 'remove dryRun from its profile');

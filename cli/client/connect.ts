@@ -77,7 +77,7 @@ export function connect(
   return {
     serverTime: () => Date.now() + ahead,
     client: new KubernetesClient(credentials, {
-      userAgent: `kubectl-gs/${version}`,
+      userAgent: `kubectl-stoker/${version}`,
       onServerTime,
       proxy: proxy?.href,
     }),

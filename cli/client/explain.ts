@@ -38,7 +38,7 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   }
   if (status === 404 && objectName !== undefined && name !== undefined)
     return fail(
-      `there is no GatewaySync ${name} in the namespace ${namespace}: kubectl gs status -A lists all`,
+      `there is no GatewaySync ${name} in the namespace ${namespace}: kubectl stoker status -A lists all`,
       EXIT.failed,
     );
   if (status === 404)
@@ -47,7 +47,7 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
     );
   if (status === 409)
     return fail(
-      `somebody else changed it at the same moment: look at it with kubectl gs status, and try again`,
+      `somebody else changed it at the same moment: look at it with kubectl stoker status, and try again`,
       EXIT.failed,
     );
   if (status === 422) return fail(`the API server refuses it: ${message}`, EXIT.failed);

@@ -16,7 +16,7 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
   const proxy = new URL(url);
   if (!['http:', 'https:'].includes(proxy.protocol))
     throw new Problem(
-      `${from} is a proxy for ${proxy.protocol.slice(0, -1)}: kubectl gs takes http and https`,
+      `${from} is a proxy for ${proxy.protocol.slice(0, -1)}: kubectl stoker takes http and https`,
       EXIT.unavailable,
     );
   return proxy;

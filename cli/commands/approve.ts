@@ -4,7 +4,7 @@ import { planApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl gs approve`: lets a commit into the waves that wait for it. */
+/** `kubectl stoker approve`: lets a commit into the waves that wait for it. */
 export const approve = makeCommand({
   name: 'approve',
   summary: 'Let a commit into the waves that wait for approval',

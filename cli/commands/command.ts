@@ -4,12 +4,12 @@ import type { Host } from '../terminal/host.ts';
 
 /** A command line, and what it is good for. */
 export interface Example {
-  /** What follows `kubectl gs`. */
+  /** What follows `kubectl stoker`. */
   line: string;
   does: string;
 }
 
-/** A command of `kubectl gs`: what it says of itself, and what it does. */
+/** A command of `kubectl stoker`: what it says of itself, and what it does. */
 export interface Command {
   name: string;
   /** A few words, for the list of commands. */

@@ -7,7 +7,7 @@ import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawDiagnosis } from './draw-doctor.ts';
 import { type Scope, takeSurvey } from './survey.ts';
 
-/** `kubectl gs doctor`: what is wrong, from the CRDs to the sidecar of each pod. */
+/** `kubectl stoker doctor`: what is wrong, from the CRDs to the sidecar of each pod. */
 export const doctor = makeCommand({
   name: 'doctor',
   summary: 'Find out what is wrong, from the CRDs to the sidecar of each pod',

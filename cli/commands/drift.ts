@@ -8,13 +8,13 @@ import { say } from './confirm.ts';
 import { drawDiff, drawInspection } from './draw-inspection.ts';
 import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
-/** `kubectl gs drift`: what gateways have instead of what was delivered. */
+/** `kubectl stoker drift`: what gateways have instead of what was delivered. */
 export const drift = makeCommand({
   name: 'drift',
   summary: 'Show what differs from git on the gateways, also as a patch',
   details: [
     'Asks the agents of the gateways which of the files that they delivered are not as they were. Lines with - are in git, those with + are on the gateway. Files of which the agent knows nothing are not looked at.',
-    'Agents repair such files within seconds, unless spec.sync says drift: report or ignore: kubectl gs pause the resource first if you want to change files on a gateway and keep them.',
+    'Agents repair such files within seconds, unless spec.sync says drift: report or ignore: kubectl stoker pause the resource first if you want to change files on a gateway and keep them.',
     'With --patch it prints what git apply takes in a clone of the repository, so that a change made on a gateway becomes a commit. What cannot be in it is named: templates, patched and binary files, files that look like secrets, files that differ on several gateways in different ways, and missing files without --with-deleted.',
     'Exits with 0 if nothing differs, with 2 if something does, and with 1 if a gateway did not answer, with the reason.',
     'It needs the right to patch GatewaySyncs and to read SyncReports, which the role edit has. Answers are encrypted for you alone.',

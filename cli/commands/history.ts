@@ -9,14 +9,14 @@ import { type Cell, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 
-/** `kubectl gs history`: commits that were complete. */
+/** `kubectl stoker history`: commits that were complete. */
 export const history = makeCommand({
   name: 'history',
   summary: 'List the commits that all gateways had, to which you can go',
   details: [
     'The commits that were complete, the newest first: ten of them, or as many as spec.history says. A rollback removes none, and moves the mark `current`. They are kept if spec.rollout is set.',
   ],
-  examples: [{ line: 'history plant -n gateways', does: 'before kubectl gs rollback plant --to' }],
+  examples: [{ line: 'history plant -n gateways', does: 'before kubectl stoker rollback plant --to' }],
   args: {
     name: { type: 'positional', required: true, description: 'The GatewaySync.' },
     ...outputArgs,

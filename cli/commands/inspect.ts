@@ -97,7 +97,7 @@ function check(
 ): void {
   if (all.length === 0) throw new Problem(`${args.name} has no gateways: no pod is annotated for it`);
   if (gateways.length === 0)
-    throw new Problem(`${args.name} has no gateway ${args.gateway}: kubectl gs status ${args.name} lists them`);
+    throw new Problem(`${args.name} has no gateway ${args.gateway}: kubectl stoker status ${args.name} lists them`);
   if (isSample)
     say(
       `asking ${gateways.length} of ${all.length} gateways, one of each profile in each wave: --gateway asks another, --all asks all`,
@@ -141,7 +141,7 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
 }
 
 function whySilent({ status, waitsFor }: Askable, answer: 'unreadable' | undefined): string {
-  if (answer) return 'its answer cannot be read: are kubectl gs and the agent of one version?';
+  if (answer) return 'its answer cannot be read: are kubectl stoker and the agent of one version?';
   const busy = 'no answer in time: its agent may be busy with a sync, or be stopped';
   return `${busy} (${status}${waitsFor ? `: ${waitsFor}` : ''})`;
 }

@@ -9,7 +9,7 @@ import { plain } from '../terminal/text.ts';
 import { makeCommand } from './command.ts';
 import { say } from './confirm.ts';
 
-/** `kubectl gs migrate`: from git-sync, k8s-sidecar or a gitRepo volume to a GatewaySync. */
+/** `kubectl stoker migrate`: from git-sync, k8s-sidecar or a gitRepo volume to a GatewaySync. */
 export const migrate = makeCommand({
   name: 'migrate',
   summary: 'Make a GatewaySync of git-sync, k8s-sidecar or a gitRepo volume in a manifest',

@@ -46,5 +46,5 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
 function commandWith(command: string, { kubeconfig, context, namespace }: AccessOptions): string {
   const options = Object.entries({ '-n': namespace, '--context': context, '--kubeconfig': kubeconfig });
   const given = options.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
-  return ['kubectl gs', command, ...given].join(' ');
+  return ['kubectl stoker', command, ...given].join(' ');
 }

@@ -2,12 +2,12 @@ import { planPause, planResume } from '../orders/pause.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl gs pause`: nothing changes until somebody resumes it. */
+/** `kubectl stoker pause`: nothing changes until somebody resumes it. */
 export const pause = makeCommand({
   name: 'pause',
   summary: 'Leave all gateways of a GatewaySync as they are',
   details: [
-    'Sets spec.paused. Gateways keep the files that they have, nothing is resolved, and requests wait until kubectl gs resume. A sync that is moving files ends first.',
+    'Sets spec.paused. Gateways keep the files that they have, nothing is resolved, and requests wait until kubectl stoker resume. A sync that is moving files ends first.',
     'It needs the right to patch GatewaySyncs, which the role edit has.',
   ],
   examples: [{ line: 'pause plant -n gateways', does: 'before somebody works on a gateway by hand' }],
@@ -16,7 +16,7 @@ export const pause = makeCommand({
     carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'lets it go on' } }),
 });
 
-/** `kubectl gs resume`: the end of a pause. */
+/** `kubectl stoker resume`: the end of a pause. */
 export const resume = makeCommand({
   name: 'resume',
   summary: 'End a pause',

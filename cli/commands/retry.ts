@@ -2,7 +2,7 @@ import { planRetry } from '../orders/retry.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl gs retry`: a commit that failed gets another try. */
+/** `kubectl stoker retry`: a commit that failed gets another try. */
 export const retry = makeCommand({
   name: 'retry',
   summary: 'Try a commit again that was stopped or taken back',

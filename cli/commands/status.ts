@@ -7,7 +7,7 @@ import type { Host } from '../terminal/host.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawFleet, drawResource } from './draw-status.ts';
 
-/** `kubectl gs status`: the fleet at a glance. */
+/** `kubectl stoker status`: the fleet at a glance. */
 export const status = makeCommand({
   name: 'status',
   summary: 'Show what is followed, who has it, and what the others wait for',

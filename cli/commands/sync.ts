@@ -24,7 +24,7 @@ const STUCK_MS = 15_000;
 /** Gateways that are named at the end. */
 const NAMED = 10;
 
-/** `kubectl gs sync`: asks for a sync as a webhook would. */
+/** `kubectl stoker sync`: asks for a sync as a webhook would. */
 export const sync = makeCommand({
   name: 'sync',
   summary: 'Ask for a sync, or for another ref, as a webhook would',

@@ -17,7 +17,7 @@ const LOOK_MS = 300;
 /** Events come a moment after the status. */
 const EVENTS_MS = 1_000;
 
-/** `kubectl gs trace`: one delivery from the webhook to each disk. */
+/** `kubectl stoker trace`: one delivery from the webhook to each disk. */
 export const trace = makeCommand({
   name: 'trace',
   summary: 'Show a delivery from the webhook to each disk, with milliseconds',
@@ -45,7 +45,7 @@ export const trace = makeCommand({
       if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
       const gatewaySync = await getGatewaySync(access, args.name);
       const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
-      if (!view) throw new Problem(`nothing was delivered or resolved yet: see kubectl gs status ${args.name}`);
+      if (!view) throw new Problem(`nothing was delivered or resolved yet: see kubectl stoker status ${args.name}`);
       host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
       return EXIT.ok;
     } finally {
@@ -68,7 +68,7 @@ async function untilNext(
     if (markOf(gatewaySync) !== before && isSettled(gatewaySync)) return await sleep(EVENTS_MS);
     if (performance.now() > deadline) {
       if (markOf(gatewaySync) !== before) return;
-      throw new Problem('nothing was delivered in that time: see kubectl gs trace --last for the one before');
+      throw new Problem('nothing was delivered in that time: see kubectl stoker trace --last for the one before');
     }
     await sleep(LOOK_MS);
   }

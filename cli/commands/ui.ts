@@ -7,7 +7,7 @@ import { accessArgs, makeCommand } from './command.ts';
 
 const MAX_PORT = 65_535;
 
-/** `kubectl gs ui`: a page that shows the fleet as it changes. */
+/** `kubectl stoker ui`: a page that shows the fleet as it changes. */
 export const ui = makeCommand({
   name: 'ui',
   summary: 'Show the fleet on a page in your browser, as it changes',

@@ -146,7 +146,7 @@ function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reas
       says: 'the controller has not looked at it yet: if that lasts, see whether it runs and watches this namespace',
     };
   if (spec.paused)
-    return { state: 'paused', reason: 'Paused', says: 'paused: nothing changes until kubectl gs resume' };
+    return { state: 'paused', reason: 'Paused', says: 'paused: nothing changes until kubectl stoker resume' };
   if (status.observedGeneration !== metadata.generation)
     return { state: 'busy', reason: 'NotSeen', says: 'the controller has not seen the latest change of the spec yet' };
   const { reason } = ready;

@@ -7,7 +7,7 @@ import { shortCommit } from './gateway.ts';
 export interface HistoryView extends HistoryEntry {
   /** What the gateways are to have: those of them that a rollout has not reached yet. */
   isStable: boolean;
-  /** Whether `kubectl gs rollback --to` leads there. */
+  /** Whether `kubectl stoker rollback --to` leads there. */
   canGoBack: boolean;
   /** The value of `--to` that does. */
   to: string;

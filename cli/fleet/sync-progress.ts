@@ -37,7 +37,7 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
       kind: 'failed',
       says: `somebody asked for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]} since`,
     };
-  if (spec.paused) return { kind: 'failed', says: 'it is paused: the request waits until kubectl gs resume' };
+  if (spec.paused) return { kind: 'failed', says: 'it is paused: the request waits until kubectl stoker resume' };
   if (lastRequest?.at !== asked.at || lastRequest.ref !== asked.ref)
     return { kind: 'waiting', says: 'waiting for the controller' };
   const { outcome, message = '' } = lastRequest;

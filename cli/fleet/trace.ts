@@ -180,7 +180,8 @@ function missingOf(
 
 function beginningOf({ kind, ref, by }: Delivery): string {
   if (kind === 'poll') return `the controller found what ${ref} is, without a webhook`;
-  if (by === 'kubectl-gs' || by === 'manual') return `somebody asked for ${ref}${by === 'manual' ? ' by hand' : ''}`;
+  if (by === 'kubectl-stoker' || by === 'manual')
+    return `somebody asked for ${ref}${by === 'manual' ? ' by hand' : ''}`;
   return `the receiver took the POST: ${ref}${by ? ` by ${by}` : ''}`;
 }
 

@@ -162,7 +162,8 @@ const REST: Record<string, (value: string) => Note> = {
       `--sparse-checkout-file ${file}: the whole repository is mapped now; map the folders that it names, or exclude others in spec.sync`,
     ),
   'error-file': (file) => dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
-  'sync-on-signal': (signal) => dropped(`--sync-on-signal ${signal}: kubectl gs sync, or a webhook, asks for a sync`),
+  'sync-on-signal': (signal) =>
+    dropped(`--sync-on-signal ${signal}: kubectl stoker sync, or a webhook, asks for a sync`),
   'max-failures': (count) => dropped(maxFailuresText('max-failures', count)),
   'init-max-failures': (count) => dropped(maxFailuresText('init-max-failures', count)),
   'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
@@ -206,7 +207,9 @@ function restOf(
   if (!isVersionKnown) notes.push(todo(`its image says no version: it was read as git-sync v${version}`));
   if (foreign.length > 0) notes.push(dropped(`git-sync v${version} does not have these: ${foreign.join(', ')}`));
   if (unknown.length > 0)
-    notes.push(todo(`kubectl gs migrate does not know ${unknown.join(', ')}: check in git-sync's manual what is lost`));
+    notes.push(
+      todo(`kubectl stoker migrate does not know ${unknown.join(', ')}: check in git-sync's manual what is lost`),
+    );
   const proxies = [...environment.keys()].filter((name) => /^(https?|all|no)_proxy$/i.test(name));
   if (proxies.length > 0)
     notes.push(todo(`${proxies.join(', ')}: agents get the proxy of the operator, by the chart value extraEnv`));

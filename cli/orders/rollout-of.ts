@@ -9,6 +9,6 @@ export function rolloutOf(gatewaySync: GatewaySync): RolloutStatus {
   const address = addressOf(gatewaySync);
   if (!spec.rollout)
     throw new Problem(`${address} has no spec.rollout, so nothing is kept to go back to, to approve or to try again`);
-  if (!status?.rollout) throw new Problem(`${address} has not been rolled out yet: see kubectl gs status`);
+  if (!status?.rollout) throw new Problem(`${address} has not been rolled out yet: see kubectl stoker status`);
   return status.rollout;
 }

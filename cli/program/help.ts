@@ -20,7 +20,7 @@ export function describeProgram(columns: number = USUAL_WIDTH): string {
     'See and steer what your gateways sync from git, with your own rights in the cluster.',
     '',
     'Usage:',
-    '  kubectl gs COMMAND [NAME] [OPTIONS]',
+    '  kubectl stoker COMMAND [NAME] [OPTIONS]',
     '',
     'Commands:',
     ...drawList(
@@ -31,7 +31,7 @@ export function describeProgram(columns: number = USUAL_WIDTH): string {
     'Exit status:',
     ...drawList(EXIT_STATUS, columns),
     '',
-    'kubectl gs COMMAND --help says more.',
+    'kubectl stoker COMMAND --help says more.',
   ]);
 }
 
@@ -45,7 +45,7 @@ export function describeCommand({ name, details, examples, args }: Command, colu
     ...details.flatMap((text, index) => [...(index > 0 ? [''] : []), ...wrap(text, columns)]),
     '',
     'Usage:',
-    `  kubectl gs ${name}${usage.join('')}${options.length > 0 ? ' [OPTIONS]' : ''}`,
+    `  kubectl stoker ${name}${usage.join('')}${options.length > 0 ? ' [OPTIONS]' : ''}`,
     '',
     ...(positional.length > 0
       ? [
@@ -79,7 +79,7 @@ function optionOf(key: string, arg: ArgDef & { alias?: string | string[] }): str
   return `${short}--${no}${key}${type === 'boolean' ? '' : ` ${valueHint ?? 'VALUE'}`}`;
 }
 
-const drawExample = ({ line, does }: Example): string[] => [`  # ${does}`, `  kubectl gs ${line}`];
+const drawExample = ({ line, does }: Example): string[] => [`  # ${does}`, `  kubectl stoker ${line}`];
 
 function drawList(rows: readonly (readonly [string, string])[], columns: number): string[] {
   const width = Math.max(...rows.map(([key]) => key.length));

@@ -9,7 +9,7 @@ import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';
 import { describeCommand, describeProgram } from './help.ts';
 
-/** Runs a command line without its `kubectl gs`, and gives the exit status. What goes wrong is said in one line. */
+/** Runs a command line without its `kubectl stoker`, and gives the exit status. What goes wrong is said in one line. */
 export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
   try {
     return await dispatch(line, host);
@@ -26,12 +26,12 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   if (name === undefined && options.includes('--version')) return show(`${version}\n`, host);
   const [extra] = name === 'version' ? rest : rest.slice(1);
   if ((name === 'version' || name === 'help') && extra !== undefined && !wantsHelp)
-    throw new Problem(`${extra} is one argument too many: see kubectl gs --help`, EXIT.usage);
+    throw new Problem(`${extra} is one argument too many: see kubectl stoker --help`, EXIT.usage);
   if (name === 'version') return show(`${version}\n`, host);
   if (name === 'help' && rest[0] && !wantsHelp) return show(describeCommand(find(rest[0]), host.columns), host);
   if (name === undefined || name === 'help') {
     if (name === undefined && rest.length > 0 && !wantsHelp)
-      throw new Problem('which command? kubectl gs --help lists them', EXIT.usage);
+      throw new Problem('which command? kubectl stoker --help lists them', EXIT.usage);
     return show(describeProgram(host.columns), host);
   }
   const command = find(name);
@@ -49,7 +49,7 @@ function show(text: string, host: Host): ExitStatus {
 
 function find(name: string): Command {
   const command = COMMANDS.find((each) => each.name === name);
-  if (!command) throw new Problem(`there is no command ${name}: kubectl gs --help lists them`, EXIT.usage);
+  if (!command) throw new Problem(`there is no command ${name}: kubectl stoker --help lists them`, EXIT.usage);
   return command;
 }
 
@@ -85,7 +85,7 @@ const OBJECTS = {
 
 /** citty takes anything for an option: what a command does not know must not be left out in silence. */
 function checkArguments({ name, args }: Command, rest: string[]): void {
-  const wrong = (message: string) => new Problem(`${message}: see kubectl gs ${name} --help`, EXIT.usage);
+  const wrong = (message: string) => new Problem(`${message}: see kubectl stoker ${name} --help`, EXIT.usage);
   const parsed = parse(args, rest, wrong);
   for (const [key, arg] of Object.entries(args)) {
     if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);

@@ -16,9 +16,9 @@ export interface Knock {
 }
 
 /** Header of the page's own requests that change something. */
-const TOKEN_HEADER = 'x-gs-token';
+const TOKEN_HEADER = 'x-stoker-token';
 
-const HINT = 'paste the address that kubectl gs ui printed into the address bar';
+const HINT = 'paste the address that kubectl stoker ui printed into the address bar';
 const secret = (bytes: number) => randomBytes(bytes).toString('base64url');
 
 /** Lets in whoever has the address that was printed, from the page itself and from nowhere else. */
@@ -63,7 +63,7 @@ export class Door {
 
   /** The value of `Set-Cookie` for whoever enters. */
   get cookie(): string {
-    return `gs-ui=${this.#cookie}; Path=${this.base}; HttpOnly; SameSite=Strict`;
+    return `stoker-ui=${this.#cookie}; Path=${this.base}; HttpOnly; SameSite=Strict`;
   }
 
   judge({ method, url, headers }: Knock): Verdict {
@@ -78,7 +78,7 @@ export class Door {
     if (method !== 'POST') return refuse(405, 'GET or POST');
     if (headers.origin !== this.origin) return refuse(403, 'not from another site');
     if (!isSame(String(headers[TOKEN_HEADER] ?? ''), this.pageToken))
-      return refuse(403, 'the page is older than this kubectl gs ui: load it again');
+      return refuse(403, 'the page is older than this kubectl stoker ui: load it again');
     if (headers['content-type'] !== 'application/json') return refuse(400, 'not JSON');
     return { kind: 'welcome' };
   }
@@ -111,7 +111,7 @@ const refuse = (status: (Verdict & { kind: 'refused' })['status'], says: string)
 });
 
 function cookieOf({ cookie = '' }: IncomingHttpHeaders): string {
-  const [, value = ''] = /(?:^|; )gs-ui=([^;]*)/.exec(cookie) ?? [];
+  const [, value = ''] = /(?:^|; )stoker-ui=([^;]*)/.exec(cookie) ?? [];
   return value;
 }
 

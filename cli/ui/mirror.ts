@@ -102,7 +102,7 @@ export class Mirror {
   /** What the page cannot show since the caller may not read it. */
   get limits(): string[] {
     const what: Record<Kind, string> = {
-      GatewaySyncs: 'you may not watch GatewaySyncs: what you see is from when kubectl gs ui began',
+      GatewaySyncs: 'you may not watch GatewaySyncs: what you see is from when kubectl stoker ui began',
       SyncReports: 'you may not read SyncReports: waves do not show how far their gateways are, and drift is not shown',
       pods: 'you may not read pods: waves that choose by labels show without their gateways',
     };

@@ -87,7 +87,7 @@ async function showState({ cluster }: Stage): Promise<void> {
   headline('What the cluster says, as kubectl would print it');
   show('kubectl get gatewaysyncs', await readTable(cluster.client, gatewaySyncPath(NAMESPACE)));
   show('kubectl get syncreports', await readTable(cluster.client, syncReportPath(NAMESPACE)));
-  headline('What kubectl gs makes of it');
+  headline('What kubectl stoker makes of it');
   await showPlugin(cluster.kubeconfig, 'status', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');
 }

@@ -5,7 +5,7 @@ import { NAMESPACE } from './objects.ts';
 /** Columns of the console that the demo's own indentation leaves. */
 const INDENT = 2;
 
-/** Shows what `kubectl gs` prints: it runs in this process. */
+/** Shows what `kubectl stoker` prints: it runs in this process. */
 export async function showPlugin(kubeconfig: string, ...line: string[]): Promise<void> {
   let output = '';
   const add = (text: string) => {
@@ -19,5 +19,5 @@ export async function showPlugin(kubeconfig: string, ...line: string[]): Promise
     now: () => Date.now(),
     columns: isTerminal ? process.stdout.columns - INDENT : undefined,
   });
-  show(`kubectl gs ${line.join(' ')}`, output);
+  show(`kubectl stoker ${line.join(' ')}`, output);
 }

@@ -1,7 +1,7 @@
 import { COMMANDS } from '../../cli/commands/commands.ts';
 import { describeCommand, describeProgram } from '../../cli/program/help.ts';
 
-/** Makes the reference of `kubectl gs` out of what `--help` prints. */
+/** Makes the reference of `kubectl stoker` out of what `--help` prints. */
 export function generateCliReference(): Record<string, string> {
   const commands = COMMANDS.flatMap((command) => [
     `## ${command.name}`,
@@ -11,13 +11,13 @@ export function generateCliReference(): Record<string, string> {
     ...fenced(describeCommand(command)),
   ]);
   const page = ['<!-- Generated from cli/: run npm run generate. -->', '', ...introduction, ...commands].join('\n');
-  return { 'docs/reference/kubectl-gs.md': `${page.trimEnd()}\n` };
+  return { 'docs/reference/kubectl-stoker.md': `${page.trimEnd()}\n` };
 }
 
 const fenced = (text: string): string[] => ['```text', text.trimEnd(), '```', ''];
 
 const introduction = [
-  '# kubectl gs',
+  '# kubectl stoker',
   '',
   'A plugin of kubectl that shows and steers what your gateways sync. It reads objects and writes annotations with your own rights; nothing runs for it in the cluster. [How to install and use it](../how-to/see-what-gateways-do.md).',
   '',

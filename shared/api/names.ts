@@ -75,7 +75,7 @@ export const FIELD_MANAGERS = {
   receiver: 'sync-receiver',
   controller: 'sync-controller',
   agent: 'sync-agent',
-  cli: 'kubectl-gs',
+  cli: 'kubectl-stoker',
 } as const;
 
 /** Who sent a request, as stored in `sync.io/requested-by`. */

@@ -70,7 +70,7 @@ export const syncReportStatusSchema = v.pipe(
           sealed: text('The answer, which only whoever asked can read.', INSPECTION.sealed),
         }),
         v.description(
-          'What kubectl gs diff or kubectl gs drift asked for with the annotation sync.io/inspect; it is gone when they have it, or soon after.',
+          'What kubectl stoker diff or kubectl stoker drift asked for with the annotation sync.io/inspect; it is gone when they have it, or soon after.',
         ),
       ),
     ),

@@ -51,7 +51,7 @@ async function faultsOf(page: Page): Promise<string[]> {
   });
 }
 
-suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, concurrency: 2 }, () => {
+suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium, concurrency: 2 }, () => {
   after(closeBrowser);
 
   test('has no token in its address, and one that no script sees', async (t) => {
@@ -303,6 +303,6 @@ suite('the page of kubectl gs ui, in a browser', { skip: skipWithoutChromium, co
     const page = await openPage(t, ui.address);
     await page.getByText('There is no GatewaySync here.').waitFor();
     await ui.program.stop();
-    await page.getByRole('alert').getByText('kubectl gs ui does not answer: start it again').waitFor();
+    await page.getByRole('alert').getByText('kubectl stoker ui does not answer: start it again').waitFor();
   });
 });

@@ -80,7 +80,7 @@ const wrongIn = (sections: Section[]) =>
     .flatMap(({ findings }) => findings)
     .flatMap(({ level, check, says }) => (level === 'ok' ? [] : [`${check}: ${says}`]));
 
-suite('kubectl gs doctor finds nothing wrong with what the chart installs with', async () => {
+suite('kubectl stoker doctor finds nothing wrong with what the chart installs with', async () => {
   for (const file of await listValuesFiles())
     test(path.basename(file), async () => {
       const objects = await renderFile(file, { namespace: NAMESPACE });

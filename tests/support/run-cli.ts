@@ -1,7 +1,7 @@
 import { runProgram } from '../../cli/program/run.ts';
 import type { Host } from '../../cli/terminal/host.ts';
 
-/** What a command line of `kubectl gs` came to. */
+/** What a command line of `kubectl stoker` came to. */
 export interface CliResult {
   status: number;
   /** What was printed, and what was noted next to it. */
@@ -9,7 +9,7 @@ export interface CliResult {
   notes: string;
 }
 
-/** Runs `kubectl gs` in this process, with a host that keeps all that is said. */
+/** Runs `kubectl stoker` in this process, with a host that keeps all that is said. */
 export async function runCli(line: readonly string[], given: Partial<Host> = {}): Promise<CliResult> {
   let output = '';
   let notes = '';

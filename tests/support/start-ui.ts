@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type Program, startProgram } from './program.ts';
 
-/** The page of `kubectl gs ui`, as the bundle serves it. */
+/** The page of `kubectl stoker ui`, as the bundle serves it. */
 export interface Ui {
   program: Program;
   /** The address that was printed. */
@@ -9,10 +9,10 @@ export interface Ui {
   origin: string;
 }
 
-/** Runs `kubectl gs ui` with a kubeconfig, and more arguments where there are any. */
+/** Runs `kubectl stoker ui` with a kubeconfig, and more arguments where there are any. */
 export async function startUi(t: TestContext, kubeconfig: string, ...args: string[]): Promise<Ui> {
   const line = ['ui', '--no-open', '--kubeconfig', kubeconfig, ...args];
-  const program = startProgram(t, 'dist/kubectl-gs.mjs', { env: {}, args: line });
+  const program = startProgram(t, 'dist/kubectl-stoker.mjs', { env: {}, args: line });
   const [address] = await program.waitForLog(/http:\S+/);
   return { program, address, origin: new URL(address).origin };
 }

@@ -52,7 +52,7 @@ export function follow({ onUpdate, onLost }) {
 const token = /** @type {HTMLMetaElement | null} */ (document.querySelector('meta[name=token]'))?.content ?? '';
 
 /**
- * Asks kubectl gs. What it refuses becomes an error with its words.
+ * Asks kubectl stoker. What it refuses becomes an error with its words.
  * @param {string} path
  * @param {object} [body] of what changes something, or would
  * @returns {Promise<any>}
@@ -60,11 +60,11 @@ const token = /** @type {HTMLMetaElement | null} */ (document.querySelector('met
 export async function ask(path, body) {
   const how = body && {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Gs-Token': token },
+    headers: { 'Content-Type': 'application/json', 'X-Stoker-Token': token },
     body: JSON.stringify(body),
   };
   const response = await fetch(path, how).catch(() => {
-    throw new Error('kubectl gs ui does not answer: it may have ended');
+    throw new Error('kubectl stoker ui does not answer: it may have ended');
   });
   const text = await response.text();
   const isJson = response.headers.get('Content-Type') === 'application/json';

@@ -87,7 +87,7 @@ export function drawFleet(main, cards, { totals }) {
     if (shown.length > 0) return [];
     if (cards.size > 0) return [h('p', {}, `Nothing fits “${search.trim()}”.`)];
     const place = where
-      ? `You look at the namespace ${where}; kubectl gs ui -A shows all that you may read.`
+      ? `You look at the namespace ${where}; kubectl stoker ui -A shows all that you may read.`
       : 'You look at all namespaces.';
     return [h('p', { class: 'big' }, 'There is no GatewaySync here.'), h('p', {}, place)];
   });

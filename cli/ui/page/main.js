@@ -43,8 +43,8 @@ const stream = follow({
   onLost: () =>
     setPulse(
       'lost',
-      'kubectl gs ui does not answer',
-      'kubectl gs ui does not answer: start it again if it has ended. What you see may be old.',
+      'kubectl stoker ui does not answer',
+      'kubectl stoker ui does not answer: start it again if it has ended. What you see may be old.',
     ),
 });
 

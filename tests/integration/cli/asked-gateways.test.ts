@@ -21,9 +21,9 @@ test('users who query at once, in one resource or in two namespaces, each get th
   const [one, other] = await Promise.all([arrange(t, server, 'one'), arrange(t, server, 'other')]);
   await Promise.all([one.write('etc/a.txt', 'of the one\n'), other.write('etc/a.txt', 'of the other\n')]);
   const [first, second, third] = await Promise.all([
-    one.gs('drift', 'gw', '--timeout', '2m'),
-    one.gs('drift', 'gw', '--timeout', '2m'),
-    other.gs('drift', 'gw'),
+    one.stoker('drift', 'gw', '--timeout', '2m'),
+    one.stoker('drift', 'gw', '--timeout', '2m'),
+    other.stoker('drift', 'gw'),
   ]);
   for (const { output, notes } of [first, second]) {
     assert.match(output, /\n\+of the one\n/, notes);
@@ -34,7 +34,7 @@ test('users who query at once, in one resource or in two namespaces, each get th
 });
 
 test('the pod of a completed Job is named at once, and not waited for', async (t) => {
-  const { gs, pod } = await arrange(t, server, 'job');
+  const { stoker, pod } = await arrange(t, server, 'job');
   const { namespace } = pod;
   const askedPods = new Set<string>();
   const ended = { namespace, name: 'job-0' };
@@ -43,7 +43,7 @@ test('the pod of a completed Job is named at once, and not waited for', async (t
   const path = `${corePath('pods', namespace, ended.name)}/status`;
   await pod.client.mergePatch(path, { status: { phase: 'Succeeded' } });
 
-  const watched = gs('drift', 'gw', '--timeout', '4m').finally(() => askedPods.add('done'));
+  const watched = stoker('drift', 'gw', '--timeout', '4m').finally(() => askedPods.add('done'));
   while (!askedPods.has('done')) {
     for (const asked of readQuestion(await annotationOf(pod))?.pods ?? []) askedPods.add(asked);
   }
@@ -53,7 +53,7 @@ test('the pod of a completed Job is named at once, and not waited for', async (t
   assert.equal(notes, 'job: its pod has ended (Succeeded)\n');
   assert.match(output, /^gateway-0: all files are as main/);
   assert.equal(status, 0);
-  const only = await gs('diff', 'gw', '--gateway', 'job');
+  const only = await stoker('diff', 'gw', '--gateway', 'job');
   assert.deepEqual([only.status, only.output], [1, '']);
 });
 
@@ -68,16 +68,16 @@ test('a sample of many gateways is queried, and all of them only in batches', as
     }),
   );
   const { kubeconfig } = await connectCluster();
-  const gs = (...line: string[]) =>
+  const stoker = (...line: string[]) =>
     runCli(['drift', 'fleet', '--timeout', '1s', '-n', namespace, '--kubeconfig', kubeconfig, ...line]);
 
-  const sample = await gs();
+  const sample = await stoker();
   assert.equal(sample.status, 1);
   assert.match(sample.notes, /^asking 1 of 25 gateways, one of each profile in each wave: --gateway asks another/);
   assert.match(sample.notes, /\ntill-0: no answer in time: .* \(Synced\)\n$/);
 
   const questions = new Map<string, readonly string[]>();
-  const done = gs('--all').finally(() => questions.set('end', []));
+  const done = stoker('--all').finally(() => questions.set('end', []));
   while (!questions.has('end')) {
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'fleet') });
     const question = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);

@@ -25,9 +25,9 @@ before(async () => {
 });
 after(() => server.stop());
 
-suite('kubectl gs diff', () => {
+suite('kubectl stoker diff', () => {
   test('shows what a branch would change, and changes nothing', async (t) => {
-    const { gs, repository, commit, pod, write } = await arrange(t, server, 'diff');
+    const { stoker, repository, commit, pod, write } = await arrange(t, server, 'diff');
     await write('etc/own.txt', 'of the gateway');
     await repository.branch('other', commit);
     const other = await repository.commit({
@@ -43,7 +43,7 @@ suite('kubectl gs diff', () => {
     });
     const files = await pod.files();
     const report = await pod.report();
-    const { status, output, notes } = await gs('diff', 'gw', '--ref', 'other', '-o', 'json');
+    const { status, output, notes } = await stoker('diff', 'gw', '--ref', 'other', '-o', 'json');
     assert.deepEqual([status, notes], [2, '']);
     const view = JSON.parse(output) as InspectionView;
     const [answer] = view.answers;
@@ -71,16 +71,16 @@ suite('kubectl gs diff', () => {
   });
 });
 
-suite('kubectl gs diff and drift', () => {
+suite('kubectl stoker diff and drift', () => {
   test('show local changes of paused gateways until they become a patch', async (t) => {
     const world = await arrange(t, server, 'paused');
-    const { pod, repository, gs, write } = world;
+    const { pod, repository, stoker, write } = world;
     await pod.setSpec(repository.url, { ...spec({ drift: 'repair', syncPeriod: 5 }), paused: true });
     await pod.untilReport('the pause', ({ status }) => status?.state === 'Paused');
     await write('etc/a.txt', 'changed by hand\n');
-    const clone = await applyPatch(t, world, (await gs('drift', 'gw', '--patch')).output);
+    const clone = await applyPatch(t, world, (await stoker('drift', 'gw', '--patch')).output);
     assert.equal(await readFile(path.join(clone, 'config/a.txt'), 'utf8'), 'changed by hand\n');
-    assert.equal((await gs('diff', 'gw')).status, 2);
+    assert.equal((await stoker('diff', 'gw')).status, 2);
     assert.equal((await pod.files())['etc/a.txt'], 'changed by hand\n');
   });
 
@@ -119,30 +119,30 @@ suite('kubectl gs diff and drift', () => {
   });
 
   test('report a missing git server, and still show drift', async (t) => {
-    const { pod, repository, gs, write, commit } = await arrange(t, server, 'gone');
+    const { pod, repository, stoker, write, commit } = await arrange(t, server, 'gone');
     await rename(repository.path, `${repository.path}.gone`);
     await write('etc/a.txt', 'changed\n');
-    const diff = await gs('diff', 'gw', '--ref', 'other');
+    const diff = await stoker('diff', 'gw', '--ref', 'other');
     assert.equal(diff.status, 1);
     assert.match(diff.output, /gateway-0: .*(not found|no such|cannot|does not)/i);
-    const same = await gs('diff', 'gw', '--gateway', 'gateway-0');
+    const same = await stoker('diff', 'gw', '--gateway', 'gateway-0');
     assert.deepEqual([same.status, same.notes], [0, '']);
     assert.match(same.output, new RegExp(`main \\(${commit.slice(0, 8)}\\) would change nothing`));
-    const drift = await gs('drift', 'gw');
+    const drift = await stoker('drift', 'gw');
     assert.match(drift.output, /\n\+changed\n/);
     assert.equal((await pod.report()).status?.state, 'Synced');
-    const nobody = await gs('diff', 'gw', '--gateway', 'other');
+    const nobody = await stoker('diff', 'gw', '--gateway', 'other');
     assert.match(nobody.notes, /gw has no gateway other/);
   });
 
   test('show why gateways would refuse a commit', async (t) => {
-    const { repository, gs, commit } = await arrange(t, server, 'refused');
+    const { repository, stoker, commit } = await arrange(t, server, 'refused');
     await repository.branch('bad', commit);
     await repository.commit({ branch: 'bad', files: { 'rendered/name.txt': '{{ .Vars.missing }}\n' } });
-    const { status, output } = await gs('diff', 'gw', '--ref', 'bad');
+    const { status, output } = await stoker('diff', 'gw', '--ref', 'bad');
     assert.equal(status, 1);
     assert.match(output, /gateway-0: .*Vars\.missing/);
-    const missing = await gs('diff', 'gw', '--ref', 'nowhere');
+    const missing = await stoker('diff', 'gw', '--ref', 'nowhere');
     assert.equal(missing.status, 1);
     assert.match(missing.output, /gateway-0: the repository has no nowhere/);
   });

@@ -68,7 +68,7 @@ async function grantView(): Promise<void> {
   });
 }
 
-test("kubectl gs reports in one line that the operator isn't installed", async () => {
+test("kubectl stoker reports in one line that the operator isn't installed", async () => {
   for (const line of [['status'], ['status', 'plant'], ['pause', 'plant', '--yes']]) {
     const { status, output, notes } = await runCli([...line, '--kubeconfig', server.kubeconfig]);
     assert.deepEqual([status, output], [3, ''], notes);
@@ -76,13 +76,13 @@ test("kubectl gs reports in one line that the operator isn't installed", async (
   }
 });
 
-test('kubectl gs doctor reports a cluster without the CRDs', async () => {
+test('kubectl stoker doctor reports a cluster without the CRDs', async () => {
   const diagnosis = await diagnose('-n', 'default');
   assertNamed(diagnosis, { name: '', check: 'crds/installed', says: /knows no sync\.io/, change: [] });
   assert.equal(diagnosis.exit, 1);
 });
 
-suite('kubectl gs doctor', () => {
+suite('kubectl stoker doctor', () => {
   before(async () => {
     await installCrds(server);
     await world.build();

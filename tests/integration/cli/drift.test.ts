@@ -15,11 +15,11 @@ before(async () => {
 });
 after(() => server.stop());
 
-suite('kubectl gs drift', () => {
+suite('kubectl stoker drift', () => {
   test("prints a patch that makes a clone identical to the gateway's files", async (t) => {
     const world = await arrange(t, server, 'drift');
-    const { gs, write, pod, commit } = world;
-    const clean = await gs('drift', 'gw');
+    const { stoker, write, pod, commit } = world;
+    const clean = await stoker('drift', 'gw');
     assert.deepEqual([clean.status, clean.notes], [0, '']);
     assert.equal(clean.output, `gateway-0: all files are as main (${commit.slice(0, 8)}) has them\n`);
 
@@ -36,7 +36,7 @@ suite('kubectl gs drift', () => {
     await write('etc/tls.txt', '-----BEGIN EC PRIVATE KEY-----\na-secret-by-its-content\n');
     await write('rendered/name.txt', 'I am a-template-that-changed\n');
 
-    const { status, output: patch, notes } = await gs('drift', 'gw', '--patch');
+    const { status, output: patch, notes } = await stoker('drift', 'gw', '--patch');
     assert.equal(status, 2);
     for (const [file, why] of [
       ['config/gone.txt', 'missing on the gateway: --with-deleted deletes it'],
@@ -70,7 +70,7 @@ suite('kubectl gs drift', () => {
       ' mode change 100644 => 100755 config/run.sh\n',
     );
 
-    const deleted = await applyPatch(t, world, (await gs('drift', 'gw', '--patch', '--with-deleted')).output);
+    const deleted = await applyPatch(t, world, (await stoker('drift', 'gw', '--patch', '--with-deleted')).output);
     await assert.rejects(readFile(path.join(deleted, 'config/gone.txt')), { code: 'ENOENT' });
 
     assert.equal(await annotationOf(pod), undefined);

@@ -51,7 +51,7 @@ export interface World {
   commit: string;
   pod: GatewayPod;
   agent: Program;
-  gs: (...line: string[]) => Promise<CliResult>;
+  stoker: (...line: string[]) => Promise<CliResult>;
   write: (file: string, content: string | Buffer) => Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function arrange(
     commit,
     pod,
     agent,
-    gs: (...line) => runCli([...line, '-n', pod.namespace, '--kubeconfig', kubeconfig]),
+    stoker: (...line) => runCli([...line, '-n', pod.namespace, '--kubeconfig', kubeconfig]),
     write: (file, content) => writeFile(path.join(pod.data, file), content),
   };
 }

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Asks as `kubectl gs` does, and leaves the question there as one that is killed would. */
+/** Asks as `kubectl stoker` does, and leaves the question there as one that is killed would. */
 async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {
   const keys = await drawKeys();
   const id = randomUUID();
@@ -45,7 +45,7 @@ const untilAnswered = (pod: GatewayPod, id: string) =>
 suite('the answer to a query', () => {
   test('can be opened by its sender only, and is removed when the query expires', async (t) => {
     const world = await arrange(t, server, 'sealed');
-    const { pod, write, gs } = world;
+    const { pod, write, stoker } = world;
     const { namespace } = pod;
     await write('etc/a.txt', 'content that nobody else may see\n');
     const { id, keys } = await askAndDie(world);
@@ -60,12 +60,12 @@ suite('the answer to a query', () => {
       assert.equal(await openAnswer(sealed, { keys, about: sealedAbout({ ...about, ...other }) }), undefined);
     }
 
-    const busy = await gs('drift', 'gw', '--timeout', '1s');
+    const busy = await stoker('drift', 'gw', '--timeout', '1s');
     assert.equal(busy.status, 1);
     assert.match(busy.notes, /somebody else asks/);
     await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
     assert.ok((await annotationOf(pod))?.includes(id));
-    const later = await gs('drift', 'gw');
+    const later = await stoker('drift', 'gw');
     assert.deepEqual([later.status, later.notes], [2, '']);
     assert.match(later.output, /1 file not as main/);
   });
@@ -73,7 +73,7 @@ suite('the answer to a query', () => {
   test("doesn't wait for a query that claims to last forever", async (t) => {
     const world = await arrange(t, server, 'for-ever');
     await askAndDie(world, { expires: '2099-01-01T00:00:00Z', pods: ['nobody-0'] });
-    const { status, notes, output } = await world.gs('drift', 'gw', '--timeout', '30s');
+    const { status, notes, output } = await world.stoker('drift', 'gw', '--timeout', '30s');
     assert.deepEqual([status, notes], [0, ''], output);
     assert.equal(await annotationOf(world.pod), undefined);
   });
@@ -199,7 +199,7 @@ suite('the answer to a query', () => {
 });
 
 test("an invalid query doesn't affect the sync, and the next query is answered", async (t) => {
-  const { pod, repository, agent, gs } = await arrange(t, server, 'hostile');
+  const { pod, repository, agent, stoker } = await arrange(t, server, 'hostile');
   const good = { id: randomUUID(), kind: 'drift', pods: ['gateway-0'], key: (await drawKeys()).publicKey };
   const expires = new Date(Date.now() + 60_000).toISOString();
   const hostile = [
@@ -220,6 +220,6 @@ test("an invalid query doesn't affect the sync, and the next query is answered",
     assert.equal((await pod.files())['etc/kept.txt'], `${index}\n`);
   }
   await annotate(pod, '');
-  const { status, notes } = await gs('drift', 'gw');
+  const { status, notes } = await stoker('drift', 'gw');
   assert.deepEqual([status, notes], [0, ''], agent.output);
 });

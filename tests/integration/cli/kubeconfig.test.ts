@@ -67,7 +67,7 @@ function whereTo(kubeconfigs: string) {
   }
 }
 
-suite('the kubeconfig of kubectl gs', () => {
+suite('the kubeconfig of kubectl stoker', () => {
   const rows: [what: string, files: (Content | 'missing' | 'empty')[], context: string | undefined][] = [
     ['has the current context of the first file', [complete('staging'), complete('prod')], 'staging'],
     ['has the current context of the first file that has one', [{}, { current: '' }, complete('prod')], 'prod'],
@@ -117,7 +117,7 @@ suite('the kubeconfig of kubectl gs', () => {
   });
 });
 
-test('kubectl gs accepts a kubeconfig for kubectl proxy, over plain http', async (t) => {
+test('kubectl stoker accepts a kubeconfig for kubectl proxy, over plain http', async (t) => {
   const [{ kubeconfig, binaries }, namespace] = await Promise.all([connectCluster(), createNamespace(t)]);
   await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
   const proxy = spawn(binaries.kubectl, ['proxy', '--port=0', '--kubeconfig', kubeconfig], { stdio: 'pipe' });
@@ -152,7 +152,7 @@ test('every query and every command names the context and the namespace', async 
   assert.ok(paused.notes.startsWith(`${place}:\n${namespace}/plant pauses`), paused.notes);
   assert.ok(
     paused.notes.endsWith(
-      `done (${place}): kubectl gs resume plant -n ${namespace} --kubeconfig ${kubeconfig} lets it go on\n`,
+      `done (${place}): kubectl stoker resume plant -n ${namespace} --kubeconfig ${kubeconfig} lets it go on\n`,
     ),
     paused.notes,
   );

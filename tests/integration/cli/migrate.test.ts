@@ -308,7 +308,7 @@ function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manif
   return volumes.pathOf(sidecar, wanted);
 }
 
-suite('the output of kubectl gs migrate', { concurrency: 2 }, () => {
+suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
   for (const [what, { ref, spec, play, reads, finds }] of Object.entries(CASES)) {
     test(`delivers the same bytes to the same paths as ${what}`, async (t) => {
       const given = spec();

@@ -50,35 +50,35 @@ async function arrange(t: TestContext, waves: object[] = []) {
     return commit;
   };
   const { kubeconfig } = await connectCluster();
-  const gs = (line: string[], host: Host = {}): Promise<CliResult> =>
+  const stoker = (line: string[], host: Host = {}): Promise<CliResult> =>
     runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], host);
-  return { address, commits, controller, push, untilPhase, gs };
+  return { address, commits, controller, push, untilPhase, stoker };
 }
 
 const consenting: Host = { confirm: async () => true };
 const no: Host = { confirm: async () => false };
 
-suite('the commands of kubectl gs', { concurrency: 4 }, () => {
+suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
   test('approve, roll back, roll back further, and retry, each after a confirmation', async (t) => {
-    const { address, commits, push, untilPhase, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
+    const { address, commits, push, untilPhase, stoker } = await arrange(t, [{ name: 'canary', approval: true }]);
     const [first = ''] = commits;
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
 
-    const refused = await gs(['approve', 'app', '--commit', first], consenting);
+    const refused = await stoker(['approve', 'app', '--commit', first], consenting);
     assert.equal(refused.status, 1);
     assert.match(refused.notes, new RegExp(`not ${first} is on its way, but ${second}`));
-    const approved = await gs(['approve', 'app', '--commit', second], consenting);
+    const approved = await stoker(['approve', 'app', '--commit', second], consenting);
     assert.equal(approved.status, 0, approved.notes);
     assert.match(approved.notes, new RegExp(`: ${second} may have the wave canary`));
     await untilPhase('Complete', second);
 
-    const listed = await gs(['history', 'app']);
+    const listed = await stoker(['history', 'app']);
     assert.match(
       listed.output,
       new RegExp(`^COMMIT.*\n${second.slice(0, 8)} .*what the gateways have\n${first.slice(0, 8)} `),
     );
-    const data = JSON.parse((await gs(['history', 'app', '-o', 'json'])).output);
+    const data = JSON.parse((await stoker(['history', 'app', '-o', 'json'])).output);
     assert.deepEqual(
       data.items.map(({ commit, canGoBack }: { commit: string; canGoBack: boolean }) => [commit, canGoBack]),
       [
@@ -87,7 +87,7 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
       ],
     );
 
-    const back = await gs(['rollback', 'app'], consenting);
+    const back = await stoker(['rollback', 'app'], consenting);
     assert.equal(back.status, 0, back.notes);
     assert.match(
       back.notes,
@@ -95,65 +95,65 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
     );
     assert.equal((await untilPhase('RolledBack', second)).status?.rollout?.stableCommit, first);
 
-    const again = await gs(['retry', 'app'], consenting);
+    const again = await stoker(['retry', 'app'], consenting);
     assert.equal(again.status, 0, again.notes);
     await untilPhase('Complete', second);
 
     const third = await push();
     await untilGatewaySync(address, 'a third', ({ status }) => status?.rollout?.nextCommit === third);
-    assert.equal((await gs(['approve', 'app', '--yes'])).status, 0);
+    assert.equal((await stoker(['approve', 'app', '--yes'])).status, 0);
     await untilPhase('Complete', third);
     // The annotation of the first time is still there: the same order counts again nevertheless.
-    const once = await gs(['rollback', 'app'], consenting);
+    const once = await stoker(['rollback', 'app'], consenting);
     assert.equal(once.status, 0, once.notes);
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
   });
 
   test('roll back to the first characters of a commit in the history, and to nothing else', async (t) => {
-    const { address, commits, push, untilPhase, gs } = await arrange(t);
+    const { address, commits, push, untilPhase, stoker } = await arrange(t);
     for (let count = 0; count < 2; count++) await untilPhase('Complete', await push());
     const [first = '', second = '', third = ''] = commits;
     const { resourceVersion } = (await read(address)).metadata;
-    const unknown = await gs(['rollback', 'app', '--to', 'zzzz'], consenting);
+    const unknown = await stoker(['rollback', 'app', '--to', 'zzzz'], consenting);
     assert.equal(unknown.status, 64);
     const short = (commit: string) => commit.slice(0, 8);
     assert.equal(
       unknown.notes,
       `error: zzzz is no commit of the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
     );
-    const there = await gs(['rollback', 'app', '--to', short(third)], consenting);
+    const there = await stoker(['rollback', 'app', '--to', short(third)], consenting);
     assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [64, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
-    const done = await gs(['rollback', 'app', '--to', first.slice(0, 7)], consenting);
+    const done = await stoker(['rollback', 'app', '--to', first.slice(0, 7)], consenting);
     assert.equal(done.status, 0, done.notes);
     const { status } = await untilPhase('RolledBack', third);
     assert.equal(status?.rollout?.stableCommit, first);
   });
 
   test('change nothing without a confirmation', async (t) => {
-    const { address, gs } = await arrange(t);
+    const { address, stoker } = await arrange(t);
     const { resourceVersion } = (await read(address)).metadata;
-    const silent = await gs(['pause', 'app']);
+    const silent = await stoker(['pause', 'app']);
     assert.equal(silent.status, 64);
     assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
-    const declined = await gs(['pause', 'app'], no);
+    const declined = await stoker(['pause', 'app'], no);
     assert.deepEqual([declined.status, /nothing was changed/.test(declined.notes)], [1, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
   });
 
   test('pause and resume, and report if that is already done', async (t) => {
-    const { address, gs } = await arrange(t);
-    assert.equal((await gs(['pause', 'app', '--yes'])).status, 0);
+    const { address, stoker } = await arrange(t);
+    assert.equal((await stoker(['pause', 'app', '--yes'])).status, 0);
     await untilGatewaySync(address, 'a pause', ({ spec }) => spec.paused);
-    assert.match((await gs(['pause', 'app', '--yes'])).notes, /is paused already/);
-    const shown = await gs(['status', 'app']);
-    assert.match(shown.output, /‖ .*paused: nothing changes until kubectl gs resume/);
-    assert.equal((await gs(['resume', 'app', '-y'])).status, 0);
+    assert.match((await stoker(['pause', 'app', '--yes'])).notes, /is paused already/);
+    const shown = await stoker(['status', 'app']);
+    assert.match(shown.output, /‖ .*paused: nothing changes until kubectl stoker resume/);
+    assert.equal((await stoker(['resume', 'app', '-y'])).status, 0);
     await untilGatewaySync(address, 'no pause', ({ spec }) => !spec.paused);
   });
 
   test('do what they announced, even if the status changes, or nothing if that would now be something else', async (t) => {
-    const { address, commits, push, untilPhase, gs } = await arrange(t);
+    const { address, commits, push, untilPhase, stoker } = await arrange(t);
     const [first = ''] = commits;
     const second = await push();
     await untilPhase('Complete', second);
@@ -165,7 +165,7 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
         return true;
       },
     };
-    const refused = await gs(['rollback', 'app'], busy);
+    const refused = await stoker(['rollback', 'app'], busy);
     assert.equal(refused.status, 1);
     assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .* from ${third.slice(0, 8)}`));
     const told = await read(address);
@@ -181,18 +181,18 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
         return true;
       },
     };
-    const done = await gs(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
+    const done = await stoker(['rollback', 'app', '--to', first.slice(0, 8)], noisy);
     assert.equal(done.status, 0, done.notes);
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, first);
   });
 
   test('compare full commits, not another one that begins in the same way', async (t) => {
-    const { address, controller, push, gs } = await arrange(t, [{ name: 'canary', approval: true }]);
+    const { address, controller, push, stoker } = await arrange(t, [{ name: 'canary', approval: true }]);
     const second = await push();
     await untilGatewaySync(address, 'a commit that waits', ({ status }) => status?.rollout?.nextCommit === second);
     await controller.stop();
     const twin = twinOf(second);
-    const short = await gs(['approve', 'app', '--commit', second.slice(0, 8), '--yes']);
+    const short = await stoker(['approve', 'app', '--commit', second.slice(0, 8), '--yes']);
     assert.equal(short.status, 64, short.notes);
     const moving: Host = {
       confirm: async () => {
@@ -200,16 +200,16 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
         return true;
       },
     };
-    const refused = await gs(['approve', 'app'], moving);
+    const refused = await stoker(['approve', 'app'], moving);
     assert.equal(refused.status, 1, refused.notes);
     assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .*${twin}`));
-    const other = await gs(['approve', 'app', '--commit', second, '--yes']);
+    const other = await stoker(['approve', 'app', '--commit', second, '--yes']);
     assert.equal(other.status, 1, other.notes);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
   });
 
   test('confirm commits, not the current number of gateways', async (t) => {
-    const { address, commits, controller, push, untilPhase, gs } = await arrange(t);
+    const { address, commits, controller, push, untilPhase, stoker } = await arrange(t);
     const [first = ''] = commits;
     await untilPhase('Complete', await push());
     await controller.stop();
@@ -221,10 +221,10 @@ suite('the commands of kubectl gs', { concurrency: 4 }, () => {
       },
     });
     const twins = history.map((entry) => (entry.commit === first ? { ...entry, commit: twinOf(first) } : entry));
-    const refused = await gs(['rollback', 'app'], confirmAfter({ history: twins }));
+    const refused = await stoker(['rollback', 'app'], confirmAfter({ history: twins }));
     assert.equal(refused.status, 1, refused.notes);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], undefined);
-    const done = await gs(['rollback', 'app'], confirmAfter({ gateways: { total: 3 } }));
+    const done = await stoker(['rollback', 'app'], confirmAfter({ gateways: { total: 3 } }));
     assert.equal(done.status, 0, done.notes);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });

@@ -20,7 +20,7 @@ const run = promisify(execFile);
 const pluginSchema = v.strictObject({
   apiVersion: v.literal('krew.googlecontainertools.github.com/v1alpha2'),
   kind: v.literal('Plugin'),
-  metadata: v.strictObject({ name: v.literal('gs') }),
+  metadata: v.strictObject({ name: v.literal('stoker') }),
   spec: v.strictObject({
     version: v.pipe(v.string(), v.regex(/^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)),
     homepage: v.pipe(v.string(), v.url()),
@@ -35,7 +35,7 @@ const pluginSchema = v.strictObject({
           uri: v.pipe(v.string(), v.regex(/^https:\/\/.*\.tar\.gz$/)),
           sha256: v.pipe(v.string(), v.regex(/^[a-f0-9]{64}$/)),
           files: v.pipe(v.array(v.strictObject({ from: v.string(), to: v.literal('.') })), v.minLength(1)),
-          bin: v.literal('kubectl-gs'),
+          bin: v.literal('kubectl-stoker'),
         }),
       ),
       v.minLength(1),
@@ -63,7 +63,7 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
   assert.equal(stdout, `${manifest.version}\n`);
 }
 
-suite('a release of kubectl gs', () => {
+suite('a release of kubectl stoker', () => {
   test('contains a package with one program, and a file that needs no Node', async (t) => {
     // Nobody keeps this archive, which takes gzip seven seconds to make small.
     const env = { ...process.env, GZIP: '-1' };
@@ -74,8 +74,8 @@ suite('a release of kubectl gs', () => {
     assert.equal(published.version, manifest.version);
     assert.equal(published.dependencies, undefined);
     for (const file of published.files) await access(path.join(root, folder, file), constants.R_OK);
-    await access(path.join(root, folder, published.bin['kubectl-gs']), constants.X_OK);
-    const licences = await readFile(path.join(root, folder, 'kubectl-gs.mjs.LEGAL.txt'), 'utf8');
+    await access(path.join(root, folder, published.bin['kubectl-stoker']), constants.X_OK);
+    const licences = await readFile(path.join(root, folder, 'kubectl-stoker.mjs.LEGAL.txt'), 'utf8');
     assert.match(licences, /^diff 9\S+ \(BSD-3-Clause\)$.*?Redistributions in binary form must reproduce/ms);
     for (const name of ['@kubernetes/client-node', 'citty', 'h3', 'listhen', 'valibot', 'yaml'])
       assert.match(licences, new RegExp(`^${name} \\d\\S+ \\(.+\\)\\n\\n.*[Cc]opyright`, 'ms'), name);
@@ -111,7 +111,7 @@ suite('a release of kubectl gs', () => {
     const folder = await temporaryFolder(t, 'archives-');
     const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
     for (const platform of platforms) await writeFile(path.join(folder, archiveName(platform)), platform);
-    await writeFile(path.join(folder, 'kubectl-gs-0.1.0.tgz'), 'the npm package');
+    await writeFile(path.join(folder, 'kubectl-stoker-0.1.0.tgz'), 'the npm package');
     const { spec } = v.parse(pluginSchema, parse(await krewManifest(folder)));
     assert.deepEqual(
       spec.platforms.map(({ uri, sha256, selector: { matchLabels } }) => [path.basename(uri), sha256, matchLabels]),

@@ -14,8 +14,8 @@ const run = promisify(execFile);
 /** A folder with the plugin as kubectl finds it: an executable file of that name on the PATH. */
 async function installPlugin(t: TestContext): Promise<string> {
   const folder = await temporaryFolder(t, 'plugin-');
-  await chmod(path.join(root, 'dist/kubectl-gs.mjs'), 0o755);
-  await symlink(path.join(root, 'dist/kubectl-gs.mjs'), path.join(folder, 'kubectl-gs'));
+  await chmod(path.join(root, 'dist/kubectl-stoker.mjs'), 0o755);
+  await symlink(path.join(root, 'dist/kubectl-stoker.mjs'), path.join(folder, 'kubectl-stoker'));
   await symlink(process.execPath, path.join(folder, 'node'));
   return folder;
 }
@@ -31,15 +31,15 @@ suite('the plugin, run by kubectl,', () => {
     const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
     await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
     const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, KUBECONFIG: cluster.kubeconfig };
-    const gs = (...line: string[]): Promise<Ended> =>
-      run(cluster.binaries.kubectl, ['gs', ...line], { env }).catch((error: Ended) => error);
-    const { code, stdout } = await gs('status', '-n', namespace);
+    const stoker = (...line: string[]): Promise<Ended> =>
+      run(cluster.binaries.kubectl, ['stoker', ...line], { env }).catch((error: Ended) => error);
+    const { code, stdout } = await stoker('status', '-n', namespace);
     assert.match(stdout, /… +plant +main +0\/0 +the controller has not looked at it yet/);
     assert.equal(code, 1);
-    const wrong = await gs('status', '--nonsense');
+    const wrong = await stoker('status', '--nonsense');
     assert.deepEqual([wrong.code, wrong.stdout], [64, '']);
-    assert.equal(wrong.stderr, 'error: there is no option --nonsense: see kubectl gs status --help\n');
-    assert.match((await gs('--help')).stdout, /kubectl gs COMMAND/);
+    assert.equal(wrong.stderr, 'error: there is no option --nonsense: see kubectl stoker status --help\n');
+    assert.match((await stoker('--help')).stdout, /kubectl stoker COMMAND/);
   });
 
   test('authenticates with a credential plugin of the kubeconfig', async (t) => {
@@ -57,7 +57,7 @@ suite('the plugin, run by kubectl,', () => {
     const kubeconfig = path.join(folder, 'kubeconfig');
     await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: 'testbed', user: { exec } }] }));
     const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
-    const plugin = path.join(folder, 'kubectl-gs');
+    const plugin = path.join(folder, 'kubectl-stoker');
     const line = ['status', '-n', namespace, '--kubeconfig', kubeconfig];
     const empty = await run(plugin, line, { env }).catch((error: Ended) => error);
     assert.equal((empty as Ended).code, 1);

@@ -91,7 +91,7 @@ async function arrange(t: TestContext) {
   return { proxy, both, kubeconfigWith, host: `${NAME}:${port}` };
 }
 
-suite('a proxy for kubectl gs', () => {
+suite('a proxy for kubectl stoker', () => {
   test('from the environment is used for the API server, as by kubectl', async (t) => {
     const { proxy, both, kubeconfigWith, host } = await arrange(t);
     const kubeconfig = await kubeconfigWith({});

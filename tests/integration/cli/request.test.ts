@@ -24,7 +24,7 @@ async function arrange(t: TestContext, ref = 'main', repo = 'https://git.example
   return {
     address,
     resource,
-    gs: (line: string[], host: Host = {}, config = kubeconfig) =>
+    stoker: (line: string[], host: Host = {}, config = kubeconfig) =>
       runCli([...line, '-n', address.namespace, '--kubeconfig', config], host),
     requested: async () => {
       const { metadata } = await callApi<GatewaySync>({ path: resource });
@@ -33,18 +33,18 @@ async function arrange(t: TestContext, ref = 'main', repo = 'https://git.example
   };
 }
 
-suite('kubectl gs sync requests', { concurrency: 4 }, () => {
+suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
   test('the ref of the spec right after an edit', async (t) => {
     const server = await gitServerFor(t);
     const repository = await server.createRepository('app');
     await repository.commit({ files: { 'config/a': '1' } });
     for (const tag of ['v1', 'v2']) await repository.git('tag', tag);
-    const { address, gs, requested } = await arrange(t, 'v1', repository.url);
+    const { address, stoker, requested } = await arrange(t, 'v1', repository.url);
     const controller = await startController(t, address.namespace);
     await untilGatewaySync(address, 'v1', ({ status }) => status?.target?.ref === 'v1');
     await controller.stop();
     await applyGatewaySync(address, { repo: repository.url, ref: 'v2' });
-    const { status, notes } = await gs(['sync', 'app']);
+    const { status, notes } = await stoker(['sync', 'app']);
     assert.equal(status, 0, notes);
     assert.match(notes, /^asked for v2 /);
     assert.equal(await requested(), 'v2');
@@ -53,17 +53,17 @@ suite('kubectl gs sync requests', { concurrency: 4 }, () => {
   });
 
   test('nothing in place of an open request without a confirmation', async (t) => {
-    const { address, gs, requested } = await arrange(t);
+    const { address, stoker, requested } = await arrange(t);
     await request(address, 'next');
-    const silent = await gs(['sync', 'app']);
+    const silent = await stoker(['sync', 'app']);
     assert.equal(silent.status, 64, silent.notes);
     assert.match(silent.notes, /app: github asked for next at .*, which waits: a request for main takes its place/);
     assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
-    const declined = await gs(['sync', 'app'], { confirm: async () => false });
+    const declined = await stoker(['sync', 'app'], { confirm: async () => false });
     assert.equal(declined.status, 1, declined.notes);
     assert.equal(await requested(), 'next');
 
-    const same = await gs(['sync', 'app', '--ref', 'next']);
+    const same = await stoker(['sync', 'app', '--ref', 'next']);
     assert.equal(same.status, 0, same.notes);
 
     const questions: string[] = [];
@@ -72,23 +72,23 @@ suite('kubectl gs sync requests', { concurrency: 4 }, () => {
       if (questions.length === 1) await request(address, 'later');
       return true;
     };
-    const agreed = await gs(['sync', 'app'], { confirm });
+    const agreed = await stoker(['sync', 'app'], { confirm });
     assert.equal(agreed.status, 0, agreed.notes);
     assert.equal(questions.length, 2);
     assert.match(agreed.notes, /asked for later at/);
     assert.equal(await requested(), 'main');
 
-    const forced = await gs(['sync', 'app', '--ref', 'v3', '--yes']);
+    const forced = await stoker(['sync', 'app', '--ref', 'v3', '--yes']);
     assert.equal(forced.status, 0, forced.notes);
-    assert.match(forced.notes, /kubectl-gs asked for main .*\nasked for v3/);
+    assert.match(forced.notes, /kubectl-stoker asked for main .*\nasked for v3/);
     assert.equal(await requested(), 'v3');
   });
 
   test('a ref without printing its control characters', async (t) => {
-    const { resource, gs, requested } = await arrange(t);
+    const { resource, stoker, requested } = await arrange(t);
     const body = { spec: { git: { ref: 'main\u009b2J\u202egnp' } } };
     await callApi({ method: 'PATCH', path: resource, body, contentType: 'application/merge-patch+json' });
-    const { status, notes } = await gs(['sync', 'app']);
+    const { status, notes } = await stoker(['sync', 'app']);
     assert.equal(status, 0, notes);
     assert.match(notes, /^asked for main\ufffd2J\ufffdgnp /);
     assert.equal(await requested(), 'main\u009b2J\u202egnp');
@@ -147,7 +147,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
     ['trace', 'app'],
   ]) {
     test(`doesn't end ${line.join(' ')}`, async (t) => {
-      const [{ resource, gs }, way] = await Promise.all([arrange(t), startWay(t)]);
+      const [{ resource, stoker }, way] = await Promise.all([arrange(t), startWay(t)]);
       let heard = () => {};
       const begins = new Promise<void>((resolve) => {
         heard = resolve;
@@ -159,7 +159,7 @@ suite('a broken connection', { concurrency: 2 }, () => {
           output += text;
         },
       };
-      const waiting = gs([...line, '--timeout', '60s'], host, way.config);
+      const waiting = stoker([...line, '--timeout', '60s'], host, way.config);
       await begins;
       await way.cutUntil(async () => {
         const { metadata } = await callApi<GatewaySync>({ path: resource });

@@ -65,7 +65,7 @@ async function arrange(t: TestContext) {
   return { namespace, viewer: await viewerOf(namespace) };
 }
 
-suite('kubectl gs status', { concurrency: 4 }, () => {
+suite('kubectl stoker status', { concurrency: 4 }, () => {
   test('shows rollouts and problems to users with read access only', async (t) => {
     const { viewer } = await arrange(t);
     const { status, output, notes } = await runCli(['status', '--kubeconfig', viewer]);

@@ -45,7 +45,7 @@ async function countCalls(t: TestContext, namespace: string) {
   return { counts, kubeconfig };
 }
 
-suite('kubectl gs sync --wait', { concurrency: 2 }, () => {
+suite('kubectl stoker sync --wait', { concurrency: 2 }, () => {
   const SECONDS = 3;
   const waitFor = (kubeconfig: string) =>
     runCli(['sync', 'plant', '--wait', '--timeout', `${SECONDS}s`, '--kubeconfig', kubeconfig]);

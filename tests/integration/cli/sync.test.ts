@@ -8,38 +8,42 @@ import { untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
 
-test('kubectl gs sync delivers a commit to the disk, and reports the gateways without it and the reason', async (t) => {
+test('kubectl stoker sync delivers a commit to the disk, and reports the gateways without it and the reason', async (t) => {
   const { address, repository, data } = await startPath(t, { 'config/a.txt': 'first' });
   const { kubeconfig } = await connectCluster();
-  const gs = (line: string[], columns?: number) =>
+  const stoker = (line: string[], columns?: number) =>
     runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig], { columns });
   const content = () => readFile(path.join(data, 'config/a.txt'), 'utf8');
   await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
 
   const second = await repository.commit({ files: { 'config/a.txt': 'second' } });
-  const done = await gs(['sync', 'app', '--wait']);
+  const done = await stoker(['sync', 'app', '--wait']);
   assert.equal(done.status, 0, done.notes);
   assert.match(
     done.notes,
     new RegExp(`asked for main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its one gateway has it\n$`),
   );
   assert.equal(await content(), 'second');
-  const { status } = await untilGatewaySync(address, 'the request', (gs) => gs.status?.lastRequest !== undefined);
-  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-gs', 'Applied']);
+  const { status } = await untilGatewaySync(
+    address,
+    'the request',
+    (resource) => resource.status?.lastRequest !== undefined,
+  );
+  assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.outcome], ['kubectl-stoker', 'Applied']);
 
   await repository.commit({ files: { 'config/a.txt': 'third' } });
   await repository.git('tag', 'v3');
-  const tagged = await gs(['sync', 'app', '--ref', 'v3', '--wait'], 80);
+  const tagged = await stoker(['sync', 'app', '--ref', 'v3', '--wait'], 80);
   assert.equal(tagged.status, 0, tagged.notes);
   assert.equal(await content(), 'third');
   assert.match(tagged.output, /✔ all {2}█ {2}1\/1/);
 
   await repository.git('branch', 'other');
-  const refused = await gs(['sync', 'app', '--ref', 'other', '--wait']);
+  const refused = await stoker(['sync', 'app', '--ref', 'other', '--wait']);
   assert.equal(refused.status, 1);
   assert.match(refused.notes, /other was not applied \(Ignored\): .* see spec\.webhook\.allowedRefs/);
 
-  const missing = await gs(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
+  const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
   assert.equal(missing.status, 1);
   assert.match(missing.notes, /not done in time: asking the git host: the repository has no ref v9 yet/);
 
@@ -48,17 +52,17 @@ test('kubectl gs sync delivers a commit to the disk, and reports the gateways wi
     ['sync', 'app', '--ref', 'a..b'],
     ['sync', 'app', '--timeout', 'soon'],
   ]) {
-    const wrong = await gs(line);
+    const wrong = await stoker(line);
     assert.equal(wrong.status, 64, line.join(' '));
   }
 });
 
-test('kubectl gs trace shows a delivery from the POST to the disk, in chronological order', async (t) => {
+test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', async (t) => {
   const { address, repository, data, post } = await startPath(t, { 'config/a.txt': 'first' });
   const { kubeconfig } = await connectCluster();
-  const gs = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const stoker = (...line: string[]) => runCli([...line, '-n', address.namespace, '--kubeconfig', kubeconfig]);
   await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
-  const polled = JSON.parse((await gs('trace', 'app', '--last', '-o', 'json')).output) as TraceView;
+  const polled = JSON.parse((await stoker('trace', 'app', '--last', '-o', 'json')).output) as TraceView;
   assert.equal(polled.delivery.kind, 'poll');
 
   let heard = () => {};
@@ -77,7 +81,7 @@ test('kubectl gs trace shows a delivery from the POST to the disk, in chronologi
   assert.match(output, /0 ms .*the receiver took the POST: refs\/heads\/main/);
   assert.match(output, / ms .*it is on the disk of gateway-0/);
 
-  const traced = await gs('trace', 'app', '--last', '-o', 'json');
+  const traced = await stoker('trace', 'app', '--last', '-o', 'json');
   const view = JSON.parse(traced.output) as TraceView;
   assert.deepEqual(
     [view.commit, view.delivery.kind, view.delivery.outcome, view.missing],

@@ -43,7 +43,7 @@ async function enter({ address, origin }: Pick<Ui, 'address' | 'origin'>) {
   const page = `${origin}${entered.headers.location}`;
   const html = await send(page, { cookie });
   const [, token = ''] = /name="token" content="([\w-]+)"/.exec(html.text) ?? [];
-  const own = { cookie, origin, 'content-type': 'application/json', 'x-gs-token': token };
+  const own = { cookie, origin, 'content-type': 'application/json', 'x-stoker-token': token };
   const post = async (path: string, body: object) => {
     const answer = await send(page + path, own, JSON.stringify(body));
     return { status: answer.status, body: JSON.parse(answer.text) };
@@ -117,7 +117,7 @@ async function arrange(t: TestContext, ...names: string[]) {
   return { namespace, ...(await connectCluster()) };
 }
 
-suite('kubectl gs ui', { concurrency: 4 }, () => {
+suite('kubectl stoker ui', { concurrency: 4 }, () => {
   test('serves the page only to clients with its secret address', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const ui = await startUi(t, kubeconfig, '-n', namespace);
@@ -150,7 +150,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     for (const [url, headers, status] of refused) {
       const answer = await send(url, headers);
       assert.equal(answer.status, status, `${url} ${answer.text}`);
-      assert.ok(!answer.text.includes(own['x-gs-token']));
+      assert.ok(!answer.text.includes(own['x-stoker-token']));
       assert.equal(answer.headers['set-cookie'], undefined);
     }
   });
@@ -166,7 +166,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     const refused: [Record<string, string>, number][] = [
       [withoutOrigin, 403],
       [{ ...own, origin: 'http://127.0.0.1:1' }, 403],
-      [{ ...own, 'x-gs-token': 'x' }, 403],
+      [{ ...own, 'x-stoker-token': 'x' }, 403],
       [{ ...own, cookie: '' }, 401],
       [{ ...own, 'content-type': 'text/plain' }, 400],
     ];
@@ -256,7 +256,7 @@ suite('kubectl gs ui', { concurrency: 4 }, () => {
     assert.equal((await entered.post('order', { ...asked, agreed })).status, 200);
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], 'main');
-    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-gs');
+    assert.equal(metadata.annotations?.['sync.io/requested-by'], 'kubectl-stoker');
   });
 
   test('rejects a command that would now be something else, and explains it', async (t) => {

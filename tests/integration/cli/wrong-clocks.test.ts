@@ -17,9 +17,9 @@ suite('an agent with a wrong clock', { concurrency: 2 }, () => {
     [-20, 'behind'],
   ] as const)
     test(`still answers queries: 20 minutes ${words}`, async (t) => {
-      const { gs, commit, pod } = await arrange(t, server, `clock-${words}`, { nodeArgs: wrongClock(minutes) });
+      const { stoker, commit, pod } = await arrange(t, server, `clock-${words}`, { nodeArgs: wrongClock(minutes) });
       for (const verb of ['drift', 'diff']) {
-        const { status, output, notes } = await gs(verb, 'gw', '--timeout', '20s');
+        const { status, output, notes } = await stoker(verb, 'gw', '--timeout', '20s');
         assert.deepEqual([status, notes], [0, ''], `${verb}: ${output}`);
         assert.match(output, new RegExp(`${commit.slice(0, 8)}`));
       }

@@ -107,7 +107,7 @@ const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
 /** Without the spaces that fill up the last column. */
 const textOf = (lines: string[]) => lines.map((line) => line.trimEnd());
 
-suite('kubectl gs status shows a fleet', () => {
+suite('kubectl stoker status shows a fleet', () => {
   const failed: ResourceView = {
     ...plain,
     namespace: 'ovens',
@@ -224,7 +224,7 @@ test('what matters least is left out first where a terminal is narrow', () => {
   assert.deepEqual(order(resource, 'WAITS FOR'), ['TOOK', 'SYNCED', 'POD', 'COMMIT', 'WAVE']);
 });
 
-suite('kubectl gs status shows one resource', () => {
+suite('kubectl stoker status shows one resource', () => {
   const facts = (fields: Partial<ResourceView>) =>
     Object.fromEntries(
       textOf(drawResource({ ...plain, ...fields }, hostOf(undefined)))

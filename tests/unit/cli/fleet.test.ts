@@ -111,7 +111,7 @@ suite('a GatewaySync in words', () => {
       'it is paused',
       gatewaySync({ conditions: ready('Unknown', 'Paused') }, { paused: true }),
       'paused',
-      /nothing changes until kubectl gs resume/,
+      /nothing changes until kubectl stoker resume/,
     ],
   ];
   for (const [what, given, state, says] of rows) {

@@ -7,17 +7,17 @@ import { generateCliReference } from '../../../scripts/generate/cli-reference.ts
 import { blocksOf, readPages } from '../../support/markdown.ts';
 import { runCli } from '../../support/run-cli.ts';
 
-/** Every command line of `kubectl gs` that a page names, in a block or in a line, without what placeholders are in it. */
+/** Every command line of `kubectl stoker` that a page names, in a block or in a line, without what placeholders are in it. */
 async function linesOfPages(): Promise<{ file: string; line: string }[]> {
   const pages = await readPages();
   return pages.flatMap((page) => {
-    const inBlocks = blocksOf(page).flatMap(({ code }) => [...code.matchAll(/^(?:\$ | {2})?kubectl gs (.+)$/gm)]);
-    const inline = [...page.text.matchAll(/`kubectl gs ([^`\n]+)`/g)];
+    const inBlocks = blocksOf(page).flatMap(({ code }) => [...code.matchAll(/^(?:\$ | {2})?kubectl stoker (.+)$/gm)]);
+    const inline = [...page.text.matchAll(/`kubectl stoker ([^`\n]+)`/g)];
     return [...inBlocks, ...inline].map(([, line = '']) => ({ file: page.file, line: line.replace(/ [>|] .*$/, '') }));
   });
 }
 
-suite('command lines of kubectl gs', () => {
+suite('command lines of kubectl stoker', () => {
   test('in the pages and in its own examples are ones that it understands', async () => {
     const examples = COMMANDS.flatMap(({ name, examples }) => examples.map(({ line }) => ({ file: name, line })));
     const all = [...examples, ...(await linesOfPages())].filter(({ line }) => !/COMMAND|\[|…| --to$/.test(line));
@@ -28,13 +28,13 @@ suite('command lines of kubectl gs', () => {
       if (args && !('kubeconfig' in args)) {
         // The file does not have to be there, but the line has to be understood; a mere name asks for nothing.
         const { notes } = await runCli(words.length > 1 ? words : [...words, '--help']);
-        assert.doesNotMatch(notes, /--help$/m, `${file}: kubectl gs ${line}`);
+        assert.doesNotMatch(notes, /--help$/m, `${file}: kubectl stoker ${line}`);
         continue;
       }
       const isWhole = words.length > 1;
       // The kubeconfig is read only once the line is understood.
       const { status, notes } = await runCli([...words, ...(isWhole ? ['--kubeconfig', '/nowhere'] : ['--help'])]);
-      assert.ok(status === 0 || status === 3, `${file}: kubectl gs ${line}: ${notes}`);
+      assert.ok(status === 0 || status === 3, `${file}: kubectl stoker ${line}: ${notes}`);
     }
   });
 
@@ -82,7 +82,7 @@ suite('command lines of kubectl gs', () => {
     for (const line of [[], ['--help'], ['help'], ['help', 'status'], ['status', '-h'], ['rollback', '--help']]) {
       const { status, output } = await runCli(line, { columns: 60 });
       assert.equal(status, 0, line.join(' '));
-      assert.match(output, /Usage:\n {2}kubectl gs /);
+      assert.match(output, /Usage:\n {2}kubectl stoker /);
     }
     for (const { name, details, summary, examples } of COMMANDS) {
       assert.ok(summary.length < 80 && details.length > 0 && examples.length > 0, name);

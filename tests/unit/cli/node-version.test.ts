@@ -7,6 +7,6 @@ test('the plugin says which Node it needs, where it is run by an older one', () 
   for (const version of ['18.20.4', '20.20.2', '22.20.0'])
     assert.match(
       nodeProblem(version) ?? '',
-      new RegExp(`^kubectl gs needs Node 22\\.21 or newer, and this is ${version}: `),
+      new RegExp(`^kubectl stoker needs Node 22\\.21 or newer, and this is ${version}: `),
     );
 });

@@ -274,7 +274,7 @@ suite('a sync', () => {
     assert.deepEqual(others, {
       'sync.io/requested-ref': 'main',
       'sync.io/requested-at': '1970-01-01T00:00:00.000Z',
-      'sync.io/requested-by': 'kubectl-gs',
+      'sync.io/requested-by': 'kubectl-stoker',
     });
   });
 

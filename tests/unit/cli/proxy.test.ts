@@ -69,7 +69,7 @@ suite('the proxy to an API server', () => {
 
   test('is refused where it is none that we speak, without its password', () => {
     assert.throws(() => find('https://api.test', {}, 'socks5://user:hunter2@proxy.test'), {
-      message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl gs takes http and https',
+      message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl stoker takes http and https',
     });
     assert.throws(() => find('https://api.test', { HTTPS_PROXY: 'http://[hunter2' }), {
       message: 'HTTPS_PROXY is no URL',

@@ -216,7 +216,7 @@ suite('the delivery of a trace', () => {
         gatewaySync({ lastRequest: { ...request, ...(by ? { by } : {}) }, lastSyncTime: at('10') } as never),
         [],
       )?.moments[0]?.what;
-    assert.equal(beginning('kubectl-gs'), 'somebody asked for v1');
+    assert.equal(beginning('kubectl-stoker'), 'somebody asked for v1');
     assert.equal(beginning('manual'), 'somebody asked for v1 by hand');
     const { by: _, ...anonymous } = request;
     const view = traceView(gatewaySync({ lastRequest: anonymous, lastSyncTime: at('10') }), []);

@@ -13,7 +13,7 @@ function arrange() {
     cookie,
     origin: `http://${host}`,
     'content-type': 'application/json',
-    'x-gs-token': door.pageToken,
+    'x-stoker-token': door.pageToken,
   };
   const knock = (path: string, headers: IncomingHttpHeaders = { host, cookie }, method = 'GET') => {
     const verdict = door.judge({ method, url: new URL(path, `http://${host}`), headers });
@@ -96,7 +96,7 @@ suite('the access check of the page', () => {
     assert.equal(order(withoutOrigin), 403);
     for (const origin of ['null', 'http://127.0.0.1:9999', 'http://localhost:8123', 'https://127.0.0.1:8123'])
       assert.equal(order({ ...own, origin }), 403, origin);
-    assert.equal(order({ ...own, 'x-gs-token': 'x' }), 403);
+    assert.equal(order({ ...own, 'x-stoker-token': 'x' }), 403);
     assert.equal(order({ ...own, 'content-type': 'text/plain' }), 400);
     assert.equal(order({ ...own, cookie: '' }), 401);
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH']) assert.equal(knock(page, own, method), 405, method);
@@ -104,7 +104,7 @@ suite('the access check of the page', () => {
 
   test('keeps its secrets apart, and sends the cookie to no other server', () => {
     const { door } = arrange();
-    assert.match(door.cookie, /^gs-ui=[\w-]{43}; Path=\/[\w-]{12}\/; HttpOnly; SameSite=Strict$/);
+    assert.match(door.cookie, /^stoker-ui=[\w-]{43}; Path=\/[\w-]{12}\/; HttpOnly; SameSite=Strict$/);
     const secrets = [door.cookie, door.address, door.pageToken, door.base];
     assert.equal(new Set(secrets).size, secrets.length);
   });

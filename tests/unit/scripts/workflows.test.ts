@@ -95,7 +95,7 @@ test('a release has the manifest for Krew, of the archives of all platforms', as
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   const commands = (jobs.release?.steps ?? []).map(({ run = '' }) => run).join('\n');
   assert.match(commands, /npm run package:cli -- cli\n/);
-  assert.match(commands, /gh release create .* dist\/gs\.yaml .* cli\/\*/);
+  assert.match(commands, /gh release create .* dist\/stoker\.yaml .* cli\/\*/);
 });
 
 test('a release builds every program, into the registry that the chart names', async () => {

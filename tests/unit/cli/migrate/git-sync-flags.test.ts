@@ -42,7 +42,7 @@ function notesOf(fields: Partial<Container>): string {
   return found.kind === 'source' ? linesOf(found.notes).join('\n') : `${found.kind}: ${found.why}`;
 }
 
-suite('kubectl gs migrate knows', () => {
+suite('kubectl stoker migrate knows', () => {
   for (const flag of `${V4} ${SINCE}`.split(/\s+/))
     test(`${flag} of git-sync`, () => {
       assert.doesNotMatch(notesOf({ args: [REPO, '--period=1m', flag] }), /does not know|does not have|no option/);
@@ -55,7 +55,7 @@ suite('kubectl gs migrate knows', () => {
   });
 });
 
-suite('kubectl gs migrate says', () => {
+suite('kubectl stoker migrate says', () => {
   test('that files were checked before they were published, and are not any more', () => {
     const notes = notesOf({ args: [REPO, '--pre-publish-exechook-command=/hooks/check.sh --token hunter2'] });
     assert.match(notes, /^todo: --pre-publish-exechook-command \/hooks\/check\.sh has no counterpart: /m);
@@ -72,7 +72,7 @@ suite('kubectl gs migrate says', () => {
   test('what it does not know itself, instead of calling it meaningless', () => {
     const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
     const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
-    assert.match(notes, /^todo: kubectl gs migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
+    assert.match(notes, /^todo: kubectl stoker migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
   });
 
   test('that variables configured git itself, with certificates that were not verified', () => {

@@ -191,7 +191,7 @@ suite('of git-sync is said', () => {
       ['--nobody=knows', '-v', '2', 'word'],
       {},
       [
-        "todo: kubectl gs migrate does not know --nobody, a word that is no option: check in git-sync's manual what is lost",
+        "todo: kubectl stoker migrate does not know --nobody, a word that is no option: check in git-sync's manual what is lost",
       ],
     ],
     [

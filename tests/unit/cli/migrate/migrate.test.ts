@@ -17,7 +17,7 @@ const OPTIONS: Record<string, string[]> = {
   'grafana.yaml': ['--repo', 'https://git.example.com/ops/dashboards.git', '--path', 'grafana/'],
 };
 
-suite('kubectl gs migrate', () => {
+suite('kubectl stoker migrate', () => {
   test('makes of manifests what is expected, each with a spec that the API takes', async () => {
     const files = await readdir(manifests);
     assert.deepEqual(files, await readdir(expected));

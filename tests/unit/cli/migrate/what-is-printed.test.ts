@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
-suite('what kubectl gs migrate prints', () => {
+suite('what kubectl stoker migrate prints', () => {
   test('prints nothing of a pod with another git-sync that stays, and that has a password', async () => {
     const secret = 'hunter2';
     const url = `https://bot:${secret}@git.example.com/acme/theme.git`;
