@@ -105,7 +105,11 @@ async function stayUp(running: Running): Promise<void> {
     curl -i ${webhookUrl} -H 'Content-Type: application/json' -H 'X-GitHub-Event: push' \\
       -H "X-Hub-Signature-256: sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac ${secret} | sed 's/.* //')" -d "$BODY"
 `);
-  sayKubectl(running, 'get gs,sr,events', `annotate gs ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`);
+  sayKubectl(
+    running,
+    'get gsync,sreport,events',
+    `annotate gsync ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`,
+  );
   say(bold('Ctrl-C ends everything.'));
   await new Promise(() => setInterval(() => {}, 1 << 30));
 }

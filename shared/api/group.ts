@@ -19,12 +19,12 @@ export const GATEWAY_SYNC: ResourceNames = {
   kind: 'GatewaySync',
   plural: 'gatewaysyncs',
   singular: 'gatewaysync',
-  shortName: 'gs',
+  shortName: 'gsync',
 };
 
 export const SYNC_REPORT: ResourceNames = {
   kind: 'SyncReport',
   plural: 'syncreports',
   singular: 'syncreport',
-  shortName: 'sr',
+  shortName: 'sreport',
 };

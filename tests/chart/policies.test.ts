@@ -41,7 +41,7 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   const metadata = { ...target, annotations, labels: { a: 'b' }, finalizers: ['example.test/hold'] };
   await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata, spec });
   t.after(() =>
-    kubectl('patch', 'gs/site', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}'),
+    kubectl('patch', 'gsync/site', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}'),
   );
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
   const patch = (body: object) =>
@@ -75,7 +75,7 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
     Object.entries(request).map(([key, value]) => [REQUEST_ANNOTATIONS[key as 'requestedRef'], value]),
   );
   await createAnnotate(client)(target, own, 5_000);
-  const stored = JSON.parse(await kubectl('get', 'gs/site', '-n', namespace, '--output=json'));
+  const stored = JSON.parse(await kubectl('get', 'gsync/site', '-n', namespace, '--output=json'));
   assert.deepEqual(stored.metadata.annotations, { ...annotations, ...own });
 });
 
@@ -111,7 +111,7 @@ test('an older request does not overwrite a newer one', async (t) => {
     client.mergePatch(path, { metadata: { annotations } }, { query: { dryRun: 'All' } });
   const at = (offsetMs: number) => new Date(Date.now() + offsetMs).toISOString();
   const store = (key: string, value: string) =>
-    kubectl('annotate', 'gs/site', '-n', namespace, '--overwrite', `${key}=${value}`);
+    kubectl('annotate', 'gsync/site', '-n', namespace, '--overwrite', `${key}=${value}`);
 
   for (const key of [REQUEST_ANNOTATIONS.requestedAt, REQUEST_ANNOTATIONS.pushedAt]) {
     await annotate({ [key]: at(0) });

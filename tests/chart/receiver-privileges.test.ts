@@ -21,7 +21,7 @@ async function assertAllRefused(calls: Record<string, () => Promise<unknown>>): 
 }
 
 const storedAs = async (namespace: string) =>
-  JSON.parse(await kubectl('get', 'gs/demo', '-n', namespace, '-o', 'json', '--show-managed-fields'));
+  JSON.parse(await kubectl('get', 'gsync/demo', '-n', namespace, '-o', 'json', '--show-managed-fields'));
 
 test('with the rights of the chart the receiver stores deliveries', async (t) => {
   const { namespace, kubeconfig } = await installReceiverRights(t);
@@ -72,8 +72,8 @@ test('its credentials read nothing, list nothing and create nothing', async (t) 
 
 test('its credentials change nothing but its own annotations, by whichever kind of patch', async (t) => {
   const { namespace, client } = await installReceiverRights(t);
-  await kubectl('annotate', 'gs/demo', '-n', namespace, 'example.test/kept=yes');
-  await kubectl('label', 'gs/demo', '-n', namespace, 'a=b');
+  await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/kept=yes');
+  await kubectl('label', 'gsync/demo', '-n', namespace, 'a=b');
   const before = await storedAs(namespace);
   const path = gatewaySyncPath(namespace, 'demo');
   const metadata = (fields: object) => client.mergePatch(path, { metadata: fields });
@@ -153,8 +153,8 @@ test('where many own fields its credentials join none but the oldest, and change
   const path = gatewaySyncPath(namespace, 'demo');
   for (let n = 0; n < 10; n += 1) {
     const by = `--field-manager=manager-${n}`;
-    await kubectl('patch', 'gs/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
-    await kubectl('annotate', 'gs/demo', '-n', namespace, `example.test/by-${n}=yes`, by);
+    await kubectl('patch', 'gsync/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
+    await kubectl('annotate', 'gsync/demo', '-n', namespace, `example.test/by-${n}=yes`, by);
   }
   const { managedFields } = (await storedAs(namespace)).metadata;
   type Entry = { manager: string; fieldsV1: object };
@@ -186,8 +186,8 @@ test('deliveries are stored also where so many own fields that the API server jo
     if (n === 3) await until(() => second(), { describe: 'another second', accept: (now) => now > began });
     const key = `example.test/by-${n}`;
     const by = `--field-manager=manager-${n}`;
-    await kubectl('annotate', 'gs/demo', '-n', namespace, `${key}=yes`, 'sync.io/pushed-ref=x', '--overwrite', by);
-    await kubectl('patch', 'gs/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
+    await kubectl('annotate', 'gsync/demo', '-n', namespace, `${key}=yes`, 'sync.io/pushed-ref=x', '--overwrite', by);
+    await kubectl('patch', 'gsync/demo', '-n', namespace, '--type=merge', by, `--patch={"spec":{"history":${n + 5}}}`);
   }
   const receiver = await startReceiver(t, kubeconfig);
   assert.equal((await receiver.post(`${namespace}/demo`, { ref: 'v1' })).status, 202);
@@ -204,6 +204,6 @@ async function unchanged(before: { metadata: { namespace: string }; status?: obj
 
 test('the policy is for the receiver alone', async (t) => {
   const { namespace } = await installReceiverRights(t);
-  await kubectl('annotate', 'gs/demo', '-n', namespace, 'example.test/by=a-person', 'sync.io/requested-ref=v9');
+  await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/by=a-person', 'sync.io/requested-ref=v9');
   assert.equal((await storedAs(namespace)).metadata.annotations['sync.io/requested-ref'], 'v9');
 });

@@ -89,7 +89,7 @@ test('a stored time that is none, or far ahead, gives way', async (t) => {
   const far = new Date(Date.now() + 86_400_000).toISOString();
   for (const [index, garbage] of ['yesterday', '2026-13-45T99:99:99Z', ' ', far].entries()) {
     const at = [`sync.io/requested-at=${garbage}`, `sync.io/pushed-at=${garbage}`];
-    await kubectl('annotate', 'gs/demo', '-n', namespace, '--overwrite', ...at);
+    await kubectl('annotate', 'gsync/demo', '-n', namespace, '--overwrite', ...at);
     assert.deepEqual(await ask(receiver, `v${index}`), accepted, garbage);
     assert.deepEqual(await ask(receiver, `refs/heads/b${index}`), accepted, garbage);
     const annotations = await stored();

@@ -158,7 +158,7 @@ async function stayUp(running: Running): Promise<void> {
   say(`the gateways' files   ${cluster.dir}/pods/*/data/config`);
   say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
   say(`logs                  ${cluster.dir}/*.log, ${cluster.dir}/pods/*/agent.log`);
-  sayKubectl(running, 'get gs,sr,events', `describe gs ${RESOURCE}`);
+  sayKubectl(running, 'get gsync,sreport,events', `describe gsync ${RESOURCE}`);
   say(`${bold('Ctrl-C ends everything.')}\n`);
   rollout.begin();
   await new Promise(() => setInterval(() => {}, 1 << 30));

@@ -68,7 +68,7 @@ async function arrange(t: TestContext) {
     const options = { env: { HOME: folder, KUBECONFIG: kubeconfig, ...environment } };
     const kubectl = await run(
       cluster.binaries.kubectl,
-      ['get', 'gs', '-n', namespace, '--request-timeout=5s'],
+      ['get', 'gsync', '-n', namespace, '--request-timeout=5s'],
       options,
     ).then(
       () => 0,

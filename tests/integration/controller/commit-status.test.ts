@@ -94,7 +94,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     );
     const states = () => host.posts.slice(before).map(({ body, path }) => `${path.endsWith(next)} ${body.state}`);
     await until(states, { describe: 'a success', accept: (seen) => seen.at(-1) === 'true success' });
-    await kubectl('annotate', 'gs', 'app', '--namespace', namespace, 'sync.io/rollback=previous');
+    await kubectl('annotate', 'gsync', 'app', '--namespace', namespace, 'sync.io/rollback=previous');
     await until(states, { describe: 'a failure', accept: (seen) => seen.at(-1) === 'true failure', timeout: 8_000 });
     const after = await untilGatewaySync(address, 'on its way back', ({ status }) => status?.rollout?.commit === next);
     assert.equal(after.status?.rollout?.phase, 'RollingBack');

@@ -116,7 +116,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
       synced.status?.discoveredGateways?.map(({ podName, syncedCommit }) => [podName, syncedCommit]),
       ['a', 'b', 'c'].map((pod) => [pod, commit]),
     );
-    const table = await kubectl('get', 'gs', name, '--namespace', namespace);
+    const table = await kubectl('get', 'gsync', name, '--namespace', namespace);
     assert.match(
       table,
       /NAME\s+REF\s+GATEWAYS\s+READY\s+STATUS\s+ROLLOUT\s+AGE\s+app\s+main\s+3\/3 synced\s+True\s+Synced/,

@@ -61,7 +61,7 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     const { address } = await arrange(t);
     const { namespace, name } = address;
     await createSecret(address, 'gateway-api', 'apiKey');
-    await kubectl('patch', 'gs', name, '-n', namespace, '--type=merge', '--patch', JSON.stringify({ spec: apiKey }));
+    await kubectl('patch', 'gsync', name, '-n', namespace, '--type=merge', '--patch', JSON.stringify({ spec: apiKey }));
     const seen = await untilGatewaySync(address, 'the spec', ({ status }) => status?.observedGeneration === 2);
     assert.equal(ready(seen), 'True NoGateways');
     const removal = JSON.stringify([{ op: 'remove', path: '/data/apiKey' }]);

@@ -94,7 +94,14 @@ suite('a sync request', { concurrency: 4 }, () => {
     const { address, commits } = await arrange(t);
     await request(address, 'develop', { id: 'one', repo: 'team/unrelated' });
     await untilOutcome(address, 'one', 'Ignored');
-    await kubectl('annotate', `gs/${address.name}`, '-n', address.namespace, '--overwrite', 'sync.io/requested-ref=v1');
+    await kubectl(
+      'annotate',
+      `gsync/${address.name}`,
+      '-n',
+      address.namespace,
+      '--overwrite',
+      'sync.io/requested-ref=v1',
+    );
     const { status } = await untilCommit(address, commits.v1);
     assert.deepEqual([status?.lastRequest?.by, status?.lastRequest?.repo], ['manual', undefined]);
   });
@@ -122,7 +129,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     const { address, commits } = await arrange(t);
     await kubectl(
       'annotate',
-      'gs',
+      'gsync',
       address.name,
       '--namespace',
       address.namespace,
@@ -208,7 +215,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     // replace, not apply: an annotation that is applied counts as kept in a file
     const replace = async (object: object) => {
       const { metadata: current } = JSON.parse(
-        await kubectl('get', 'gs', address.name, '-n', address.namespace, '-o', 'json'),
+        await kubectl('get', 'gsync', address.name, '-n', address.namespace, '-o', 'json'),
       );
       const { metadata, ...rest } = object as { metadata: object };
       await (await connectCluster()).kubectlWith(
@@ -242,7 +249,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await request(address, 'v1', { id: 'old', at: new Date(Date.now() - 60_000) });
     const before = await untilOutcome(address, 'old', 'Applied');
     assert.equal(before.status?.lastSyncCommit, commits.v1);
-    await kubectl('delete', 'gs', address.name, '--namespace', address.namespace);
+    await kubectl('delete', 'gsync', address.name, '--namespace', address.namespace);
     const { apiVersion, kind, spec, metadata } = before;
     const backup = { apiVersion, kind, spec, metadata: { ...address, annotations: metadata.annotations } };
     await (await connectCluster()).kubectlWith(backup, 'create', '--filename', '-');
@@ -401,7 +408,7 @@ suite('a status that is wiped while no controller runs', { concurrency: 4 }, () 
     const before = await untilOutcome(address, 'release', 'Superseded');
     await controller.kill();
     await kubectl(
-      ...['patch', 'gs', address.name, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
+      ...['patch', 'gsync', address.name, '--namespace', address.namespace, '--subresource=status', '--type=merge'],
       ...['--patch', JSON.stringify({ status: null })],
     );
     await startController(t, address.namespace);
@@ -456,7 +463,7 @@ suite('a push from a webhook', { concurrency: 4 }, () => {
 suite('a status of a GatewaySync', () => {
   const patchStatus = ({ namespace, name }: Address, status: object | null) =>
     kubectl(
-      ...['patch', 'gs', name, '--namespace', namespace, '--subresource=status', '--type=merge'],
+      ...['patch', 'gsync', name, '--namespace', namespace, '--subresource=status', '--type=merge'],
       ...['--patch', JSON.stringify({ status })],
     );
 

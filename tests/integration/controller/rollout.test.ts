@@ -208,7 +208,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     );
     assert.equal(condition(done, 'RolledOut')?.status, 'True');
     assert.match(
-      await kubectl('get', 'gs', 'app', '--namespace', address.namespace),
+      await kubectl('get', 'gsync', 'app', '--namespace', address.namespace),
       /3\/3 synced +True +Synced +complete/,
     );
   });
@@ -247,7 +247,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.match(stopped.status?.rollout?.message ?? '', /failed on a \(no such file\) in the wave/);
     await controller.kill();
     await startController(t, address.namespace);
-    await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, 'sync.io/rollback=previous');
+    await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, 'sync.io/rollback=previous');
     const back = await untilPhase('RolledBack', bad);
     assert.equal(back.status?.rollout?.stableCommit, first);
     assert.deepEqual(shortOf(agents, { [first]: 'first', [bad]: 'bad' }), {
@@ -267,9 +267,9 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
   test('rolls back and forward in its history, and keeps the outcome of a request', async (t) => {
     const { address, first, commit, agents, untilPhase } = await arrange(t);
     const order = async (to: string) => {
-      await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
+      await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', 'sync.io/rollback-');
       await untilGatewaySync(address, 'no order', ({ status }) => !status?.rollout?.handled?.rollback);
-      await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, `sync.io/rollback=${to}`);
+      await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, `sync.io/rollback=${to}`);
     };
     const untilStable = (stable: string) =>
       untilGatewaySync(
@@ -356,7 +356,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.match(waiting.status?.rollout?.message ?? '', /sync\.io\/approve/);
     await kubectl(
       'annotate',
-      'gs',
+      'gsync',
       'app',
       '--namespace',
       address.namespace,

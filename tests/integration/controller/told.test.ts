@@ -42,7 +42,7 @@ async function readEvents(namespace: string): Promise<Event[]> {
 }
 
 const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
-  kubectl('wait', `gs/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
+  kubectl('wait', `gsync/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
 
 /** Has the API server refuse every change of a status in the namespace, and waits until it does. */
 async function refuseStatus(t: TestContext, { namespace, name }: Address): Promise<void> {
@@ -117,7 +117,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
   test('of the ref in spec.git.ref, until one is followed', async (t) => {
     const { address, repository } = await arrange(t);
     const { namespace, name } = address;
-    const column = async () => (await kubectl('get', 'gs', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
+    const column = async () => (await kubectl('get', 'gsync', name, '-n', namespace, '--no-headers')).split(/\s+/)[1];
     await startController(t, namespace);
     await applyGatewaySync(address, { repo: repository.url, ref: 'not-there-yet' });
     await untilGatewaySync(address, 'looked for', ({ status }) => status?.refResolutionStatus === 'Error');
@@ -167,13 +167,13 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     };
     await request(address, 'v1', { id: 'first' });
     assert.deepEqual([(await applied('v1'))?.by, (await applied('v1'))?.id], ['github', 'first']);
-    await kubectl('annotate', 'gs', name, '--namespace', namespace, '--overwrite', 'sync.io/requested-ref=v2');
+    await kubectl('annotate', 'gsync', name, '--namespace', namespace, '--overwrite', 'sync.io/requested-ref=v2');
     const byHand = await applied('v2');
     assert.deepEqual([byHand?.by, byHand?.id], ['manual', undefined]);
     // The receiver writes all of them.
     await request(address, 'v3', { id: 'third' });
     const wait = (field: string, value: string) =>
-      kubectl('wait', `gs/${name}`, '-n', namespace, `--for=jsonpath={.status.lastRequest.${field}}=${value}`);
+      kubectl('wait', `gsync/${name}`, '-n', namespace, `--for=jsonpath={.status.lastRequest.${field}}=${value}`);
     await wait('id', 'third');
     await wait('outcome', 'Applied');
     assert.equal((await applied('v3'))?.by, 'github');
@@ -197,7 +197,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     const byName = events.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
     assert.deepEqual(reasons(byTime), reasons(byName));
     assert.ok(reasons(byTime).lastIndexOf('RefResolved') < reasons(byTime).indexOf('RequestApplied'));
-    const described = await kubectl('describe', 'gs', address.name, '--namespace', namespace);
+    const described = await kubectl('describe', 'gsync', address.name, '--namespace', namespace);
     assert.match(described, /RequestApplied +\d+s/);
   });
 

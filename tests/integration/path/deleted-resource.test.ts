@@ -22,7 +22,7 @@ test('pods report that their resource was deleted, until it is back', async (t) 
   await isReady();
   assert.deepEqual(await readOwners(), ['GatewaySync', 'Pod']);
 
-  await kubectl('delete', 'gs', name, '--namespace', namespace);
+  await kubectl('delete', 'gsync', name, '--namespace', namespace);
   await until(readOwners, { describe: 'the pod alone', accept: (kinds) => kinds.join() === 'Pod' });
   const { status } = await until(readReport, {
     describe: 'a report of what is so',
@@ -35,7 +35,7 @@ test('pods report that their resource was deleted, until it is back', async (t) 
   await isReady();
   assert.equal((await readReport()).status?.state, 'Synced');
 
-  await kubectl('delete', 'gs', name, '--namespace', namespace);
+  await kubectl('delete', 'gsync', name, '--namespace', namespace);
   await kubectl('delete', 'pod', 'gateway-0', '--namespace', namespace, '--grace-period=0', '--force');
   const left = async () => (await callApi<{ items: unknown[] }>({ path: bindings })).items.length;
   await until(left, { describe: 'no RoleBinding', accept: (count) => count === 0 });

@@ -126,7 +126,7 @@ test('a bad commit stays in the canary and is rolled back, however often the con
 
   await controller.kill();
   controller = await starter.start();
-  await kubectl('annotate', 'gs', 'app', '--namespace', address.namespace, 'example.com/look=again');
+  await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, 'example.com/look=again');
   const good = await commit('good');
   await request(address, good);
   const done = await until('the next commit', ({ phase, commit: given }) => phase === 'Complete' && given === good);

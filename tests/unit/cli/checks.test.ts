@@ -111,11 +111,11 @@ suite('doctor names', () => {
       {
         cluster: {
           crds: crd('syncreports.sync.io', {}, [
-            { type: 'NamesAccepted', status: 'False', message: 'sr is taken' },
+            { type: 'NamesAccepted', status: 'False', message: 'sreport is taken' },
           ] as never),
         },
       },
-      ...(['crds/established', 'failed', /not in effect: sr is taken/] as const),
+      ...(['crds/established', 'failed', /not in effect: sreport is taken/] as const),
     ],
     [
       'a CA bundle that is no certificate',
