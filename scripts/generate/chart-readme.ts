@@ -45,7 +45,7 @@ async function addressOf(name: string): Promise<string> {
 /** The reference of all values, from the comments in values.yaml. */
 export async function generateChartReadme(): Promise<Record<string, string>> {
   const document = parseDocument(await readFile(path.join(chart, 'values.yaml'), 'utf8'));
-  if (!isMap(document.contents)) throw new Error('values.yaml is no map');
+  if (!isMap(document.contents)) throw new Error('values.yaml must be a map');
   const rows = [...rowsOf(document.contents, '', document.commentBefore)];
   const lines = rows.map(
     ({ key, fallback, meaning }) => `| \`${key}\` | \`${escapeCell(fallback)}\` | ${escapeCell(meaning)} |`,
@@ -57,14 +57,14 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
   const text = [
     '<!-- Made by `npm run generate` from values.yaml: change it there. -->',
     '# stoker-operator',
-    `[stoker-operator](${REPOSITORY}) keeps gateway pods in sync with git: a sidecar brings the files of a repository into place, triggered by signed webhooks and by polling.`,
+    `[stoker-operator](${REPOSITORY}) delivers configuration files from git to the pods that read them. A sidecar fetches a commit after a signed webhook or a poll, in waves if you configure them.`,
     `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace\n\`\`\``,
-    `It needs Kubernetes 1.30 or newer, and [cert-manager](https://cert-manager.io) unless you set \`certManager.enabled=false\`. [Installation](${installation}) says what to choose, [Argo CD and Flux](${gitops}) how to install it from git; then see [hardening](${hardening}), [monitoring](${monitoring}) and [upgrading](${upgrading}).`,
+    `It needs Kubernetes 1.30 or newer, and [cert-manager](https://cert-manager.io) unless you set \`certManager.enabled=false\`. [Installation](${installation}) explains the choices, and [Argo CD and Flux](${gitops}) shows how to install it from git. Then see [hardening](${hardening}), [monitoring](${monitoring}), and [upgrading](${upgrading}).`,
     '## Values',
-    'The chart refuses values that are not in this table (`values.schema.json`).',
+    'The chart rejects values that are not in this table (`values.schema.json`).',
     ['| value | default | meaning |', '|---|---|---|', ...lines].join('\n'),
     '## Custom resource definitions',
-    `An upgrade of the release upgrades its CRDs, and an uninstall keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${upgrading}#crds) for CRDs that are there already, and for installing them apart from the release.`,
+    `Upgrading the release upgrades its CRDs. Uninstalling it keeps them together with every GatewaySync, unless \`crds.keep\` is false. See [upgrading](${upgrading}#crds) for CRDs that already exist, and for installing them separately.`,
   ];
   return { 'chart/README.md': `${text.join('\n\n')}\n` };
 }
