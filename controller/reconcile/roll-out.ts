@@ -1,6 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
 import { givenUpWords } from '../rollout/given-up-words.ts';
@@ -10,7 +10,7 @@ import { nameOf } from '../rollout/transitions.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
-import { approvedRevision, rolloutInput } from './observe-rollout.ts';
+import { rolloutInput } from './observe-rollout.ts';
 
 /** What becomes of a rollout, and what each gateway is to have by it. */
 export interface RolledOut {
@@ -63,22 +63,11 @@ interface Moment {
   isAnswered: boolean;
 }
 
-/** Notes which commit was approved, so that it is told once, and which revision was kept ahead, so that it goes again. */
+/** Notes which revision was kept ahead, so that it goes again. */
 function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: RolloutObservation): RolloutState {
-  const { orders, spec } = gatewaySync;
-  const others = omit(rollout.handled ?? {}, 'approve', 'approvedRevision');
-  const revision = approvedRevision(gatewaySync);
-  const approval = { approve: orders?.approve, ...(revision !== undefined && { approvedRevision: revision }) };
-  const handled = { ...others, ...(orders?.approve !== undefined && approval) };
-  const isAhead = isRevisionKept && spec.revision !== rollout.revision && spec.revision !== rollout.stableRevision;
-  return {
-    rollout: {
-      ...omit(rollout, 'handled', 'nextRevision'),
-      ...(Object.keys(handled).length > 0 && { handled }),
-      ...(isAhead && { nextRevision: spec.revision }),
-    },
-    history,
-  };
+  const { revision } = gatewaySync.spec;
+  const isAhead = isRevisionKept && revision !== rollout.revision && revision !== rollout.stableRevision;
+  return { history, rollout: withoutUndefined({ ...rollout, nextRevision: isAhead ? revision : undefined }) };
 }
 
 /** Who is not among the gateways has ended, and is told nothing. */

@@ -1,12 +1,11 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { omit } from '../../shared/domain/objects.ts';
 import { waveUnderWay } from './admission.ts';
 import { laterThan, recoversAt } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
-import { iso } from './transitions.ts';
+import { iso, unlessEmpty } from './transitions.ts';
 
 /**
  * Notes who has failed, and of the first one why, since nothing else says so once it is back; and since when somebody is
@@ -85,13 +84,14 @@ function withTimes(rollout: RolloutStatus, { standing, input }: Context): Rollou
   const { waves, index = -1, verified, counted } = standing;
   const now = iso(input.now);
   const isNews = verified.size < rollout.verified || counted.length > rollout.total;
+  const since = isNews ? now : (underWaySince ?? now);
   return {
-    ...omit(rollout, 'underWaySince', 'soakStartedAt'),
+    ...rollout,
     // So that the same isn't news in the next step.
     verified: verified.size,
     total: counted.length,
-    ...(underWay(standing).length > 0 && { underWaySince: isNews ? now : (underWaySince ?? now) }),
-    ...(soakStartedAt !== undefined && waves[index]?.isWell && { soakStartedAt }),
+    underWaySince: underWay(standing).length > 0 ? since : undefined,
+    soakStartedAt: waves[index]?.isWell ? soakStartedAt : undefined,
   };
 }
 
@@ -114,6 +114,5 @@ function reasonOf(name: string, { standing: { failing }, input: { gateways, dead
 
 /** With these as well, in the order in which they failed. */
 function withFailures(rollout: RolloutStatus, more: readonly string[]): RolloutStatus {
-  const failures = [...new Set([...(rollout.failures ?? []), ...more])];
-  return failures.length > 0 ? { ...rollout, failures } : rollout;
+  return { ...rollout, failures: unlessEmpty([...new Set([...(rollout.failures ?? []), ...more])]) };
 }

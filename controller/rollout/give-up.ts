@@ -2,7 +2,7 @@ import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
 import { notBack } from './judge-gateway.ts';
 import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
-import { givenUpWith, rollBack } from './transitions.ts';
+import { givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
   ...state,
@@ -12,20 +12,14 @@ export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState 
 /** Too many gateways failed: stops, or takes everybody back. What waits goes on waiting. */
 export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
-  const failures = (rollout.failures ?? []).slice(0, (input.spec.maxFailures ?? 0) + 1);
+  const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
   if (input.spec.onFailure !== 'Rollback') {
-    const stopped = { ...rollout, ...(failures.length > 0 && { failures }), givenUp: givenUpWith(rollout, rollout) };
+    const stopped = { ...rollout, failures, givenUp: givenUpWith(rollout, rollout) };
     return { state: inPhase({ ...state, rollout: stopped }, 'Stopped'), wait: { kind: 'none' } };
   }
   const { nextCommit, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
-  const noted = {
-    ...back.rollout,
-    ...(failures.length > 0 && { failures }),
-    ...(failureMessage !== undefined && { failureMessage }),
-    ...(nextCommit !== undefined && { nextCommit }),
-  };
-  return goBack({ ...back, rollout: noted }, input);
+  return goBack({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
 }
 
 /** Everybody goes back, until all are or the deadline is over. */

@@ -1,6 +1,6 @@
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, givenUpWith, handledOf, rollBack, withGivenUp } from './transitions.ts';
+import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './transitions.ts';
 
 /** Does what people ask for by annotations, each once: an annotation that stays says nothing new. */
 export function obey(state: RolloutState, input: RolloutInput): RolloutState {
@@ -21,8 +21,7 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
   // An order that is gone may come again.
-  const { handled: _, ...rollout } = next.rollout;
-  return { ...next, rollout: { ...rollout, ...handledOf(input, [...ignored].sort()) } };
+  return { ...next, rollout: { ...next.rollout, handled: handledOf(input, [...ignored].sort()) } };
 }
 
 /** Begins again with what was given up, or lets it come again; undefined where that commit was not. */
@@ -31,7 +30,9 @@ function tryAgain(state: RolloutState, commit: string, input: RolloutInput): Rol
   if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
   const { givenUp = [] } = rollout;
   const others = givenUp.filter((release) => !release.startsWith(`${commit} `));
-  return others.length < givenUp.length ? { ...state, rollout: withGivenUp(rollout, others) } : undefined;
+  return others.length < givenUp.length
+    ? { ...state, rollout: { ...rollout, givenUp: unlessEmpty(others) } }
+    : undefined;
 }
 
 /** Who goes back does not ask for what came with the order, which nobody has seen in the status yet. */
@@ -42,5 +43,5 @@ function withoutUnseen(state: RolloutState, target: Release, { wanted }: Rollout
   const isNext = wanted?.commit === nextCommit && wasKept.includes(wanted?.revision ?? '');
   const isKnown = !wanted || isNext || isSame(wanted, releaseOf(rollout));
   if (isKnown || isSame(wanted, target)) return state;
-  return { ...state, rollout: withGivenUp(rollout, givenUpWith(rollout, wanted)) };
+  return { ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } };
 }

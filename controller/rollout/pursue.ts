@@ -180,11 +180,11 @@ function waitFor({ state, rollout, index, wave, standing, input }: Situation, he
 
 /** On to the next wave; after the last one all is complete. Who comes to this one later takes what it has. */
 function endWave({ rollout, history }: RolloutState, index: number, input: RolloutInput): Advanced | Moved {
-  const rest = omit(rollout, 'waveStartedAt', 'soakStartedAt', 'wave', 'waitsFor');
-  const wave = rest.admission[index + 1]?.wave;
-  const admission = rest.admission.map((entry, at) => (at === index ? ended(entry) : entry));
-  if (wave !== undefined) return { moved: { history, rollout: { ...rest, admission, wave } } };
-  return { state: noteComplete({ history, rollout: { ...rest, admission } }, input), wait: { kind: 'none' } };
+  const wave = rollout.admission[index + 1]?.wave;
+  const admission = rollout.admission.map((entry, at) => (at === index ? ended(entry) : entry));
+  const ending = { waveStartedAt: undefined, soakStartedAt: undefined, waitsFor: undefined };
+  const next = { history, rollout: { ...rollout, ...ending, admission, wave } };
+  return wave === undefined ? { state: noteComplete(next, input), wait: { kind: 'none' } } : { moved: next };
 }
 
 /** A wave that was new is passed over like any other from now on. */

@@ -1,5 +1,4 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
@@ -77,7 +76,7 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
   if (isUnderWay(rollout)) return begin(state, releaseOf(rollout), input);
   const admitted = rollout.phase === 'Complete' ? ALL : NOBODY;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
-  return { ...state, rollout: { ...omit(rollout, 'wave'), plan, admission } };
+  return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
 }
 
 /** Begins with a release that is newer, as soon as the first wave may begin. */
@@ -98,8 +97,7 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
 const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean => givenUp.includes(nameOf(release));
 
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
-  const rest = omit(rollout, 'nextCommit');
-  return { history, rollout: next ? { ...rest, nextCommit: next.commit } : rest };
+  return { history, rollout: { ...rollout, nextCommit: next?.commit } };
 }
 
 /** Phases in which waves are on their way. */

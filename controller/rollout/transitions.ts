@@ -1,5 +1,5 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
@@ -24,13 +24,15 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
   if (!release) return undefined;
   const rollout: RolloutStatus = {
-    ...{ number: firstNumber(input.now), phase: 'Complete', ...noCounts },
+    number: firstNumber(input.now),
+    phase: 'Complete',
+    ...noCounts,
     ...releaseOf(release),
     ...stableFields(release),
     startedAt: iso(input.now),
     plan: input.plan,
     admission: makeAdmission(input.spec, input.gateways, { admitted: ALL }),
-    ...handledOf(input),
+    handled: handledOf(input),
   };
   return { rollout, history: remembered([], release, { input }) };
 }
@@ -42,16 +44,16 @@ type Handled = NonNullable<RolloutStatus['handled']>;
 
 /** Notes the orders that there are, if any, and which of them meant nothing. */
 export function handledOf(
-  { rollback, retry }: RolloutInput,
+  { approved, approvedRevision, rollback, retry }: RolloutInput,
   ignored: NonNullable<Handled['ignored']> = [],
-): Pick<RolloutStatus, 'handled'> {
-  const handled: Handled = {
-    ...(rollback !== undefined && { rollback }),
-    ...(retry !== undefined && { retry }),
-    ...(ignored.length > 0 && { ignored }),
-  };
-  return Object.keys(handled).length > 0 ? { handled } : {};
+): Handled | undefined {
+  const approval = approved === undefined ? {} : { approve: approved, approvedRevision };
+  const handled = withoutUndefined({ ...approval, rollback, retry, ignored: unlessEmpty(ignored) });
+  return Object.keys(handled).length > 0 ? handled : undefined;
 }
+
+/** Status fields with empty lists are absent. */
+export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?.length ? list : undefined);
 
 /**
  * The history with a release that is complete now: the newest first, each once. Directly below it is the one that the
@@ -70,20 +72,17 @@ function remembered(
 }
 
 /** What all rollouts begin with; what was handled stays so. */
-function renewed(
-  { number, handled, stableCommit, stableRef, stableRevision, plan: planBefore, admission: before }: RolloutStatus,
-  { spec, gateways, plan, now }: RolloutInput,
-  admitted: string,
-) {
+function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutInput, admitted: string) {
+  const { admission: before } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before });
   return {
-    number: number + 1,
+    number: rollout.number + 1,
     ...noCounts,
-    ...{ stableCommit, stableRef, stableRevision },
+    ...stableFields(stableOf(rollout)),
     startedAt: iso(now),
     plan,
-    admission: plan === planBefore ? withoutEmptied(admission, before, gateways) : admission,
-    ...(handled && { handled }),
+    admission: plan === rollout.plan ? withoutEmptied(admission, before, gateways) : admission,
+    handled: rollout.handled,
   };
 }
 
@@ -91,20 +90,14 @@ function renewed(
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NOBODY);
   const [{ wave = '' } = {}] = next.admission;
-  const begun: RolloutStatus = { ...next, phase: 'Progressing', ...releaseOf(release), wave };
-  return {
-    history,
-    rollout: withGivenUp(
-      begun,
-      rollout.givenUp?.filter((entry) => entry !== nameOf(release)),
-    ),
-  };
+  const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== nameOf(release)));
+  return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave, givenUp } };
 }
 
 /** The newest release is the stable one, which everybody may have at once. */
 export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
-  const next: RolloutStatus = { ...renewed(rollout, input, ALL), phase: 'Complete', ...stableOf(rollout) };
-  return { history, rollout: withGivenUp(next, rollout.givenUp) };
+  const { givenUp } = rollout;
+  return { history, rollout: { ...renewed(rollout, input, ALL), phase: 'Complete', ...stableOf(rollout), givenUp } };
 }
 
 /**
@@ -145,19 +138,22 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
   return [...new Set([...left, ...awaited, ...others])].slice(0, MAX_GIVEN_UP);
 }
 
-export const withGivenUp = ({ givenUp: _, ...rollout }: RolloutStatus, names: string[] = []): RolloutStatus =>
-  names.length > 0 ? { ...rollout, givenUp: names } : rollout;
-
 const MAX_GIVEN_UP = 4;
 
 /** All waves are done: the release is the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
-  const rest = omit(rollout, 'wave', 'underWaySince');
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));
   const admission = noteGateways(all, input.gateways);
   return {
-    rollout: { ...rest, phase: 'Complete', ...stableFields(release), admission },
+    rollout: {
+      ...rollout,
+      wave: undefined,
+      underWaySince: undefined,
+      phase: 'Complete',
+      ...stableFields(release),
+      admission,
+    },
     history: remembered(history, release, { input, before: stableOf(rollout) }),
   };
 }

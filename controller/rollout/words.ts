@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -15,16 +15,15 @@ import { iso } from './transitions.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, context: Context): RolloutState {
-  const counts = countsOf(rollout, context.standing);
-  const { waitsFor: waitedFor, waitsSince: since } = rollout;
-  const all = { ...omit(rollout, 'message', 'waitsFor', 'waitsSince'), ...counts };
-  const waitsFor = waitsForIn(all, wait, context);
-  const waitsSince = (waitsFor === waitedFor && since) || iso(context.input.now);
-  const rest = { ...all, ...(waitsFor && { waitsFor, waitsSince }) };
-  const parts = [messageOf(rest, wait, context), ...ignoredOrders(rest)];
+  const counted = { ...rollout, ...countsOf(rollout, context.standing) };
+  const waitsFor = waitsForIn(counted, wait, context);
+  const waitedSince = waitsFor === rollout.waitsFor ? rollout.waitsSince : undefined;
+  const waitsSince = waitsFor && (waitedSince ?? iso(context.input.now));
+  const waiting = { ...counted, waitsFor, waitsSince };
+  const parts = [messageOf(waiting, wait, context), ...ignoredOrders(waiting)];
   const message = parts.join('; ').slice(0, BOUNDS.message).toWellFormed();
-  const summary = summaryOf(rest, context);
-  return { history, rollout: { ...rest, summary, ...(message && { message }) } };
+  const summary = summaryOf(waiting, context);
+  return { history, rollout: withoutUndefined({ ...waiting, summary, message: message || undefined }) };
 }
 
 const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
