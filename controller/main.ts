@@ -25,7 +25,7 @@ import { type Injection, injectSidecar } from './injection/inject-sidecar.ts';
 import { proxyEnvironment } from './injection/sidecar.ts';
 import { FencedClient } from './leadership/fenced-client.ts';
 import { LeaderLease } from './leadership/lease.ts';
-import { Liveness } from './leadership/liveness.ts';
+import { checkLiveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ScrapeAuthorizer } from './metrics/scrape-authorizer.ts';
 import { serveMetrics } from './metrics/serve-metrics.ts';
@@ -149,15 +149,12 @@ const controller = new Controller(
 const candidates = candidateSource(controller.caches, client, config.WATCH_NAMESPACES);
 let admissionReady = config.WEBHOOK_PORT === 0;
 const watching = controller.caches.run(stopping.signal);
-const liveness = new Liveness(
-  [...controller.loops, { name: 'lease', stuckForMs: () => lease.stuckForMs, limitMs: LEASE_STUCK_MS }],
-  log,
-);
+const loops = [...controller.loops, { name: 'lease', stuckForMs: () => lease.stuckForMs, limitMs: LEASE_STUCK_MS }];
 const host = await anyAddress(log);
 const operations = await serveOperations({
   host,
   port: config.HEALTH_PORT,
-  isAlive: () => liveness.isAlive,
+  isAlive: () => checkLiveness(loops, log),
   isReady: () => controller.caches.hasSynced && admissionReady && !stopping.signal.aborted,
 });
 const servers = await Promise.all([startMetrics(), startAdmission()]).catch(exitUnlessStopping);

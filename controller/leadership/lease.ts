@@ -45,12 +45,6 @@ const RELEASE_MS = 2_000;
 /** leaseDurationSeconds that marks a lease as released by its holder: only the holder knows that it has stopped. */
 const GIVEN_BACK_SECONDS = 1;
 
-/** A foreign lease is believed for at most this multiple of our own duration: a mistaken one must not last for decades. */
-const MAX_DURATIONS = 4;
-
-/** The largest int32: the API server refuses a Lease beyond it. */
-const MAX_TRANSITIONS = 2 ** 31 - 1;
-
 /** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
 type Acquisition = 'held' | 'taken' | 'conflict' | 'failed';
 
@@ -172,15 +166,10 @@ export class LeaderLease {
     if (lease && !holderIdentity && leaseDurationSeconds === GIVEN_BACK_SECONDS) return true;
     const version = lease?.metadata.resourceVersion;
     const now = this.#options.now();
-    if (version !== undefined && version !== this.#seen?.version)
-      this.#seen = { version, at: now, durationMs: this.#believed(leaseDurationSeconds) };
+    // At least our duration, because the holder may rely on that.
+    const durationMs = Math.max((leaseDurationSeconds ?? 0) * 1_000, this.#options.durationMs);
+    if (version !== undefined && version !== this.#seen?.version) this.#seen = { version, at: now, durationMs };
     return !this.#seen || now - this.#seen.at > this.#seen.durationMs;
-  }
-
-  /** Milliseconds for which a foreign lease is taken to last: at least ours, since its holder may go by that all the same. */
-  #believed(seconds = 0): number {
-    const { durationMs } = this.#options;
-    return Math.min(Math.max(seconds * 1_000, durationMs), MAX_DURATIONS * durationMs);
   }
 
   async #read(signal?: AbortSignal): Promise<Lease | undefined> {
@@ -209,15 +198,12 @@ export class LeaderLease {
       };
       return client.create<Lease>(this.#path(false), lease, options);
     }
-    const taken = current.spec.holderIdentity !== this.#identity;
-    const transition = taken
-      ? {
-          acquireTime: microTime(),
-          leaseTransitions: Math.min((current.spec.leaseTransitions ?? 0) + 1, MAX_TRANSITIONS),
-        }
-      : {};
     const metadata = { ...current.metadata, ownerReferences: this.#ownerReferences };
-    const spec = { ...current.spec, ...renewal, ...transition };
+    const spec = { ...current.spec, ...renewal };
+    if (current.spec.holderIdentity !== this.#identity) {
+      spec.acquireTime = microTime();
+      spec.leaseTransitions = (current.spec.leaseTransitions ?? 0) + 1;
+    }
     return client.replace<Lease>(this.#path(), { ...current, metadata, spec }, options);
   }
 

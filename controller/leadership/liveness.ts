@@ -9,23 +9,12 @@ export interface Loop {
   limitMs: number;
 }
 
-/** Tells the kubelet whether a restart is due: whether a loop has stopped, not whether others answer. */
-export class Liveness {
-  readonly #loops: Loop[];
-  readonly #log: Logger;
-
-  constructor(loops: Loop[], log: Logger) {
-    this.#loops = loops;
-    this.#log = log;
+/** Checks for the kubelet whether a restart is due because a loop has stopped, and logs which one. */
+export function checkLiveness(loops: Loop[], log: Logger): boolean {
+  const stuck = loops.filter(({ stuckForMs, limitMs }) => stuckForMs() > limitMs);
+  for (const { name, stuckForMs } of stuck) {
+    const fields = { loop: name, stuckForMs: Math.round(stuckForMs()) };
+    log.error(fields, 'no progress: the liveness probe fails from now on');
   }
-
-  get isAlive(): boolean {
-    const stuck = this.#loops.filter(({ stuckForMs, limitMs }) => stuckForMs() > limitMs);
-    for (const { name, stuckForMs } of stuck)
-      this.#log.error(
-        { loop: name, stuckForMs: Math.round(stuckForMs()) },
-        'no progress: the liveness probe fails from now on',
-      );
-    return stuck.length === 0;
-  }
+  return stuck.length === 0;
 }

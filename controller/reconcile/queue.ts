@@ -39,8 +39,8 @@ const WORKERS_SHARE = 2;
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #now: () => number;
-  /** Keys, and since when they wait, the oldest first. */
-  readonly #waiting: Record<Priority, Map<string, number>> = { high: new Map(), low: new Map() };
+  /** Keys that wait for a worker, the oldest first. */
+  readonly #waiting = new Map<string, { since: number; priority: Priority }>();
   readonly #turns = new PriorityTurns<string>();
   /** In the order in which they began. */
   readonly #running = new Map<string, { since: number; done: Promise<void> }>();
@@ -57,15 +57,14 @@ export class KeyedQueue {
 
   /** Keys that wait for a worker now. */
   get depth(): number {
-    return this.#waiting.high.size + this.#waiting.low.size;
+    return this.#waiting.size;
   }
 
   /** Age of the oldest handler that runs, or of the oldest key that no free worker takes, in milliseconds; else 0. */
   get stuckForMs(): number {
-    const { high, low } = this.#waiting;
     const isFree = this.#handle && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();
-    const begun = [oldest?.since, ...(isFree ? [this.#firstIn(high), this.#firstIn(low)] : [])];
+    const begun = [oldest?.since, isFree ? this.#oldestWaiting() : undefined];
     return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
   }
 
@@ -90,10 +89,9 @@ export class KeyedQueue {
       if (this.#dirty.get(key) !== 'high') this.#dirty.set(key, priority);
       return;
     }
-    const { high, low } = this.#waiting;
-    if (high.has(key) || (priority === 'low' && low.has(key))) return;
-    this.#waiting[priority].set(key, low.get(key) ?? this.#now());
-    if (priority === 'high') low.delete(key);
+    const waiting = this.#waiting.get(key);
+    if (waiting?.priority === 'high' || waiting?.priority === priority) return;
+    this.#waiting.set(key, { since: waiting?.since ?? this.#now(), priority });
     this.#turns.add(namespaceOf(key), key, priority);
     this.#dispatch();
   }
@@ -123,8 +121,7 @@ export class KeyedQueue {
     this.#cancelTimer(key);
     this.#failures.delete(key);
     if (this.#running.has(key)) this.#dirty.set(key, 'low');
-    this.#waiting.high.delete(key);
-    this.#waiting.low.delete(key);
+    this.#waiting.delete(key);
     this.#turns.delete(key);
   }
 
@@ -148,8 +145,8 @@ export class KeyedQueue {
     const taken = this.#turns.take((namespace) => this.#hasRoom(namespace));
     if (!taken) return undefined;
     const { item: key, priority } = taken;
-    const since = this.#waiting[priority].get(key) ?? this.#now();
-    this.#waiting[priority].delete(key);
+    const since = this.#waiting.get(key)?.since ?? this.#now();
+    this.#waiting.delete(key);
     this.#options.onTaken?.((this.#now() - since) / 1000);
     return { key, priority };
   }
@@ -161,8 +158,8 @@ export class KeyedQueue {
   }
 
   /** Since when the oldest key waits that a worker may take. */
-  #firstIn(waiting: Map<string, number>): number | undefined {
-    for (const [key, since] of waiting) if (this.#hasRoom(namespaceOf(key))) return since;
+  #oldestWaiting(): number | undefined {
+    for (const [key, { since }] of this.#waiting) if (this.#hasRoom(namespaceOf(key))) return since;
     return undefined;
   }
 
@@ -173,10 +170,9 @@ export class KeyedQueue {
       if (!requeue?.isDeferred) this.#failures.delete(key);
       if (requeue) this.addAfter(key, requeue.afterMs, requeue.isDeferred ? priority : 'low');
     } catch (error) {
-      const failures = attempt;
-      this.#failures.set(key, failures);
-      const retryInMs = Math.round(this.#options.backoffMs(failures, error));
-      this.#options.log.warn({ err: error, key, failures, retryInMs }, 'reconcile failed');
+      this.#failures.set(key, attempt);
+      const retryInMs = Math.round(this.#options.backoffMs(attempt, error));
+      this.#options.log.warn({ err: error, key, failures: attempt, retryInMs }, 'reconcile failed');
       this.addAfter(key, retryInMs);
     }
     this.#running.delete(key);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { Liveness } from '../../../../controller/leadership/liveness.ts';
+import { checkLiveness } from '../../../../controller/leadership/liveness.ts';
 import { KeyedQueue } from '../../../../controller/reconcile/queue.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { Reflector } from '../../../../shared/io/kubernetes/reflector.ts';
@@ -24,10 +24,10 @@ async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promis
   void reflector.run(stopping.signal);
   t.after(() => stopping.abort());
   await sleep(1_000);
-  const liveness = new Liveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log);
+  const isAlive = () => checkLiveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log);
   // The watch may be late by the whole limit on a busy machine, and goes on after that.
-  for (let look = 0; look < 10 && !liveness.isAlive; look += 1) await sleep(20);
-  return liveness.isAlive;
+  for (let look = 0; look < 10 && !isAlive(); look += 1) await sleep(20);
+  return isAlive();
 }
 
 suite("the controller's liveness", () => {
@@ -37,14 +37,14 @@ suite("the controller's liveness", () => {
       watches: { name: 'watches', stuckForMs: () => stuckFor.watches, limitMs: 1_000 },
       lease: { name: 'lease', stuckForMs: () => stuckFor.lease, limitMs: 10 },
     };
-    const liveness = new Liveness([watches, lease], log);
-    assert.equal(liveness.isAlive, true);
+    const isAlive = () => checkLiveness([watches, lease], log);
+    assert.equal(isAlive(), true);
     stuckFor.watches = 1_000;
-    assert.equal(liveness.isAlive, true);
+    assert.equal(isAlive(), true);
     stuckFor.lease = 11;
-    assert.equal(liveness.isAlive, false);
+    assert.equal(isAlive(), false);
     stuckFor.lease = 0;
-    assert.equal(liveness.isAlive, true, 'it went on after all');
+    assert.equal(isAlive(), true, 'it went on after all');
   });
 
   test('names the loop that stopped', () => {
@@ -52,7 +52,7 @@ suite("the controller's liveness", () => {
     const loud = pino({ level: 'error' }, { write: (line) => void lines.push(line) });
     const stopped = { name: 'queue', stuckForMs: () => 300_001, limitMs: 300_000 };
     const fine = { name: 'polling', stuckForMs: () => 299_999, limitMs: 300_000 };
-    assert.equal(new Liveness([stopped, fine], loud).isAlive, false);
+    assert.equal(checkLiveness([stopped, fine], loud), false);
     assert.deepEqual(
       lines.map((line) => (JSON.parse(line) as { loop: string }).loop),
       ['queue'],
@@ -68,17 +68,17 @@ suite("the controller's liveness", () => {
       now: () => clock,
       log,
     });
-    const liveness = new Liveness([{ name: 'queue', stuckForMs: () => queue.stuckForMs, limitMs: 60_000 }], log);
+    const isAlive = () => checkLiveness([{ name: 'queue', stuckForMs: () => queue.stuckForMs, limitMs: 60_000 }], log);
     queue.start((key) => (key === 'hangs' ? hanging.promise : Promise.resolve(undefined)));
     queue.add('hangs');
     clock = 59_000;
     queue.add('other');
-    assert.equal(liveness.isAlive, true);
+    assert.equal(isAlive(), true);
     clock = 61_000;
-    assert.equal(liveness.isAlive, false);
+    assert.equal(isAlive(), false);
     hanging.resolve(undefined);
     await queue.stop();
-    assert.equal(liveness.isAlive, true);
+    assert.equal(isAlive(), true);
   });
 
   test('holds while the API server is unavailable, or refuses one of its watches', async (t) => {
