@@ -1,7 +1,7 @@
 import { namespaceOf } from '../../shared/domain/object-name.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 
-/** Maximum number of reports without their pod whose content is kept; each has up to 4 kB. */
+/** Maximum number of reports without their pod whose content is kept; each has up to 7 kB. */
 const MAX = 4_000;
 
 /**
