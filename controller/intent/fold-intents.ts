@@ -46,8 +46,12 @@ function qualify(wish: Wish | undefined, refs: AdvertisedRefs): string | undefin
 }
 
 function policyOf({ spec }: ObservedGatewaySync, { edit, kept }: Intents, refs: AdvertisedRefs): RefPolicy {
-  const [specRef, keptRef] = [qualify(edit, refs), qualify(kept, refs)];
-  return { allowedRefs: spec.webhook.allowedRefs, specRef, keptRef, editedAt: edit.at };
+  return {
+    allowedRefs: spec.webhook.allowedRefs,
+    specRef: qualify(edit, refs),
+    keptRef: qualify(kept, refs),
+    editedAt: edit.at,
+  };
 }
 
 function wishOf(verdict: Judgement | undefined): Wish | undefined {

@@ -30,7 +30,7 @@ export type Open<TAnnotations> = TAnnotations & {
 /** All that a resource asks for; `foldIntents` says which of it counts. */
 export interface Intents {
   /** `spec.git`: what the owner of the resource wants. */
-  edit: Wish & { of: 'spec.git.ref' | 'spec.git.repo' };
+  edit: Wish & { field: 'spec.git.ref' | 'spec.git.repo' };
   /** What is followed since a request or a push that is done. */
   kept: Wish | undefined;
   request: Open<RequestAnnotations> | undefined;
@@ -74,17 +74,17 @@ const NEVER = Number.NEGATIVE_INFINITY;
 function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: ObservedGatewaySync): Intents['edit'] {
   const { observedRef, observedRefTime } = status;
   const target: Target = { ref: spec.git.ref, source: 'Spec' };
-  const of = isOtherRepository({ spec, status }) ? 'spec.git.repo' : 'spec.git.ref';
+  const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : 'spec.git.ref';
   if (observedRef === undefined) {
     const writtenAt = Math.max(refWrittenAt ?? NEVER, repoWrittenAt ?? NEVER);
-    return { target, of, at: writtenAt > createdAt ? writtenAt : NEVER };
+    return { target, field, at: writtenAt > createdAt ? writtenAt : NEVER };
   }
-  if (of === 'spec.git.ref' && observedRef === spec.git.ref)
-    return { target, of, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
-  const times = [of === 'spec.git.repo' && repoWrittenAt, observedRef !== spec.git.ref && refWrittenAt];
+  if (field === 'spec.git.ref' && observedRef === spec.git.ref)
+    return { target, field, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
+  const times = [field === 'spec.git.repo' && repoWrittenAt, observedRef !== spec.git.ref && refWrittenAt];
   const known = times.filter((time) => typeof time === 'number');
   // An edit comes after all that was done without it, also where that was in the same second.
-  return { target, of, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
+  return { target, field, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
 }
 
 /** A tag or a branch that was asked for in one repository means nothing in another. */

@@ -1,4 +1,6 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { earliest } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Open, Wish } from './intents.ts';
 import { competes, type Judgement, type RefPolicy } from './judge-asked.ts';
@@ -37,10 +39,10 @@ export function outcomesOf(judged: JudgedIntents): Outcomes {
   return {
     echo: {
       ...displaced(judged),
-      ...(requested ? { lastRequest: { ...requestFields(request), ...requested.ending } } : {}),
-      ...(pushed ? { lastPush: { ...pushFields(push), ...pushed.ending } } : {}),
+      ...(requested && { lastRequest: { ...requestFields(request), ...requested.ending } }),
+      ...(pushed && { lastPush: { ...pushFields(push), ...pushed.ending } }),
     },
-    requeryInMs: least(requested?.requeryInMs, pushed?.requeryInMs),
+    requeryInMs: earliest(requested?.requeryInMs, pushed?.requeryInMs),
   };
 }
 
@@ -73,17 +75,16 @@ function displaced(judged: JudgedIntents): Echo {
   const { donePush } = intents;
   const requestHolds = intents.kept?.target.source === 'Request' && winner.target === intents.kept.target;
   const pushHolds = !donePush || !competes(donePush, policy) || order.at(-1) === intents.kept;
-  return {
-    ...(lastRequest?.outcome === 'Applied' && !requestHolds
-      ? { lastRequest: { ...lastRequest, ...superseded(judged) } }
-      : {}),
-    ...(lastPush && !pushHolds ? { lastPush: { ...lastPush, ...superseded(judged) } } : {}),
-  };
+  const isDisplaced = lastRequest?.outcome === 'Applied' && !requestHolds;
+  return withoutUndefined({
+    lastRequest: isDisplaced ? { ...lastRequest, ...superseded(judged) } : undefined,
+    lastPush: lastPush && !pushHolds ? { ...lastPush, ...superseded(judged) } : undefined,
+  });
 }
 
 function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
   const by = {
-    Spec: `${intents.edit.of} was edited after this was asked for`,
+    Spec: `${intents.edit.field} was edited after this was asked for`,
     Request: `a newer request asks for ${target.ref}`,
     Push: `a newer push to ${target.ref} is followed`,
   };
@@ -94,21 +95,13 @@ function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
 export function pendingEcho({ request, push }: Intents, message: string): Echo {
   const endingOf = ({ ignored }: Open<PushAnnotations>): Ending =>
     ignored ? { outcome: 'Ignored', message: ignored } : { outcome: 'Pending', message };
-  return {
-    ...(request ? { lastRequest: { ...requestFields(request), ...endingOf(request) } } : {}),
-    ...(push ? { lastPush: { ...pushFields(push), ...endingOf(push) } } : {}),
-  };
+  return withoutUndefined({
+    lastRequest: request && { ...requestFields(request), ...endingOf(request) },
+    lastPush: push && { ...pushFields(push), ...endingOf(push) },
+  });
 }
 
-function requestFields({ by, id, ...rest }: RequestAnnotations): RequestAnnotations {
-  return { ...pushFields(rest), ...(by ? { by } : {}), ...(id ? { id } : {}) };
-}
+const requestFields = ({ ref, at, by, id, repo }: RequestAnnotations): RequestAnnotations =>
+  withoutUndefined({ ref, at, by, id, repo });
 
-function pushFields({ ref, at, repo }: PushAnnotations): PushAnnotations {
-  return { ref, ...(at ? { at } : {}), ...(repo ? { repo } : {}) };
-}
-
-function least(...delays: (number | undefined)[]): number | undefined {
-  const known = delays.filter((delay) => delay !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
-}
+const pushFields = ({ ref, at, repo }: PushAnnotations): PushAnnotations => withoutUndefined({ ref, at, repo });

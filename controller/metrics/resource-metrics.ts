@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
+import { omit } from '../../shared/domain/objects.ts';
 
 /** What the series of a resource are read from. */
 export interface SampledResource {
@@ -92,8 +93,8 @@ const SAMPLES: Record<Exclude<MetricName, 'sync_controller_conditions'>, (resour
       .flatMap(({ type, status }) => STATUSES.map((each): Sample => [each === status ? 1 : 0, { type, status: each }])),
   sync_controller_gatewaysync_paused: ({ spec }) => [[spec.paused ? 1 : 0]],
   sync_controller_gateways: ({ status: { gateways } }) => {
-    const { summary: _, total: __, ...states } = gateways ?? { summary: '', total: 0 };
-    const present = Object.entries(states).filter(([, count]) => count > 0);
+    const states = gateways ? omit(gateways, 'summary', 'total') : {};
+    const present = Object.entries<number>(states).filter(([, count]) => count > 0);
     return present.map(([state, count]) => [count, { state }]);
   },
   sync_controller_gateway_clock_skew_seconds: ({ status: { discoveredGateways = [] } }) =>

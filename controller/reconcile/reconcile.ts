@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
-import { parseDuration } from '../../shared/domain/duration.ts';
+import { earliest, parseDuration } from '../../shared/domain/duration.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -99,7 +99,7 @@ export class Reconciler {
     const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
     if (answer?.kind !== 'asking')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
-    if (holdForMs > 0) return { ...earliest(holdForMs, ...accessRetries), isDeferred: true };
+    if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
     if (waitMs > 0) return deferred(waitMs);
     await state.statusWriter.write(status, gatewaySync);
@@ -107,7 +107,8 @@ export class Reconciler {
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
     if (gatewaySync.status.rollout && mayWrite()) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
-    return earliest(resyncMs, ...accessRetries, retryAfterMs, requeryInMs, wakeInMs, denied?.expiresInMs);
+    const delays = [...accessRetries, retryAfterMs, requeryInMs, wakeInMs, denied?.expiresInMs];
+    return { afterMs: earliest(resyncMs, ...delays) };
   }
 
   /** Records an event if a resource keeps failing. */
@@ -243,7 +244,3 @@ function subscriptionOf(
 }
 
 const deferred = (afterMs: number): Requeue => ({ afterMs, isDeferred: true });
-
-function earliest(...delays: (number | undefined)[]): { afterMs: number } {
-  return { afterMs: Math.min(...delays.filter((delay) => delay !== undefined)) };
-}

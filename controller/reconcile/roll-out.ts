@@ -100,8 +100,8 @@ function requestOf(
 type Request = NonNullable<GatewaySyncStatus['lastRequest']>;
 
 /** Whether the status says already that this very request was applied. */
-const isSameRequest = (was: Request | undefined, { ref, at, by, id, outcome }: Request): boolean =>
-  was?.ref === ref && was.at === at && was.by === by && was.id === id && was.outcome === outcome;
+const isSameRequest = (one: Request | undefined, { ref, at, by, id, outcome }: Request): boolean =>
+  one?.ref === ref && one.at === at && one.by === by && one.id === id && one.outcome === outcome;
 
 /** Whether all gateways had a commit since it was asked for. */
 function wasReached(commit: string, { rollout, history = [], targetTime = '' }: GatewaySyncStatus): boolean {

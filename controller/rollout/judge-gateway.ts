@@ -42,7 +42,8 @@ export function isBack({ report }: RolloutGateway, { number, stableCommit, stabl
  */
 export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
   const { startedAt, commit, revision } = rollout;
-  const [isSkipped, isLater] = [skippedBefore(startedAt), laterThan(startedAt)];
+  const isSkipped = skippedBefore(startedAt);
+  const isLater = laterThan(startedAt);
   const isBroken = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
   return gateways.filter((gateway) => {
     if (gateway.isResting || isBack(gateway, rollout) || isLater(gateway)) return false;

@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { earliest } from '../../shared/domain/duration.ts';
 import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
@@ -40,8 +41,7 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
   const takenBy = inside.filter(isBusy);
   // Who is to be let in, and has not been ready for a while, takes none after that time either.
   const waiting = members.filter((gateway) => gateway.notReadySince !== undefined && isBusy(gateway));
-  const times = [...takenBy, ...waiting].map(freeAt).filter((time) => time !== undefined);
-  const nextFreeAt = times.length > 0 ? Math.min(...times) : undefined;
+  const nextFreeAt = earliest(...[...takenBy, ...waiting].map(freeAt));
   const { maxConcurrent } = spec.waves?.[index] ?? {};
   let free = (maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length)) - takenBy.length;
   let admitted = before;

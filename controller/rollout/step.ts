@@ -1,4 +1,5 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
+import { earliest } from '../../shared/domain/duration.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
@@ -153,8 +154,8 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   if (isUnderWay(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
   if (isUnderWay(rollout)) due.push(...timesOf(rollout, context));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
-  const later = due.filter((time) => time !== undefined).filter((time) => time > now);
-  return later.length > 0 ? Math.min(...later) - now : undefined;
+  const next = earliest(...due.filter((time) => time !== undefined && time > now));
+  return next && next - now;
 }
 
 /** When a gateway fails or frees its place, when a wave has soaked, and when the wait for a missing gateway ends. */

@@ -39,10 +39,9 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
   const members = present.filter(({ isResting }) => !isResting);
-  const [isSkipped, isLater] = [skippedBefore(startedAt), laterThan(startedAt)];
-  const skipped: RolloutGateway[] = [];
-  const eligible: RolloutGateway[] = [];
-  for (const gateway of members) (isSkipped(gateway) ? skipped : eligible).push(gateway);
+  const isLater = laterThan(startedAt);
+  const skipped = members.filter(skippedBefore(startedAt));
+  const eligible = members.filter((gateway) => !skipped.includes(gateway));
   const awaited = awaitedOf(eligible, circumstances);
   const open = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const well = eligible.filter((gateway) => verified.has(gateway));
@@ -76,12 +75,14 @@ function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Cir
   if (isPassedOver) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
   const isLater = laterThan(startedAt);
-  const old: RolloutGateway[] = [];
-  const later: RolloutGateway[] = [];
-  for (const gateway of eligible) (isLater(gateway) ? later : old).push(gateway);
-  const rankOf = (gateway: RolloutGateway) =>
-    verified.has(gateway) ? 0 : failed.has(gateway.name) ? 1 : gateway.isUnstarted ? 3 : 2;
-  const inPlace = later
+  const old = eligible.filter((gateway) => !isLater(gateway));
+  const rankOf = (gateway: RolloutGateway) => {
+    if (verified.has(gateway)) return 0;
+    if (failed.has(gateway.name)) return 1;
+    return gateway.isUnstarted ? 3 : 2;
+  };
+  const inPlace = eligible
+    .filter(isLater)
     .sort((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
     .slice(0, Math.max(0, (admission[index]?.gateways ?? 0) - old.length));
   return [...old, ...inPlace];

@@ -49,7 +49,7 @@ export class Caches {
   readonly #withoutPod = new ReportsWithoutPod();
 
   constructor({ client, namespaces, roleBindings, log, onRestart }: CacheOptions, listeners: CacheListeners) {
-    const of = (kind: string) => ({
+    const watchOf = (kind: string) => ({
       client,
       log: log.child({ kind }),
       onRestart: (reason: string) => onRestart?.(kind, reason),
@@ -62,7 +62,7 @@ export class Caches {
     for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
       this.#gatewaySyncs.push(
         new Reflector({
-          ...of('gatewaysyncs'),
+          ...watchOf('gatewaysyncs'),
           path: gatewaySyncPath(namespace),
           pageSize: LARGE_OBJECTS_PAGE,
           project: compact(projectGatewaySync),
@@ -71,7 +71,7 @@ export class Caches {
       );
       this.#pods.push(
         new Reflector({
-          ...of('pods'),
+          ...watchOf('pods'),
           path: corePath('pods', namespace),
           labelSelector: `${AGENT_LABEL}=true`,
           project: compact(projectPod),
@@ -83,7 +83,7 @@ export class Caches {
       );
       this.#reports.push(
         new Reflector({
-          ...of('syncreports'),
+          ...watchOf('syncreports'),
           path: syncReportPath(namespace),
           project: compact(projectReport),
           onChange: (change) => {
@@ -95,7 +95,7 @@ export class Caches {
       if (!roleBindings) continue;
       this.#roleBindings.push(
         new Reflector({
-          ...of('rolebindings'),
+          ...watchOf('rolebindings'),
           path: groupPath(RBAC, 'rolebindings', namespace),
           labelSelector: ROLE_BINDING_SELECTOR,
           project: compact(projectRoleBinding),

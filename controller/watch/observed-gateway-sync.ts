@@ -39,12 +39,10 @@ export interface Origin {
   notBefore?: number;
 }
 
-type KeptOfProfile = { [Key in 'paused' | 'dryRun' | 'maxFailures']?: Profile[Key] | undefined };
-
 /** What the controller uses of `spec.sync`, which may have a megabyte: agents read the rest themselves. */
 interface ObservedSync {
   /** By name, with what each inherits: whether agents leave the files alone, and the failures that they put up with. */
-  profiles: Record<string, KeptOfProfile>;
+  profiles: Record<string, Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'>>;
   /** What is wrong with them beyond what the CRD refuses, the first few sentences. */
   problems?: string[];
 }
@@ -139,7 +137,11 @@ export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): O
   const { polling, webhook, agent, paused, rollout, history } = rest;
   const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
-    ...{ polling, webhook, paused, sync: projectSync(sync), gateway: projectGateway(gateway) },
+    polling,
+    webhook,
+    paused,
+    sync: projectSync(sync),
+    gateway: projectGateway(gateway),
     git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify, commitStatus, timeout }) },
     ...withoutUndefined({ agent, ...rolled }),
   };
@@ -188,11 +190,10 @@ function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gat
 function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
   const profiles = Object.keys(sync.profiles).map((name) => {
     const { paused, dryRun, maxFailures } = resolveProfile(sync, name) ?? {};
-    const kept = { ...(paused && { paused }), ...(dryRun && { dryRun }), ...(maxFailures && { maxFailures }) };
-    return [name, kept] as const;
+    return [name, { paused, dryRun, maxFailures }] as const;
   });
   const problems = validateProfiles(sync, SHOWN_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
-  return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 ? { problems } : {}) };
+  return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 && { problems }) };
 }
 
 function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'request'> {
@@ -219,7 +220,8 @@ const BY_HAND = 'manual';
 
 /** Whether an annotation was written together with the ref, or after it. */
 function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, annotation: string): boolean {
-  const [refOwner, owner] = [ref, annotation].map((name) => ownerOfAnnotation(managedFields, name));
+  const refOwner = ownerOfAnnotation(managedFields, ref);
+  const owner = ownerOfAnnotation(managedFields, annotation);
   return refOwner === owner || (timeOf(owner) ?? 0) > (timeOf(refOwner) ?? 0);
 }
 
@@ -249,9 +251,10 @@ const nonEmpty = (annotation: string | undefined): string | undefined => annotat
 
 /** Of a ref in one annotation, whose time is in another. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
-  const [refOwner, timeOwner] = [ref, time].map((name) => ownerOfAnnotation(managedFields, name));
-  const [refStored, timeStored] = [timeOf(refOwner), timeOf(timeOwner)];
-  const writtenAt = refStored !== undefined && timeStored !== undefined ? Math.max(refStored, timeStored) : refStored;
+  const refOwner = ownerOfAnnotation(managedFields, ref);
+  const timeOwner = ownerOfAnnotation(managedFields, time);
+  const refStored = timeOf(refOwner);
+  const writtenAt = refStored && Math.max(refStored, timeOf(timeOwner) ?? 0);
   const notBefore = refOwner === timeOwner ? undefined : refStored;
   return { applied: isApplied(refOwner), ...withoutUndefined({ writtenAt, notBefore }) };
 }

@@ -67,7 +67,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   const identity = podIdentity(metadata, findSidecar(spec));
   const pod = { ...identity, serviceAccountName: spec.serviceAccountName ?? 'default', sidecar, live };
   if (sidecar === 'missing') return pod;
-  if (ownerOf(pod) === undefined) return { ...NOBODY, ...{ namespace, name, uid, sidecar, live } };
+  if (ownerOf(pod) === undefined) return { namespace, name, uid, sidecar, live, ...NOBODY };
   return {
     ...pod,
     createdAt: Date.parse(metadata.creationTimestamp),
@@ -111,7 +111,9 @@ export function podIdentity(metadata: ObjectMeta, sidecar?: V1Container) {
   const given = sidecar ? nameGivenTo(sidecar, name) : annotations[POD_ANNOTATIONS.gatewayName];
   const profile = sidecar ? variableText(sidecar, 'PROFILE') : annotations[POD_ANNOTATIONS.profile];
   return {
-    ...{ namespace, name, uid },
+    namespace,
+    name,
+    uid,
     crName: clip(annotations[POD_ANNOTATIONS.crName], MAX_NAME),
     gatewayName: clip(given ?? labels?.['app.kubernetes.io/name'] ?? name, BOUNDS.text),
     profile: clip(profile ?? 'default', MAX_NAME),

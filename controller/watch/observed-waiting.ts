@@ -16,7 +16,6 @@ const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);
 /** The kubelet says itself what is missing, such as a ConfigMap; other messages may hold words of a registry. */
 const SAYS_WHAT_IS_MISSING = new Set(['CreateContainerConfigError']);
 const ABOUT_THE_IMAGE = /Image|Registry/;
-const REASON = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 /** Characters that are looked at, and kept: thousands of pods may wait at once. */
 const LENGTH = { read: 1_000, kept: 200 };
 
@@ -25,8 +24,9 @@ const LENGTH = { read: 1_000, kept: 200 };
  * is known yet. Its status is what the cluster says of it, but names of images and containers are the tenant's.
  */
 export function waitingOf(status: StartingStatus = {}): string | undefined {
-  const unscheduled = status.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
-  if (unscheduled) return line(`not scheduled${detailOf(unscheduled)}`);
+  const scheduled = status.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status === 'False')
+    return line(['not scheduled', scheduled.reason, scheduled.message].filter(Boolean).join(': '));
   for (const container of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
     const text = waitingText(container);
     if (text !== undefined) return line(text);
@@ -69,18 +69,14 @@ export function crashedAt(status: StartingStatus = {}): number | undefined {
 }
 
 function waitingText({ name, image, state, lastState }: ContainerStatus): string | undefined {
-  const { reason = '', message } = state?.waiting ?? {};
-  if (!REASON.test(reason) || ON_ITS_WAY.has(reason)) return undefined;
+  const { reason, message } = state?.waiting ?? {};
+  if (!reason || ON_ITS_WAY.has(reason)) return undefined;
   const text = `container ${name} waits: ${reason}`;
   if (SAYS_WHAT_IS_MISSING.has(reason) && message) return `${text}: ${message}`;
   if (ABOUT_THE_IMAGE.test(reason) && image) return `${text} (${image})`;
-  const { exitCode, reason: end = '' } = lastState?.terminated ?? {};
+  const { exitCode, reason: end } = lastState?.terminated ?? {};
   if (exitCode === undefined) return text;
-  return `${text} (exit code ${exitCode}${REASON.test(end) ? `, ${end}` : ''})`;
-}
-
-function detailOf({ reason = '', message }: { reason?: string; message?: string }): string {
-  return `${REASON.test(reason) ? `: ${reason}` : ''}${message ? `: ${message}` : ''}`;
+  return `${text} (exit code ${exitCode}${end ? `, ${end}` : ''})`;
 }
 
 /** One line that a terminal shows as it is. */

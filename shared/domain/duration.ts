@@ -76,3 +76,11 @@ export function formatDuration(ms: number): string {
 
 /** A time as Kubernetes writes it: RFC 3339 in whole seconds. */
 export const wholeSeconds = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** The smallest of several delays or times; undefined if none is given. */
+export function earliest(first: number, ...others: (number | undefined)[]): number;
+export function earliest(...times: (number | undefined)[]): number | undefined;
+export function earliest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}

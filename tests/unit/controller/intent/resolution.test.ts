@@ -284,7 +284,7 @@ suite('the followed commit', () => {
   const denied = new TerminalError('the host refuses', { code: 'git.denied', reason: 'GitDenied' });
   const resolved = { commit: 'a'.repeat(40), qualifiedRef: 'refs/heads/main', ambiguous: false };
   const known = {
-    winner: { of: 'spec.git.ref', target: { ref: 'main', source: 'Spec' }, at: Number.NEGATIVE_INFINITY },
+    winner: { field: 'spec.git.ref', target: { ref: 'main', source: 'Spec' }, at: Number.NEGATIVE_INFINITY },
     resolved,
   };
   const pending = { ...request, outcome: 'Pending' };

@@ -96,7 +96,9 @@ suite('the cached part of a resource', () => {
       broken: { mappings: [{ ...mapping, source: '{{ .Nothing }}' }] },
     };
     const { sync } = projectGatewaySync(stored({ profiles, defaults: { dryRun: true } })).spec;
-    assert.deepEqual(sync.profiles, { default: { dryRun: true }, quiet: { paused: true }, broken: { dryRun: true } });
+    const previewed = { paused: false, dryRun: true, maxFailures: 0 };
+    const paused = { paused: true, dryRun: false, maxFailures: 0 };
+    assert.deepEqual(sync.profiles, { default: previewed, quiet: paused, broken: previewed });
     assert.equal(sync.problems?.length, 1);
     assert.match(sync.problems?.[0] ?? '', /^profiles\.broken\.mappings\[0\]\.source: /);
   });
