@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { SyncReport } from '../../../shared/api/sync-report.ts';
-import { syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { quantile, type Row } from '../support/table.ts';
-import { createResource, manyFiles, NAMESPACE, type World } from '../support/world.ts';
+import { createResource, manyFiles, type World } from '../support/world.ts';
 import { startAgent } from './agents.ts';
 import { untilApplied } from './until-applied.ts';
+import { untilReported } from './until-reported.ts';
 import { writeStatus } from './write-status.ts';
 
 /** Starts of agents on a volume that already has the files, while the git server is down, until they report the commit. */
@@ -35,12 +33,4 @@ export async function measureRestarts(
   const slowest = Math.max(...seconds);
   const measured = `${median.toFixed(2)}, ${slowest.toFixed(2)} s`;
   return [[`${files} files: restart without a git server, p50, slowest of ${restarts}`, measured, '≤ 2 s']];
-}
-
-async function untilReported({ client }: World, pod: string, commit: string): Promise<void> {
-  for (;;) {
-    const report = await client.get<SyncReport>(syncReportPath(NAMESPACE, pod)).catch(() => undefined);
-    if (report?.status?.state === 'Synced' && report.status.commit === commit) return;
-    await sleep(20);
-  }
 }

@@ -8,6 +8,7 @@ import { megabytes, quantile, type Row } from '../support/table.ts';
 import { createResource, manyFiles, type World } from '../support/world.ts';
 import { type BenchAgent, startAgent } from './agents.ts';
 import { untilApplied } from './until-applied.ts';
+import { untilReported } from './until-reported.ts';
 import { writeStatus } from './write-status.ts';
 
 export interface TreeOptions {
@@ -27,6 +28,7 @@ export async function measureTree(world: World, files: number, options: TreeOpti
     await untilApplied(agent.data, commit);
     return performance.now() - started;
   });
+  await untilReported(world, name, commit);
   const times = await step(`${files} files: ${options.changes} changes`, () =>
     timeChanges(world, { name, repository, agent, changes: options.changes }),
   );
@@ -57,7 +59,8 @@ async function timeChanges(world: World, { name, repository, agent, changes }: C
     const started = await writeStatus(world, name, commit);
     while ((await readFile(file, 'utf8')) !== content) await sleep(1);
     times.push(performance.now() - started);
-    await sleep(100);
+    // The next change is not to wait for the end of this sync.
+    await untilReported(world, name, commit);
   }
   return times;
 }
