@@ -16,7 +16,7 @@ export interface ContentSources {
  * Reads the content of files one after the other, whether in git or in Git LFS. A pointer is content only if `.gitattributes` doesn't say that it is one.
  * Whether all of it is on disk shows while it is read: to look at each file before would take as long as to read it.
  */
-export class ContentReader {
+export class ContentReader implements AsyncDisposable {
   readonly #sources: ContentSources;
   #blobs: BlobReader;
   #announced: DesiredFile[] = [];
@@ -74,7 +74,7 @@ export class ContentReader {
     return this.#blobs.openNow(blob, (content) => !isLfsPointer(content, content.length));
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#blobs.close();
   }
 

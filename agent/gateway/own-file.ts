@@ -2,10 +2,9 @@ import { closeSync, fchmodSync, fsyncSync, lstatSync, openSync, writeSync } from
 import { readText } from '../../shared/io/read-text.ts';
 
 /** The agent's own directory in the data volume, held open: nothing that takes the place of its name gets in between. */
-export interface OwnFolder {
+export interface OwnFolder extends Disposable {
   at(name: string): string;
   makeRoom(name: string): void;
-  close(): void;
 }
 
 /** A file next to the manifest, so that it outlives the agent. */
@@ -52,12 +51,8 @@ export class OwnFile {
   }
 
   #inFolder<T>(work: (folder: OwnFolder) => T): T {
-    const folder = this.#openFolder();
-    try {
-      return work(folder);
-    } finally {
-      folder.close();
-    }
+    using folder = this.#openFolder();
+    return work(folder);
   }
 }
 

@@ -14,7 +14,7 @@ import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } f
 const AHEAD = 4096;
 
 /** Reads blobs one after the other from a single `git cat-file --batch-command` process, piece by piece. */
-export class BlobReader {
+export class BlobReader implements AsyncDisposable {
   readonly #stream: GitStream;
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -79,6 +79,10 @@ export class BlobReader {
     this.#stream.child.stdin?.end();
     this.#stream.kill();
     await this.#stream.finish().catch(() => {}); // it was killed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   #ask(blob: string): void {
@@ -184,19 +188,15 @@ export async function readPointers(
   signal?: AbortSignal,
 ): Promise<LfsPointer[]> {
   if (small.length === 0) return [];
-  const reader = new BlobReader(git, gitDir, signal);
-  try {
-    reader.announce(small);
-    const pointers: LfsPointer[] = [];
-    for (const blob of small) {
-      const content = await wholeOf(await reader.open(blob));
-      const pointer = isLfsPointer(content, content.length) ? parseLfsPointer(content) : undefined;
-      if (pointer) pointers.push(pointer);
-    }
-    return pointers;
-  } finally {
-    await reader.close();
+  await using reader = new BlobReader(git, gitDir, signal);
+  reader.announce(small);
+  const pointers: LfsPointer[] = [];
+  for (const blob of small) {
+    const content = await wholeOf(await reader.open(blob));
+    const pointer = isLfsPointer(content, content.length) ? parseLfsPointer(content) : undefined;
+    if (pointer) pointers.push(pointer);
   }
+  return pointers;
 }
 
 /** For content that is known to be small. */

@@ -27,25 +27,21 @@ export async function addContents(
     [before, after].flatMap((origin) => (origin?.kind === 'blob' ? [origin.blob] : [])),
   );
   const sizes = await clone.sizes(blobs);
-  const reader = clone.blobs();
+  await using reader = clone.blobs();
   const wanted = new Set(shown);
   let left: number = INSPECTION.bytes;
-  try {
-    const changes: InspectedChange[] = [];
-    for (const candidate of candidates) {
-      signal.throwIfAborted();
-      const { change, leftOut } = candidate;
-      const why = leftOut ?? (isSecret(change) ? 'secret' : undefined) ?? (wanted.has(candidate) ? undefined : 'limit');
-      const filled = why ? { ...change, leftOut: why } : await fill(candidate, { root, sizes, reader });
-      const bytes = bytesOf(filled);
-      const fits = bytes <= left;
-      changes.push(fits ? filled : { ...change, leftOut: 'limit' });
-      left = fits ? left - bytes : 0;
-    }
-    return changes;
-  } finally {
-    await reader.close();
+  const changes: InspectedChange[] = [];
+  for (const candidate of candidates) {
+    signal.throwIfAborted();
+    const { change, leftOut } = candidate;
+    const why = leftOut ?? (isSecret(change) ? 'secret' : undefined) ?? (wanted.has(candidate) ? undefined : 'limit');
+    const filled = why ? { ...change, leftOut: why } : await fill(candidate, { root, sizes, reader });
+    const bytes = bytesOf(filled);
+    const fits = bytes <= left;
+    changes.push(fits ? filled : { ...change, leftOut: 'limit' });
+    left = fits ? left - bytes : 0;
   }
+  return changes;
 }
 
 const isSecret = ({ path, source = '' }: InspectedChange): boolean => looksSecret(path) || looksSecret(source);

@@ -83,19 +83,13 @@ function byRoot<T extends { path: string }>(items: T[], roots: string[]): Map<st
 /** Contents by their blobs; one that is too large counts as one that sets every attribute. */
 async function readTexts(files: TreeEntry[], { clone }: SyncDependencies): Promise<Map<string, string>> {
   const blobs = [...new Set(files.map(({ blob }) => blob))];
-  const reader = clone.blobs();
+  await using reader = clone.blobs();
   const texts = new Map<string, string>();
-  try {
-    reader.announce(blobs);
-    for (const blob of blobs) {
-      const content = await reader.open(blob);
-      texts.set(
-        blob,
-        content.size > MAX_READ_BYTES ? await everything(content.chunks) : (await wholeOf(content)).toString('latin1'),
-      );
-    }
-  } finally {
-    await reader.close();
+  reader.announce(blobs);
+  for (const blob of blobs) {
+    const content = await reader.open(blob);
+    const isLarge = content.size > MAX_READ_BYTES;
+    texts.set(blob, isLarge ? await everything(content.chunks) : (await wholeOf(content)).toString('latin1'));
   }
   return texts;
 }

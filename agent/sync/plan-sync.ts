@@ -102,12 +102,8 @@ async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependenc
   const files = result.kind === 'plan' ? filesToPreview(result.plan, intent.profile.dryRun) : [];
   if (files.length === 0) return result;
   await provideFiles(files, aim, dependencies);
-  const contents = openContents(aim, dependencies);
-  try {
-    return planChanges({ ...input, contents: await previewContents(files, { contents, values }) });
-  } finally {
-    await contents.close();
-  }
+  await using contents = openContents(aim, dependencies);
+  return planChanges({ ...input, contents: await previewContents(files, { contents, values }) });
 }
 
 /**

@@ -140,7 +140,7 @@ export async function provideFiles(
   });
 }
 
-/** Starts to read the content of files, which fetches what is not on disk; has to be closed. */
+/** Starts to read the content of files, which fetches what is not on disk; has to be closed (`await using`). */
 export function openContents(aim: SyncAim, dependencies: SyncDependencies): ContentReader {
   const { clone, lfs } = dependencies;
   const provide = (files: DesiredFile[]) => provideFiles(files, aim, dependencies);

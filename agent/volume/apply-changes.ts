@@ -20,7 +20,7 @@ export interface Target {
   root: DataRoot;
   lock: VolumeLock;
   manifestFile: ManifestFile;
-  openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow' | 'close'>;
+  openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow'> & AsyncDisposable;
   /** Called when all is written that is to come, before the first file moves: may throw to hold the change back. */
   beforeMoves?: () => Promise<void>;
   values: TemplateValues;
@@ -85,12 +85,7 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
 async function stageAll(plan: Plan, target: Target): Promise<OwnedFile[]> {
   const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
   if (files.length === 0) return [];
-  const folder = target.root.openAgentFolder('staging');
-  const contents = target.openContents();
-  try {
-    return await stageFiles(files, { ...target, folder, fileSystem: target.root.agentFolder, contents });
-  } finally {
-    folder.close();
-    await contents.close();
-  }
+  using folder = target.root.openAgentFolder('staging');
+  await using contents = target.openContents();
+  return await stageFiles(files, { ...target, folder, fileSystem: target.root.agentFolder, contents });
 }

@@ -60,12 +60,8 @@ export class DataRoot {
   lookInside<T>(path: string, run: (path: string) => T): T | undefined {
     const name = path.lastIndexOf('/') + 1;
     return unlessAbsent(() => {
-      const folder = this.openFolder(path.slice(0, Math.max(0, name - 1)));
-      try {
-        return run(folder.at(path.slice(name)));
-      } finally {
-        folder.close();
-      }
+      using folder = this.openFolder(path.slice(0, Math.max(0, name - 1)));
+      return run(folder.at(path.slice(name)));
     });
   }
 
@@ -81,13 +77,9 @@ export class DataRoot {
 
   /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */
   openAgentFolder(name: string): Folder {
-    const parent = openOwn(this.#root, AGENT_FOLDER, PASSABLE);
-    if (name === '') return parent;
-    try {
-      return openOwn(parent, name, PRIVATE);
-    } finally {
-      parent.close();
-    }
+    if (name === '') return openOwn(this.#root, AGENT_FOLDER, PASSABLE);
+    using parent = this.openAgentFolder('');
+    return openOwn(parent, name, PRIVATE);
   }
 }
 

@@ -29,7 +29,7 @@ const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
  * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
  * folder above it. Where there is no /proc (on a developer's machine), its real path is checked when it is opened.
  */
-export class Folder {
+export class Folder implements Disposable {
   readonly #descriptor: number;
   readonly #path: string;
   readonly #isHeldByPath: boolean;
@@ -77,12 +77,8 @@ export class Folder {
   openBelow(path: string): Folder {
     let folder = this.open('');
     for (const name of path === '' ? [] : path.split('/')) {
-      const above = folder;
-      try {
-        folder = above.open(name);
-      } finally {
-        above.close();
-      }
+      using above = folder;
+      folder = above.open(name);
     }
     return folder;
   }
@@ -147,12 +143,8 @@ export class Folder {
 
   /** Sets the permissions of a directory in this one, as {@link permit} does. */
   permitBelow(name: string, permissions: number): void {
-    const folder = this.open(name);
-    try {
-      folder.permit(permissions);
-    } finally {
-      folder.close();
-    }
+    using folder = this.open(name);
+    folder.permit(permissions);
   }
 
   /** Whether it is what the path leads to. */
@@ -169,6 +161,10 @@ export class Folder {
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
 

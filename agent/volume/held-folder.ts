@@ -1,7 +1,7 @@
 import type { Folder } from './folder.ts';
 
 /** Holds the folder open that was last worked in: most files that follow one another lie in the same one. */
-export class HeldFolder {
+export class HeldFolder implements Disposable {
   readonly #openFolder: (path: string) => Folder;
   #held: { path: string; folder: Folder } | undefined;
 
@@ -22,5 +22,9 @@ export class HeldFolder {
   close(): void {
     this.#held?.folder.close();
     this.#held = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, fsync, lstatSync, openSync } from 'node:fs';
+import { fstatSync, fsync, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { checkedText, checkOf, keptName, ownPath, parseLine, readLines, writeText } from './checked-lines.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import type { Move } from './move.ts';
+import { OpenFile } from './open-file.ts';
 
 const NAME = 'journal.jsonl';
 /** Bytes that are read at once. */
@@ -46,32 +47,24 @@ export const hasJournal = ({ agentFolder }: DataRoot): boolean =>
  * which the manifest names once all has moved.
  */
 export async function writeJournal(moves: readonly Move[], root: DataRoot): Promise<string> {
-  const folder = root.openAgentFolder('');
-  const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
-  try {
-    const id = randomUUID();
-    const pacer = new Pacer();
-    for (const text of checkedText(linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }))) {
-      writeText(descriptor, text);
-      if (pacer.isDue) await pacer.rest();
-    }
-    await flush(descriptor);
-    folder.flush();
-    return id;
-  } finally {
-    closeSync(descriptor);
-    folder.close();
+  using folder = root.openAgentFolder('');
+  using file = new OpenFile(folder.at(NAME), 'wx', 0o600);
+  const { descriptor } = file;
+  const id = randomUUID();
+  const pacer = new Pacer();
+  for (const text of checkedText(linesOf(moves, { journal: id, ino: fstatSync(descriptor).ino }))) {
+    writeText(descriptor, text);
+    if (pacer.isDue) await pacer.rest();
   }
+  await flush(descriptor);
+  folder.flush();
+  return id;
 }
 
 /** Ends a sync: nothing of it is to be undone, or all of it is. */
 export function removeJournal(root: DataRoot): void {
-  const folder = root.openAgentFolder('');
-  try {
-    folder.makeRoom(NAME);
-  } finally {
-    folder.close();
-  }
+  using folder = root.openAgentFolder('');
+  folder.makeRoom(NAME);
 }
 
 function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLine>): Generator<object> {
@@ -80,7 +73,7 @@ function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLin
 }
 
 /** The journal of a sync that was cut off, read as a stream: it may be larger than memory. */
-export class Journal {
+export class Journal implements AsyncDisposable {
   readonly id: string;
   /** True if the volume gives files the inodes that they had when the journal was written. */
   readonly hasSameInodes: boolean;
@@ -120,7 +113,7 @@ export class Journal {
     }
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#handle.close();
   }
 }

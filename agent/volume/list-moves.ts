@@ -19,27 +19,23 @@ export async function listMoves(
   manifest: Manifest,
   root: DataRoot,
 ): Promise<{ moves: Move[]; records: OwnedFile[] }> {
-  const takenOver = root.openAgentFolder('taken-over');
-  try {
-    const list = new MoveList(staged, manifest, takenOver);
-    const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
-    for (const change of changes) {
-      if ('file' in change) lists.coming.push(list.write(change));
-      else if (change.kind === 'delete') lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
-    }
-    for (const change of changes) if (change.kind === 'restore') lists.coming.push(...(await list.restore(change)));
-    const moves = [
-      ...lists.before,
-      ...removals(folders.clear, root),
-      ...folders.create.map((path): Move => ({ kind: 'makeFolder', path })),
-      ...lists.coming,
-      ...lists.after,
-      ...removals(folders.prune, root),
-    ];
-    return { moves, records: list.records };
-  } finally {
-    takenOver.close();
+  using takenOver = root.openAgentFolder('taken-over');
+  const list = new MoveList(staged, manifest, takenOver);
+  const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
+  for (const change of changes) {
+    if ('file' in change) lists.coming.push(list.write(change));
+    else if (change.kind === 'delete') lists[change.inTheWay ? 'before' : 'after'].push(list.remove(change));
   }
+  for (const change of changes) if (change.kind === 'restore') lists.coming.push(...(await list.restore(change)));
+  const moves = [
+    ...lists.before,
+    ...removals(folders.clear, root),
+    ...folders.create.map((path): Move => ({ kind: 'makeFolder', path })),
+    ...lists.coming,
+    ...lists.after,
+    ...removals(folders.prune, root),
+  ];
+  return { moves, records: list.records };
 }
 
 function removals(folders: readonly string[], root: DataRoot): Move[] {

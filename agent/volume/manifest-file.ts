@@ -29,6 +29,7 @@ import { writeText } from './checked-lines.ts';
 import { type DataRoot, noAgentFolder } from './data-root.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
+import { OpenFile } from './open-file.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
 /** The file is written again when it holds a quarter more lines than it needs, and so many more. */
@@ -102,15 +103,10 @@ export class ManifestFile {
 
   /** Flushes what was read: the agent that wrote it may have ended before it did so. */
   flush(): void {
-    const folder = this.#root.openAgentFolder('');
-    const descriptor = openSync(folder.at(NAME), READ_FLAGS);
-    try {
-      fsyncSync(descriptor);
-      folder.flush();
-    } finally {
-      closeSync(descriptor);
-      folder.close();
-    }
+    using folder = this.#root.openAgentFolder('');
+    using file = new OpenFile(folder.at(NAME), READ_FLAGS);
+    fsyncSync(file.descriptor);
+    folder.flush();
   }
 
   async #open(): Promise<Content> {
@@ -152,8 +148,8 @@ export class ManifestFile {
 
   #rewrite(content: Content): number {
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
-    const folder = this.#root.openAgentFolder('');
-    const staging = this.#root.openAgentFolder('staging');
+    using folder = this.#root.openAgentFolder('');
+    using staging = this.#root.openAgentFolder('staging');
     const temporary = staging.at(NAME);
     let descriptor: number | undefined;
     try {
@@ -168,9 +164,6 @@ export class ManifestFile {
     } catch (error) {
       if (descriptor !== undefined) closeSync(descriptor);
       throw error;
-    } finally {
-      staging.close();
-      folder.close();
     }
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = descriptor;
@@ -208,19 +201,15 @@ interface Found {
 
 /** Reads the manifest; undefined if there is none. Neither follows a link nor waits for a pipe. */
 async function readFrom(path: string): Promise<Found | undefined> {
-  const handle = await open(path, READ_FLAGS).catch((error) => {
+  await using handle = await open(path, READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
     throw error.code === 'ENOTDIR' ? noAgentFolder(dirname(path), error) : error;
   });
-  try {
-    const stats = await handle?.stat();
-    if (stats?.isDirectory()) throw isFolder(path);
-    if (!handle || !stats?.isFile()) return undefined;
-    const pieces = handle.createReadStream({ autoClose: false, highWaterMark: PIECE });
-    return { size: stats.size, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
-  } finally {
-    await handle?.close();
-  }
+  const stats = await handle?.stat();
+  if (stats?.isDirectory()) throw isFolder(path);
+  if (!handle || !stats?.isFile()) return undefined;
+  const pieces = handle.createReadStream({ autoClose: false, highWaterMark: PIECE });
+  return { size: stats.size, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
 }
 
 const newerVersion = (version: number) =>

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
 import type { Folder } from './folder.ts';
+import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
 /** A name of ASCII letters: some file systems fold the case of these only. */
@@ -37,12 +38,8 @@ function probeAccented(folder: Folder): { isFolded: boolean; isNormalized: boole
 /** Sets and removes the executable bit, as git does for `core.fileMode`: some volumes ignore that, others refuse it. */
 function keepsModes(path: string): boolean {
   return [0o755, 0o644].every((mode) => {
-    const descriptor = openSync(path, 'r');
-    try {
-      setMode(descriptor, mode);
-    } finally {
-      closeSync(descriptor);
-    }
+    using file = new OpenFile(path, 'r');
+    setMode(file.descriptor, mode);
     return (lstatSync(path).mode & 0o100) === (mode & 0o100);
   });
 }

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { Folder } from './folder.ts';
+import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
 /** Permissions of `.sync-agent`: other users find `reload-pending` there by its name, and can't list anything. */
@@ -29,12 +30,8 @@ export function protectFolder(folder: Folder): void {
 }
 
 function protectFile(path: string, mode: number): void {
-  const descriptor = openSync(path, READ_FLAGS);
-  try {
-    if (fstatSync(descriptor).isFile()) setMode(descriptor, mode);
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = new OpenFile(path, READ_FLAGS);
+  if (fstatSync(file.descriptor).isFile()) setMode(file.descriptor, mode);
 }
 
 /** Something else may be there, or nothing: the step that needs it says so. */

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { DataRoot } from './data-root.ts';
+import { OpenFile } from './open-file.ts';
 
 /** What a look into a file found: nothing, something that is no file, more than was asked for, or its content. */
 export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'content'; content: Buffer };
@@ -8,16 +9,13 @@ export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'conte
 /** Reads a file of the data volume that has no more than so many bytes, through folders only. */
 export function readSmall(root: DataRoot, path: string, maxBytes: number): SmallFile {
   const found = root.lookInside(path, (file): SmallFile => {
-    const descriptor = openSync(file, READ_FLAGS);
-    try {
-      const stats = fstatSync(descriptor);
-      if (!stats.isFile()) return { kind: 'noFile' };
-      if (stats.size > maxBytes) return { kind: 'large' };
-      const content = Buffer.alloc(stats.size);
-      return { kind: 'content', content: content.subarray(0, readSync(descriptor, content)) };
-    } finally {
-      closeSync(descriptor);
-    }
+    using opened = new OpenFile(file, READ_FLAGS);
+    const { descriptor } = opened;
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) return { kind: 'noFile' };
+    if (stats.size > maxBytes) return { kind: 'large' };
+    const content = Buffer.alloc(stats.size);
+    return { kind: 'content', content: content.subarray(0, readSync(descriptor, content)) };
   });
   return found ?? { kind: 'absent' };
 }

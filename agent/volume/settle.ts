@@ -27,13 +27,9 @@ export async function settleVolume({ root, manifestFile, log }: Volume): Promise
     await withStores(root, emptyStores);
     return false;
   }
-  const journal = await Journal.open(root);
-  try {
-    const hasEnded = journal ? await settleJournal(journal, { root, manifestFile, log }) : false;
-    await clearUp(journal?.moves() ?? [], root, { hasEnded });
-  } finally {
-    await journal?.close();
-  }
+  await using journal = await Journal.open(root);
+  const hasEnded = journal ? await settleJournal(journal, { root, manifestFile, log }) : false;
+  await clearUp(journal?.moves() ?? [], root, { hasEnded });
   return true;
 }
 

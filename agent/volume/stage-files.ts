@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fstatSync, fsync, openSync, writeFile, writeFileSync, writeSync } from 'node:fs';
+import { fstatSync, fsync, writeFile, writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { ContentReader } from '../content/content-reader.ts';
@@ -10,6 +10,7 @@ import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { Folder } from './folder.ts';
 import { forEachLimited } from './for-each.ts';
+import { OpenFile } from './open-file.ts';
 import { fingerprintOf } from './scan-tree.ts';
 import { setMode } from './set-mode.ts';
 
@@ -72,28 +73,22 @@ function stageContent(
   { groupWrite }: StagingOptions,
 ): OwnedFile {
   const mode = modeOf(file, groupWrite);
-  const handle = openSync(temporary, 'wx', mode);
-  try {
-    for (let from = 0; from < content.length; ) from += writeSync(handle, content, from);
-    return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { handle, mode, groupWrite });
-  } finally {
-    closeSync(handle);
-  }
+  using opened = new OpenFile(temporary, 'wx', mode);
+  const { descriptor } = opened;
+  for (let from = 0; from < content.length; ) from += writeSync(descriptor, content, from);
+  return recordOf(file, { sha256: hash('sha256', content), inputs: undefined }, { descriptor, mode, groupWrite });
 }
 
 async function stageFile(file: DesiredFile, temporary: string, options: StagingOptions): Promise<OwnedFile> {
   const mode = modeOf(file, options.groupWrite);
-  const handle = openSync(temporary, 'wx', mode);
-  try {
-    let written = 0;
-    const delivered = await deliverContent(file, options, (chunk) => {
-      written += chunk.length;
-      return written > SYNCHRONOUS_BYTES ? writeLater(handle, chunk) : writeFileSync(handle, chunk);
-    });
-    return recordOf(file, delivered, { handle, mode, groupWrite: options.groupWrite });
-  } finally {
-    closeSync(handle);
-  }
+  using opened = new OpenFile(temporary, 'wx', mode);
+  const { descriptor } = opened;
+  let written = 0;
+  const delivered = await deliverContent(file, options, (chunk) => {
+    written += chunk.length;
+    return written > SYNCHRONOUS_BYTES ? writeLater(descriptor, chunk) : writeFileSync(descriptor, chunk);
+  });
+  return recordOf(file, delivered, { descriptor, mode, groupWrite: options.groupWrite });
 }
 
 const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
@@ -103,11 +98,11 @@ const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
 function recordOf(
   file: DesiredFile,
   { sha256, inputs, lfs }: PreviewedContent,
-  { handle, mode, groupWrite }: Written,
+  { descriptor, mode, groupWrite }: Written,
 ): OwnedFile {
-  const stats = fstatSync(handle);
+  const stats = fstatSync(descriptor);
   // The mask of the process may have taken bits away.
-  if ((stats.mode & 0o777) !== mode) setMode(handle, mode);
+  if ((stats.mode & 0o777) !== mode) setMode(descriptor, mode);
   const { path, source, blob, executable, patches } = file;
   const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
   const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
@@ -116,7 +111,7 @@ function recordOf(
 }
 
 interface Written {
-  handle: number;
+  descriptor: number;
   mode: number;
   groupWrite: boolean;
 }
@@ -129,12 +124,8 @@ const MANY = 64;
 async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    const handle = openSync(folder.at(`${index}`), 'r+');
-    try {
-      await flush(handle);
-    } finally {
-      closeSync(handle);
-    }
+    using file = new OpenFile(folder.at(`${index}`), 'r+');
+    await flush(file.descriptor);
   });
 }
 

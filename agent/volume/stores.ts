@@ -17,19 +17,11 @@ export async function withStores<T>(
   root: DataRoot,
   work: (stores: Stores, held: HeldFolder) => Promise<T>,
 ): Promise<T> {
-  const opened: Folder[] = [];
-  const open = (name: string) => {
-    const folder = root.openAgentFolder(name);
-    opened.push(folder);
-    return folder;
-  };
-  const held = new HeldFolder((path) => root.openFolder(path));
-  try {
-    return await work({ staging: open('staging'), saved: open('saved'), takenOver: open('taken-over') }, held);
-  } finally {
-    held.close();
-    for (const folder of opened) folder.close();
-  }
+  using staging = root.openAgentFolder('staging');
+  using saved = root.openAgentFolder('saved');
+  using takenOver = root.openAgentFolder('taken-over');
+  using held = new HeldFolder((path) => root.openFolder(path));
+  return await work({ staging, saved, takenOver }, held);
 }
 
 /** Opens a directory; undefined if it is gone, or is a link. */

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import {
-  closeSync,
   constants,
   fstatSync,
   fsyncSync,
   ftruncateSync,
   futimesSync,
-  openSync,
   readSync,
   writeFileSync,
   writeSync,
@@ -15,7 +13,9 @@ import { isAgentPath, isFilePath, isTooLong } from '../../shared/domain/relative
 import { isTyped, TerminalError } from '../../shared/errors.ts';
 import type { DataRoot } from './data-root.ts';
 import { split } from './move.ts';
+import { OpenFile } from './open-file.ts';
 import { putNew } from './put-new.ts';
+import { statOf } from './seen-file.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
@@ -40,12 +40,8 @@ export function touchFile(path: string, text: string, { root, lock }: Volume): v
   lock.check();
   const [parent, name] = split(path);
   try {
-    const folder = root.openFolder(parent);
-    try {
-      if (!touch(folder.at(name), text)) makeFile(folder.at(name), text, root);
-    } finally {
-      folder.close();
-    }
+    using folder = root.openFolder(parent);
+    if (!touch(folder.at(name), text)) makeFile(folder.at(name), text, root);
   } catch (error) {
     throw explained(path, error);
   }
@@ -74,22 +70,14 @@ function explained(path: string, error: unknown): unknown {
 /** Touches the file; returns false if there is none. A pipe would make the agent wait for its reader. */
 function touch(file: string, text: string): boolean {
   const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-  try {
-    if (!fstatSync(descriptor).isFile()) throw Object.assign(new Error('a pipe or a device'), { code: 'ENXIO' });
-    if (isMarker(descriptor)) ftruncateSync(descriptor, writeSync(descriptor, text, 0));
-    setTime(descriptor);
-    fsyncSync(descriptor);
-    return true;
-  } finally {
-    closeSync(descriptor);
-  }
+  if (!statOf(file)) return false;
+  using opened = new OpenFile(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  const { descriptor } = opened;
+  if (!fstatSync(descriptor).isFile()) throw Object.assign(new Error('a pipe or a device'), { code: 'ENXIO' });
+  if (isMarker(descriptor)) ftruncateSync(descriptor, writeSync(descriptor, text, 0));
+  setTime(descriptor);
+  fsyncSync(descriptor);
+  return true;
 }
 
 function isMarker(descriptor: number): boolean {
@@ -110,17 +98,15 @@ function setTime(descriptor: number): void {
 
 /** It comes with its content, or not at all: one that is empty is somebody else's. Throws `EEXIST` where something is by now. */
 function makeFile(file: string, text: string, root: DataRoot): void {
-  const folder = root.openAgentFolder('staging');
+  using folder = root.openAgentFolder('staging');
   folder.unlink(DRAFT);
-  const descriptor = openSync(folder.at(DRAFT), 'wx', 0o644);
   try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
+    using draft = new OpenFile(folder.at(DRAFT), 'wx', 0o644);
+    writeFileSync(draft.descriptor, text);
+    fsyncSync(draft.descriptor);
     putNew(folder.at(DRAFT), file);
   } finally {
-    closeSync(descriptor);
     folder.unlink(DRAFT);
-    folder.close();
   }
 }
 

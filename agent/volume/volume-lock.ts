@@ -53,12 +53,8 @@ export class VolumeLock {
   async hold(): Promise<boolean> {
     if (this.isHeld) return false;
     this.#drop();
-    const folder = this.#root.openAgentFolder('');
-    try {
-      await this.#take(folder);
-    } finally {
-      folder.close();
-    }
+    using folder = this.#root.openAgentFolder('');
+    await this.#take(folder);
     return true;
   }
 
@@ -68,15 +64,12 @@ export class VolumeLock {
    */
   get isHeld(): boolean {
     if (!this.#held) return false;
-    let folder: Folder | undefined;
     try {
-      folder = this.#root.openAgentFolder('');
+      using folder = this.#root.openAgentFolder('');
       readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
       return isAt(this.#held.descriptor, folder) && readOwner(folder)?.owner.podUid === this.#identity.podUid;
     } catch {
       return false;
-    } finally {
-      folder?.close();
     }
   }
 
@@ -88,13 +81,11 @@ export class VolumeLock {
   /** Lets the next agent in at once. */
   release(): void {
     if (this.isHeld) {
-      const folder = this.#root.openAgentFolder('');
+      using folder = this.#root.openAgentFolder('');
       try {
         OwnerFile.remove(folder);
       } catch {
         // The next agent waits until this one has given no sign of life for long enough.
-      } finally {
-        folder.close();
       }
     }
     this.#drop();

@@ -63,7 +63,7 @@ async function sync(commit: string): Promise<void> {
       const content = contentOf(file);
       return { size: content.length, chunks: [content] };
     },
-    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
   };
   const target = { root, lock, manifestFile, openContents: () => contents, values: new Map(), log, groupWrite: false };
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });

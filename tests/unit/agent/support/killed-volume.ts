@@ -223,7 +223,7 @@ function desiredTree(files: Files): DesiredTree {
 function readerOf(files: Files) {
   const openNow = (file: DesiredFile) => Buffer.from(files[file.path] ?? '');
   const open = async () => assert.fail('all content is at hand');
-  return { announce: () => {}, open, openNow, close: async () => {} };
+  return { announce: () => {}, open, openNow, [Symbol.asyncDispose]: async () => {} };
 }
 
 function contentsOf(folder: string, isMeant = (_: string) => true): Files {

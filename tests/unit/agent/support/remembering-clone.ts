@@ -104,6 +104,10 @@ class RememberingReader implements Pick<BlobReader, keyof BlobReader> {
     await this.#reader?.close();
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
   async #read(blob: string): Promise<Buffer> {
     this.#reader ??= this.#start();
     const chunks: Buffer[] = [];

@@ -40,15 +40,11 @@ async function prepare(t: TestContext) {
 
 /** Opens the journal and returns its moves; undefined if it isn't whole. */
 async function read(root: DataRoot): Promise<Move[] | undefined> {
-  const journal = await Journal.open(root);
+  await using journal = await Journal.open(root);
   if (!journal) return undefined;
-  try {
-    const moves: Move[] = [];
-    for await (const move of journal.moves()) moves.push(move);
-    return moves;
-  } finally {
-    await journal.close();
-  }
+  const moves: Move[] = [];
+  for await (const move of journal.moves()) moves.push(move);
+  return moves;
 }
 
 /** The text of a journal with these lines, as anybody can write it who can write to the volume. */
@@ -62,9 +58,8 @@ suite('a journal of moves', () => {
     const { root } = await prepare(t);
     const id = await writeJournal(MOVES, root);
     assert.deepEqual(await read(root), MOVES.toReversed());
-    const journal = (await Journal.open(root)) ?? assert.fail();
+    await using journal = (await Journal.open(root)) ?? assert.fail();
     assert.deepEqual([journal.id, journal.hasSameInodes], [id, true]);
-    await journal.close();
   });
 
   test('can list no moves', async (t) => {
@@ -78,9 +73,8 @@ suite('a journal of moves', () => {
     await writeJournal(MOVES, root);
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
-    const journal = (await Journal.open(root)) ?? assert.fail();
+    await using journal = (await Journal.open(root)) ?? assert.fail();
     assert.equal(journal.hasSameInodes, false);
-    await journal.close();
   });
 
   test('exists until it is removed, and never overwrites another one', async (t) => {
