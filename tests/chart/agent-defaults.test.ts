@@ -13,7 +13,7 @@ async function defaultsOf(values: object): Promise<Record<string, string>> {
   return { AGENT_LOG_LEVEL, AGENT_RESOURCES };
 }
 
-test('all sidecars get the log level and the resources of the values, unless their GatewaySync has its own', async (t) => {
+test('all sidecars get the log level and the resources in the values, unless their GatewaySync has its own', async (t) => {
   const resources = { requests: { cpu: '25m', memory: '48Mi' }, limits: { memory: '160Mi' } };
   const environment = await defaultsOf({ agent: { logLevel: 'debug', resources } });
   const { namespace } = await startInjection(t, { environment });
@@ -28,7 +28,7 @@ test('all sidecars get the log level and the resources of the values, unless the
   assert.deepEqual(exception.resources, own);
 });
 
-test('all sidecars get the CAs of the values, from the ConfigMap of their own namespace, which may be missing', async (t) => {
+test('all sidecars get the CAs in the values, from an optional ConfigMap in their own namespace', async (t) => {
   const values = { agent: { caConfigMap: { name: 'company-ca', key: 'bundle.pem' } } };
   const { AGENT_CA_CONFIG_MAP = '' } = environmentOf(pick(await render(values), 'Deployment'));
   const { namespace } = await startInjection(t, { environment: { AGENT_CA_CONFIG_MAP } });
@@ -47,7 +47,7 @@ test('all sidecars get the CAs of the values, from the ConfigMap of their own na
   assert.equal(sidecar.env.find(({ name }) => name === 'GIT_EXTRA_CA_FILE')?.value, `${mount?.mountPath}/ca.crt`);
 });
 
-test('the defaults of the chart are those of the controller', async (t) => {
+test('the chart has the same defaults as the controller', async (t) => {
   const { namespace } = await startInjection(t);
   await applyGatewaySync({ namespace, name: 'app' }, git);
   const sidecar = sidecarOf(await createPod(gatewayPod(namespace, 'gateway')));

@@ -23,7 +23,7 @@ const people = {
 };
 
 for (const [role, { may, mayNot }] of Object.entries(people)) {
-  test(`who has the role ${role} in a namespace has what suits it, there`, async (t) => {
+  test(`an account with the role ${role} in a namespace has suitable permissions in that namespace only`, async (t) => {
     const namespace = await createNamespace(t);
     const elsewhere = await createNamespace(t);
     await installRights(t, { namespace });

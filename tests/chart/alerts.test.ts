@@ -8,12 +8,12 @@ import { chart } from './support/render.ts';
 
 const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
 
-test('alerts of the values come last', async () => {
+test('additional alerts in the values come last', async () => {
   const added = { alert: 'Mine', expr: 'vector(1)' };
   assert.deepEqual(await listAlerts({ webhookReceiver: { enabled: true } }, [added]), [...alerts, added]);
 });
 
-test('what is not installed sets no alert off', async () => {
+test("programs that aren't installed have no alerts", async () => {
   const names = async (values: object) => (await listAlerts(values)).map(({ alert }) => alert);
   const all = alerts.map(({ alert }) => alert);
   const ofReceiver = await names({}).then((without) => all.filter((alert) => !without.includes(alert)));
@@ -22,7 +22,7 @@ test('what is not installed sets no alert off', async () => {
   assert.deepEqual(ofAgents, ['SyncAgentFails', 'SyncReloadsFail', 'SyncFilesDrift', 'SyncAgentOutOfTouch']);
 });
 
-test('the alerts name reasons that the receiver gives', () => {
+test('the alerts use only reasons that the receiver has', () => {
   const known: string[] = [...IGNORED_REASONS, ...Object.keys(REFUSALS)];
   for (const { alert, expr } of alerts.filter(({ expr }) => expr.includes('sync_receiver_deliveries_total'))) {
     const reasons = [...expr.matchAll(/reason=~"([^"]+)"/g)].flatMap(([, pattern = '']) => pattern.split('|'));
@@ -51,7 +51,7 @@ test('docs/reference/alerts.md has a runbook for each alert, and for no other', 
   }
 });
 
-test('each alert says where its runbook is, and by default that is the heading of its name', async () => {
+test('each alert links to its runbook, by default the heading of the same name', async () => {
   const page = 'https://github.com/stoker-operator/stoker-operator/blob/main/docs/reference/alerts.md';
   for (const { alert, annotations } of alerts) {
     // GitHub makes the anchor of a heading in lower case.
@@ -61,7 +61,7 @@ test('each alert says where its runbook is, and by default that is the heading o
   for (const { annotations } of none) assert.equal(annotations?.runbook_url, undefined);
 });
 
-test('an alert that is turned off is left out, and no other', async () => {
+test('only the alerts that the values disable are left out', async () => {
   const receiver = { webhookReceiver: { enabled: true } };
   const disabled = { SyncFilesDrift: true, SyncNotReady: true, SyncAgentFails: false };
   const names = (await listAlerts({ ...receiver, 'prometheusRule.disabled': disabled })).map(({ alert }) => alert);

@@ -26,7 +26,7 @@ const everything = {
 };
 const kindsOf = (objects: Rendered[]) => [...new Set(objects.map(({ kind }) => kind))].sort();
 
-test('another namespace than that of the release is meant everywhere', async () => {
+test("all objects are in the namespace of namespaceOverride instead of the release's", async () => {
   const given = { ...everything, namespaceOverride: 'elsewhere' };
   for (const certManager of [{ enabled: true }, { enabled: false }]) {
     const objects = await render({ ...given, certManager }, { namespace: 'of-the-release' });
@@ -48,7 +48,7 @@ function* namesIn(value: unknown, place = ''): Generator<[place: string, name: u
   }
 }
 
-test('names that YAML takes for numbers stay names', async () => {
+test('names that look like numbers in YAML stay strings', async () => {
   const objects = await render({
     ...everything,
     namespaceOverride: '0042',
@@ -73,7 +73,7 @@ test('names that YAML takes for numbers stay names', async () => {
   assert.deepEqual([...places].sort(), ['0042', '12', '14', '1e3', '4711']);
 });
 
-test('common labels are on every object and every pod, and in no selector', async () => {
+test('common labels are on all objects and pods, and in no selector', async () => {
   const label = { 'cost-centre': 'plant' };
   const objects = await render({ ...everything, commonLabels: label });
   assert.ok(kindsOf(objects).length > 20, kindsOf(objects).join());
@@ -85,7 +85,7 @@ test('common labels are on every object and every pod, and in no selector', asyn
   }
 });
 
-test('no label of the values takes the place of one by which an object is found', async () => {
+test('labels in the values never replace a label that a selector uses', async () => {
   const own = { 'app.kubernetes.io/component': 'mine', 'app.kubernetes.io/instance': 'mine' };
   const monitors = ['serviceMonitor', 'podMonitor', 'prometheusRule'];
   const labelled = Object.fromEntries(monitors.map((monitor) => [`${monitor}.labels`, own]));
@@ -99,7 +99,7 @@ test('no label of the values takes the place of one by which an object is found'
 /** https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#resource-exclusioninclusion. */
 const EXCLUDED = ['Endpoints', 'EndpointSlice', 'Lease', 'CertificateSigningRequest', 'CertificateRequest'];
 
-test('the chart has no object that Argo CD leaves out and warns of', async () => {
+test('the chart has no objects that Argo CD excludes or warns about', async () => {
   const kinds = kindsOf(await render(everything));
   assert.deepEqual(
     kinds.filter((kind) => EXCLUDED.includes(kind)),
@@ -107,7 +107,7 @@ test('the chart has no object that Argo CD leaves out and warns of', async () =>
   );
 });
 
-test('further objects may be text or objects, and both are templates', async () => {
+test('extra objects can be text or objects, and both can be templates', async () => {
   const metadata = { name: '{{ include "stoker-operator.fullname" . }}-quota', namespace: '{{ .Release.Namespace }}' };
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { pods: '20' } } };
   const limits = 'apiVersion: v1\nkind: LimitRange\nmetadata:\n  name: {{ .Values.image.pullPolicy | lower }}\n';

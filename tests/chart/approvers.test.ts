@@ -86,7 +86,7 @@ async function administratorName(): Promise<string> {
   return status.userInfo.username;
 }
 
-test('with approvers, editing alone steers no rollout', async (t) => {
+test("with the approver role, a user who can only edit can't control a rollout", async (t) => {
   const { editor, approver } = await arrange(t);
   for (const annotation of Object.values(ROLLOUT_ANNOTATIONS)) {
     const order = { metadata: { annotations: { [annotation]: commit } } };
@@ -108,7 +108,7 @@ test('with approvers, editing alone steers no rollout', async (t) => {
   assert.equal(await editor.create(site('another')), 'accepted');
 });
 
-test('nobody names another person as the one who approved', async (t) => {
+test("an approver can't name another user as the approver", async (t) => {
   const { approver, approverName } = await arrange(t);
   const { approve, rollback } = ROLLOUT_ANNOTATIONS;
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
@@ -121,7 +121,7 @@ test('nobody names another person as the one who approved', async (t) => {
   }
 });
 
-test('nobody takes over what somebody else approved', async (t) => {
+test("an approver can't take over the approval of another user", async (t) => {
   const { approver, approverName, storeAsAdministrator } = await arrange(t);
   const { approve } = ROLLOUT_ANNOTATIONS;
   const by = setByAnnotation(approve);
@@ -136,7 +136,7 @@ test('nobody takes over what somebody else approved', async (t) => {
     assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
 });
 
-test('a backup is restored with the names of those who approved, by whoever may act as them', async (t) => {
+test('a backup with the names of approvers is restored by a user who can impersonate them', async (t) => {
   const { namespace, approver, approverName } = await arrange(t);
   const { approve } = ROLLOUT_ANNOTATIONS;
   const administrator = await connectAdministrator();
@@ -147,7 +147,7 @@ test('a backup is restored with the names of those who approved, by whoever may 
   assert.match(await approver.create(approvedBy('another', 'anna')), /may be set only together with the order/);
 });
 
-test('approvers are installed only where they are asked for', async () => {
+test('the approver role is installed only if the values enable it', async () => {
   const approvers = async (values: object) =>
     (await render(values)).filter(({ metadata }) => metadata.name.endsWith('-approvers')).map(({ kind }) => kind);
   assert.deepEqual(await approvers({}), []);

@@ -18,7 +18,7 @@ async function checkAddress(url: string): Promise<void> {
   if (onGithub.test(place)) await access(path.join(checkout, place.replace(onGithub, '')));
 }
 
-test('Chart.yaml says whose the chart is, and where it comes from', async () => {
+test("Chart.yaml names the chart's maintainers and sources", async () => {
   for (const key of ['description', 'home', 'icon', 'sources', 'maintainers', 'keywords']) {
     assert.ok(file[key]?.length > 0, key);
   }
@@ -26,7 +26,7 @@ test('Chart.yaml says whose the chart is, and where it comes from', async () => 
   for (const { url } of annotation('links')) await checkAddress(url);
 });
 
-test('Artifact Hub is told the images of this version', async () => {
+test('Chart.yaml lists the images of this version for Artifact Hub', async () => {
   const images: { name: string; image: string }[] = annotation('images');
   const text = JSON.stringify(await render({ webhookReceiver: { enabled: true } }));
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('Artifact Hub is told the images of this version', async () => {
   }
 });
 
-test('Artifact Hub is told the CRDs, with an example of each that people write', async () => {
+test('Chart.yaml lists the CRDs for Artifact Hub, with an example of each that users write', async () => {
   const rendered = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
   const told: { kind: string; version: string; name: string }[] = annotation('crds');
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('Artifact Hub is told the CRDs, with an example of each that people write',
   await kubectlWith(example, 'create', '--dry-run=server', '--validate=strict', '--filename=-');
 });
 
-test('the README of the chart has only addresses that lead somewhere from a registry', async () => {
+test("the chart's README has only links that also work in a registry", async () => {
   const readme = await readFile(path.join(chart, 'README.md'), 'utf8');
   const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
   assert.ok(links.length > 4);

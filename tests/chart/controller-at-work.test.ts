@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { installRights } from './support/install-rights.ts';
 import { environmentOf, pick, render } from './support/render.ts';
 
-test('the controller does all its work with the rights and the environment that the chart gives it', async (t) => {
+test('the controller does all its work with the permissions and the environment from the chart', async (t) => {
   const namespace = await createNamespace(t);
   const values = {
     fullnameOverride: namespace,

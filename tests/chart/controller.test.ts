@@ -12,7 +12,7 @@ for (const [what, values] of Object.entries({
   'no webhook': { webhook: { enabled: false } },
   'development mode and two namespaces': { controller: { logDevMode: 'true', watchNamespaces: ['a', 'b'] } },
 })) {
-  test(`the controller accepts its environment with ${what}`, async () => {
+  test(`the controller accepts its environment from the chart with ${what}`, async () => {
     const environment = environmentOf(await controllerOf(values));
     readConfig(configSchema, { ...environment, POD_NAME: 'controller-1', POD_NAMESPACE: 'operator' });
     const known = Object.keys(configSchema.pipe[0].entries);
@@ -23,17 +23,17 @@ for (const [what, values] of Object.entries({
   });
 }
 
-test('empty image tags mean the version of the application', async () => {
+test('empty image tags stand for the version of the application', async () => {
   const deployment = await controllerOf();
   assert.match(deployment.spec.template.spec.containers[0].image, /\/controller:0\.1\.0$/);
   assert.match(environmentOf(deployment).DEFAULT_AGENT_IMAGE ?? '', /\/agent:0\.1\.0$/);
 });
 
-test('the controller counts as available only when every node has had time to learn where it is', async () => {
+test('the controller becomes available only after every node has had time to learn its address', async () => {
   assert.equal((await controllerOf()).spec.minReadySeconds, 5);
 });
 
-test('every container runs as the restricted Pod Security Standard asks', async () => {
+test('every container meets the restricted Pod Security Standard', async () => {
   const deployments = (await render({ webhookReceiver: { enabled: true } })).filter(
     ({ kind }) => kind === 'Deployment',
   );
@@ -49,7 +49,7 @@ test('every container runs as the restricted Pod Security Standard asks', async 
   }
 });
 
-test('private keys are in a volume in memory', async () => {
+test('private keys are stored in a volume in memory', async () => {
   const deployment = await controllerOf();
   const { volumes, containers } = deployment.spec.template.spec;
   const folder = environmentOf(deployment).MEMORY_PATH;
@@ -58,7 +58,7 @@ test('private keys are in a volume in memory', async () => {
   assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
 });
 
-test('with watchNamespaces, nothing of a namespace is granted in the whole cluster', async () => {
+test('with watchNamespaces, the controller has no cluster-wide permission on namespaced objects', async () => {
   const watched = { controller: { watchNamespaces: ['a', 'b'] }, webhookReceiver: { enabled: true } };
   const objects = await render(watched);
   const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => roleRef.name);
@@ -69,7 +69,7 @@ test('with watchNamespaces, nothing of a namespace is granted in the whole clust
   assert.deepEqual(places.sort(), ['a', 'a', 'b', 'b', 'operator']);
 });
 
-test('without automatic binding, the controller has no right on roles', async () => {
+test('without automatic binding, the controller has no permission on roles', async () => {
   const objects = await render({ rbac: { autoBindAgent: { enabled: false } } });
   assert.equal(
     JSON.stringify(pick(objects, 'ClusterRole', 'test-stoker-operator').rules).includes('rolebindings'),
@@ -78,7 +78,7 @@ test('without automatic binding, the controller has no right on roles', async ()
   assert.equal(environmentOf(pick(objects, 'Deployment')).AUTO_BIND_AGENT, 'false');
 });
 
-test('every pod pulls its image with the credentials of the values', async () => {
+test('every pod pulls its image with the credentials in the values', async () => {
   const imagePullSecrets = [{ name: 'registry' }];
   const objects = await render({ imagePullSecrets, webhookReceiver: { enabled: true } });
   const deployments = objects.filter(({ kind }) => kind === 'Deployment');
@@ -91,7 +91,7 @@ test('a single controller has no disruption budget', async () => {
   assert.equal(kinds.includes('PodDisruptionBudget'), false);
 });
 
-test('with existing accounts the chart makes none, and binds those', async () => {
+test('existing service accounts are bound, and the chart creates none', async () => {
   const objects = await render({
     serviceAccount: { create: false, name: 'mine' },
     webhookReceiver: { enabled: true, serviceAccount: { create: false, name: 'other' } },
@@ -101,7 +101,7 @@ test('with existing accounts the chart makes none, and binds those', async () =>
   assert.deepEqual([...new Set(bound)].sort(), ['mine', 'other']);
 });
 
-test('without a Lease one pod is gone before the next one starts, so that never two of them lead', async () => {
+test('without a Lease, the old pod ends before the new one starts, so that two never lead', async () => {
   const strategyFor = async (enabled: boolean) =>
     pick(await render({ leaderElection: { enabled } }), 'Deployment').spec.strategy;
   assert.deepEqual(await strategyFor(false), { type: 'Recreate' });

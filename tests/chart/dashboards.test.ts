@@ -12,7 +12,7 @@ const variablesIn = (text: string) => [...text.matchAll(/\$\{?(\w+)/g)].map(([, 
 const overlap = ({ gridPos: a }: Panel, { gridPos: b }: Panel) =>
   a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
-test('there is a dashboard of the fleet and one of a single GatewaySync', () => {
+test('the chart has a dashboard of the fleet and one of a single GatewaySync', () => {
   assert.deepEqual(
     dashboards.map(({ file }) => file),
     ['fleet-overview.json', 'gatewaysync-detail.json'],
@@ -27,8 +27,8 @@ function checkStructure(dashboard: Dashboard): void {
   const { file, panels, templating } = dashboard;
   const shown = panels.filter(({ type }) => type !== 'row');
 
-  suite(file, () => {
-    test('panels have ids of their own, lie beside each other and begin with a row', () => {
+  suite(`the dashboard ${file}`, () => {
+    test("has panels with unique IDs that don't overlap and begin with a row", () => {
       assert.equal(panels[0]?.type, 'row');
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
       for (const [index, panel] of panels.entries()) {
@@ -40,7 +40,7 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
-    test('each panel says what it shows, and in which unit', () => {
+    test('describes each panel, with its unit', () => {
       for (const { title, description, fieldConfig, targets, type } of shown) {
         assert.match(description ?? '', /\.$/, title);
         assert.ok(targets?.length, title);
@@ -49,7 +49,7 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
-    test('everything is asked of the chosen data source', () => {
+    test('queries only the chosen data source', () => {
       for (const panel of shown) {
         assert.deepEqual(panel.datasource, chosen, panel.title);
         for (const target of panel.targets ?? []) assert.deepEqual(target.datasource, chosen, panel.title);
@@ -59,21 +59,21 @@ function checkStructure(dashboard: Dashboard): void {
       for (const { name, datasource } of others) assert.deepEqual(datasource, chosen, name);
     });
 
-    test('every variable that is used is defined, and none is without use', () => {
+    test('defines all variables that it uses, and no others', () => {
       const text = JSON.stringify(dashboard);
       const used = new Set(variablesIn(text).filter((name) => !name.startsWith('__')));
       const defined = new Set(templating.list.map(({ name }) => name));
       assert.deepEqual([...used].sort(), [...defined].sort());
     });
 
-    test('no query names a namespace, a resource, a pod or a job', () => {
+    test('has no query with a fixed namespace, resource, pod, or job', () => {
       for (const { expr, where } of queriesOf(dashboard)) {
         const fixed = /\b(namespace|name|pod|job|instance|cluster)\s*(=|!=|=~|!~)\s*"[^$"]/.exec(expr);
         assert.equal(fixed, null, where);
       }
     });
 
-    test('no number is made up, and none is of an earlier moment', () => {
+    test('shows only current, measured numbers', () => {
       for (const { expr, where, panel, instant } of queriesOf(dashboard)) {
         assert.doesNotMatch(expr, /vector\(/, where);
         if (panel.type === 'stat') assert.ok(instant, where);
@@ -85,7 +85,7 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
-    test('no leader is red', () => {
+    test('shows a missing leader in red', () => {
       const leaders = shown.find(({ title }) => title === 'Leaders')?.fieldConfig?.defaults;
       if (!leaders) return assert.notEqual(file, 'fleet-overview.json');
       assert.deepEqual(leaders.thresholds?.steps[0], { color: 'red', value: null });
@@ -94,7 +94,7 @@ function checkStructure(dashboard: Dashboard): void {
       }
     });
 
-    test('the series of one panel can be told apart', () => {
+    test('gives the series of a panel different legends', () => {
       for (const { title, type, targets = [] } of shown) {
         if (type === 'table' || targets.length < 2) continue;
         assert.equal(new Set(targets.map(({ legendFormat }) => legendFormat)).size, targets.length, title);
@@ -103,7 +103,7 @@ function checkStructure(dashboard: Dashboard): void {
   });
 }
 
-test('one ConfigMap holds both dashboards, where and as Grafana looks for it', async () => {
+test('one ConfigMap contains both dashboards with the labels that Grafana looks for', async () => {
   const values = { namespace: 'grafana', labels: { team: 'a' }, annotations: { grafana_folder: 'Git' } };
   const objects = await render({ grafanaDashboard: { enabled: true, ...values } });
   const { metadata, data } = pick(objects, 'ConfigMap', '-dashboards');
@@ -120,7 +120,7 @@ test('one ConfigMap holds both dashboards, where and as Grafana looks for it', a
   assert.ok(JSON.stringify(data).length < 262_144);
 });
 
-test('the tile of the certificate turns red when its renewal is late, however short it lasts', async () => {
+test('the certificate tile turns red if the renewal is late, even for a short lifetime', async () => {
   const thresholds = async (certManager: object) => {
     const objects = await render({ grafanaDashboard: { enabled: true }, certManager });
     const { data } = pick(objects, 'ConfigMap', '-dashboards');
@@ -140,7 +140,7 @@ test('the tile of the certificate turns red when its renewal is late, however sh
   assert.deepEqual(await thresholds({ duration: '24h', renewBefore: '1s' }), colours(60, 120));
 });
 
-test('the ConfigMap of the dashboards is in the namespace of the release, and may have another discovery label', async () => {
+test("the ConfigMap of the dashboards is in the release's namespace, and its discovery label can be changed", async () => {
   const objects = await render({ grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } } });
   const { metadata } = pick(objects, 'ConfigMap', '-dashboards');
   assert.equal(metadata.namespace, 'operator');
@@ -148,7 +148,7 @@ test('the ConfigMap of the dashboards is in the namespace of the release, and ma
   assert.equal(metadata.annotations, undefined);
 });
 
-test('without the value there are no dashboards', async () => {
+test('the dashboards are installed only if the values enable them', async () => {
   const kinds = (await render()).filter(({ metadata }) => metadata.name.endsWith('-dashboards'));
   assert.deepEqual(kinds, []);
 });

@@ -47,7 +47,7 @@ function templateArguments(command: string): string[] {
   return ['template', release, chart, ...kept!];
 }
 
-test('every upgrade names its version, since Helm takes the newest chart otherwise', () => {
+test('every upgrade command in the docs has a version, because Helm otherwise takes the newest chart', () => {
   for (const page of pages) {
     const upgrades = commandsOf(page).filter((line) => /^helm upgrade .*oci:/.test(line));
     for (const command of upgrades) assert.match(command, / --version \d/, `${page.file}: ${command}`);
@@ -87,14 +87,14 @@ const isForeign = ({ apiVersion = '', kind }: Document) =>
   /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io/.test(apiVersion) ||
   kind === 'Config';
 
-suite('what is true of', () => {
+suite('a page of the docs', () => {
   for (const page of pages) {
     const commands = commandsOf(page).filter((line) => /^helm (install|upgrade|template) /.test(line));
     const { objects, values } = documentsOf(page);
     const own = objects.filter((object) => !isForeign(object));
     if (commands.length + values.length + own.length === 0) continue;
 
-    test(`${page.file}: its helm commands and values render, and the API server accepts its objects`, async () => {
+    test(`has Helm commands and values that render, and objects that the API server accepts: ${page.file}`, async () => {
       for (const command of new Set(commands)) await helm(...templateArguments(command));
       for (const given of values) await render(given);
       const { kubectlWith } = await connectCluster();
@@ -106,7 +106,7 @@ suite('what is true of', () => {
   }
 });
 
-test('values of a page that let few read the metrics say where Prometheus is: it would be blind', () => {
+test('values in the docs that restrict access to the metrics let Prometheus in', () => {
   const limiting = pages
     .flatMap((page) => documentsOf(page).values as { networkPolicy?: { enabled?: boolean; metricsFrom?: object[] } }[])
     .filter(({ networkPolicy }) => networkPolicy?.enabled);
@@ -129,7 +129,7 @@ function isValue(root: Schema, node: Schema | undefined, [key, ...rest]: string[
   return key in properties && isValue(root, properties[key], rest);
 }
 
-test('every value that a page names is a value of the chart', async () => {
+test('every value that the docs mention is a value of the chart', async () => {
   const schema: Schema = JSON.parse(await readFile(path.join(chart, 'values.schema.json'), 'utf8'));
   for (const page of pages) {
     for (const [, name = ''] of proseOf(page).matchAll(/`([a-z]\w*(?:\.\w+)+)(?:=[^`]*)?`/gi)) {
@@ -139,7 +139,7 @@ test('every value that a page names is a value of the chart', async () => {
   }
 });
 
-test('every Deployment, Service and ClusterRole that a page names is one of the chart, installed as the pages do it', async () => {
+test('every Deployment, Service, and ClusterRole that the docs mention is in the chart, installed as in the docs', async () => {
   // As a release of that name calls them.
   const objects = await render({
     fullnameOverride: 'stoker-operator',

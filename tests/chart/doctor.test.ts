@@ -80,9 +80,9 @@ const wrongIn = (sections: Section[]) =>
     .flatMap(({ findings }) => findings)
     .flatMap(({ level, check, says }) => (level === 'ok' ? [] : [`${check}: ${says}`]));
 
-suite('kubectl stoker doctor finds nothing wrong with what the chart installs with', async () => {
+suite('kubectl stoker doctor', async () => {
   for (const file of await listValuesFiles())
-    test(path.basename(file), async () => {
+    test(`finds nothing wrong in an installation with ${path.basename(file)}`, async () => {
       const objects = await renderFile(file, { namespace: NAMESPACE });
       const { sections } = diagnose(installed(objects));
       const has = (kind: string, name: string) =>

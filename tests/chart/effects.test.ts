@@ -49,14 +49,14 @@ test('every value has a test of its effect', async () => {
 });
 
 for (const [name, effect] of Object.entries(effects)) {
-  test(`${name} has its effect`, async () => {
+  test(`the value ${name} has an effect`, async () => {
     const { without, set } = valuesOf(name, effect);
     assert.notDeepEqual(effect.in(renderingOf(without)), effect.is, 'without the value');
     assert.deepEqual(effect.in(renderingOf(set)), effect.is);
   });
 }
 
-test('many sets of values are rendered as each is alone', async () => {
+test('sets of values render the same together and alone', async () => {
   const sets = [usual, { ...usual, nameOverride: 'other', 'commonLabels.a': 'b' }];
   const alone = await Promise.all(sets.map((values) => render(values)));
   assert.deepEqual(await renderTogether(sets), alone);

@@ -15,7 +15,7 @@ for (const [component, given] of [
   ['operator', values],
   ['receiver', { webhookReceiver: { enabled: true, ...values } }],
 ] as const) {
-  test(`a volume of the values is mounted into the pods of the ${component}, next to those of the chart`, async () => {
+  test(`a volume in the values is mounted into the pods of the ${component}, next to the chart's own`, async () => {
     const [plain, extended] = await Promise.all(
       [{ webhookReceiver: { enabled: component === 'receiver' } }, given].map(async (each) => {
         const { spec } = pick(await render(each), 'Deployment', `-${component}`).spec.template;
@@ -28,7 +28,7 @@ for (const [component, given] of [
   });
 }
 
-test('a company CA of the values is trusted by the controller for all repositories', async (t) => {
+test('the controller trusts a company CA in the values for all repositories', async (t) => {
   const namespace = await createNamespace(t);
   const server = await gitServerFor(t, { tls: true });
   const repository = await server.createRepository('app');

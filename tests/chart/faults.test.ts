@@ -4,6 +4,6 @@ import { runFaults } from '../../scripts/faults/run.ts';
 /** The long version is `npm run test:faults`; docs/explanation/faults.md says what is broken and what must hold. */
 const FAULTS = 25;
 
-test('whatever is killed, stopped, cut off, filled or wiped: nothing is lost, half done or claimed too early', async (t) => {
+test('no delivery is lost, half applied, or reported too early when programs and connections fail at random', async (t) => {
   await runFaults({ seed: 1, faults: FAULTS, say: (line) => t.diagnostic(line) });
 });

@@ -13,8 +13,8 @@ interface Port {
   hostPort?: number;
 }
 
-suite('a controller on the network of its node', () => {
-  test('has its ports there, as the API server sees it, so that two of them never share a node', async (t) => {
+suite('a controller on the host network', () => {
+  test('declares its ports as host ports, so that two controllers never share a node', async (t) => {
     const namespace = await createNamespace(t);
     const { spec } = pick(
       await render({ ...values, serviceAccount: { create: false, name: 'default' } }),
@@ -40,7 +40,7 @@ suite('a controller on the network of its node', () => {
     );
   });
 
-  test('listens where its pod says', async () => {
+  test('listens on the ports of its pod', async () => {
     const environment = environmentOf(pick(await render(values), 'Deployment'));
     const { HEALTH_PORT, METRICS_PORT, WEBHOOK_PORT } = environment;
     assert.deepEqual([HEALTH_PORT, WEBHOOK_PORT, METRICS_PORT], ['18081', '19443', '18443']);
@@ -53,14 +53,14 @@ suite('a controller on the network of its node', () => {
     assert.equal(await policyOf(ports), undefined);
   });
 
-  test('leaves its ports to the next one before that starts', async () => {
+  test('frees its ports before the next controller starts', async () => {
     const strategyOf = async (given: object) => pick(await render(given), 'Deployment').spec.strategy;
     const oneByOne = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };
     assert.deepEqual(await strategyOf(values), oneByOne);
     assert.deepEqual(await strategyOf({ ...values, leaderElection: { enabled: false } }), { type: 'Recreate' });
   });
 
-  test('does not take the receiver along', async () => {
+  test("doesn't put the receiver on the host network", async () => {
     const objects = await render({ ...values, webhookReceiver: { enabled: true } });
     assert.equal(pick(objects, 'Deployment', '-receiver').spec.template.spec.hostNetwork, undefined);
   });

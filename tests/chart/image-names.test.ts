@@ -19,7 +19,7 @@ const cases: [image: Record<string, string>, reference: string][] = [
 ];
 
 for (const [image, reference] of cases) {
-  test(`${JSON.stringify(image)} is ${reference}, for all three images`, async () => {
+  test(`the image values ${JSON.stringify(image)} give ${reference} for all three images`, async () => {
     const objects = await render({ image, agentImage: image, webhookReceiver: { enabled: true, image } });
     const controller = pick(objects, 'Deployment', 'stoker-operator');
     const receiver = pick(objects, 'Deployment', '-receiver');

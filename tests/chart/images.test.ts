@@ -25,7 +25,7 @@ current-context: away
 `;
 
 for (const program of PROGRAMS) {
-  test(`the image of ${program} holds its bundle, readable for everybody, and no more of ours`, async (t) => {
+  test(`the image of ${program} contains its bundle, readable for all users, and no other file of ours`, async (t) => {
     const image = await assembleImage(program);
     t.after(() => image.remove());
     const [command, ...flags] = image.entryPoint.slice(image.entryPoint.indexOf('node'));
@@ -39,13 +39,13 @@ for (const program of PROGRAMS) {
     assert.deepEqual(files.sort(), ['app', ...ours.map((file) => `app/${file}`)]);
   });
 
-  test(`the Dockerfile takes the files of ${program} from the same list`, async () => {
+  test(`the Dockerfile copies the files of ${program} from the same list`, async () => {
     const dockerfile = await readFile(path.join(checkout, 'Dockerfile'), 'utf8');
     assert.match(dockerfile, new RegExp(`^COPY --from=build /out/${program} /$`, 'm'));
   });
 }
 
-test('what .dockerignore lets in is all that the images are built from', async (t) => {
+test('all images can be built from the files that .dockerignore includes', async (t) => {
   const context = await temporaryFolder(t, 'context-');
   const ignored = await readFile(path.join(checkout, '.dockerignore'), 'utf8');
   for (const [, name = ''] of ignored.matchAll(/^!(.+)$/gm)) {
@@ -93,7 +93,7 @@ test('the agent starts from exactly the files of its image, on a system with Nod
   await expectStart(startGuarded(process.execPath, args, { env, cwd: image.path, output: 'pipe' }), health);
 });
 
-suite('in a root of its own, which the Dockerfile makes from nothing,', { skip: await obstacle() }, () => {
+suite('an image built from scratch', { skip: await obstacle() }, () => {
   let [receiver, controller] = [] as ImageRoot[];
   before(async () => {
     receiver = await makeImage('receiver');
@@ -115,20 +115,20 @@ suite('in a root of its own, which the Dockerfile makes from nothing,', { skip: 
     return names.flat().sort();
   }
 
-  test('the receiver starts, and there is no shell', async () => {
+  test('starts the receiver, and has no shell', async () => {
     assert.deepEqual(await executables(receiver!), ['node']);
     const { health, own, variables } = await startVariables('/tmp/kubeconfig');
     const environment = { ...variables, RECEIVER_PORT: String(own) };
     await expectStart(startInRoot(receiver!, receiver!.entryPoint, environment), health);
   });
 
-  test('the controller starts, and there is no shell but the one by which git starts ssh', async () => {
+  test('starts the controller, and has no shell except the one that git starts ssh with', async () => {
     assert.deepEqual(await executables(controller!), ['git', 'node', 'sh', 'ssh']);
     const { health, variables } = await startVariables('/tmp/kubeconfig');
     await expectStart(startInRoot(controller!, controller!.entryPoint, { ...variables, WEBHOOK_PORT: '0' }), health);
   });
 
-  test('the controller asks and fetches over ssh', { skip: skipWithoutSshd }, async (t) => {
+  test('lets the controller query and fetch over SSH', { skip: skipWithoutSshd }, async (t) => {
     const server = await startSshServer();
     t.after(() => server.stop());
     const { url, commit } = await server.createRepository('plant');

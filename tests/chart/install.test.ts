@@ -9,7 +9,7 @@ const isForeign = (apiVersion: string) =>
   /^(cert-manager\.io|gateway\.networking\.k8s\.io|monitoring\.coreos\.com)\//.test(apiVersion);
 
 for (const file of await listValuesFiles()) {
-  test(`the API server accepts every object of ${path.basename(file)}, to the last field`, async (t) => {
+  test(`the API server accepts every object and field of ${path.basename(file)}`, async (t) => {
     const namespace = await createNamespace(t);
     const objects = (await renderFile(file, { namespace })).filter(({ apiVersion }) => !isForeign(apiVersion));
     // Some may go into a namespace that is not there.

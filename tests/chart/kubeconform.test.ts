@@ -34,7 +34,7 @@ async function conform(manifests: Record<string, string>): Promise<string> {
   return await run.then(({ stdout }) => stdout).catch((error: { stdout: string }) => error.stdout);
 }
 
-test('kubeconform accepts what the chart renders', async () => {
+test('kubeconform accepts all objects of the chart', async () => {
   const rendered = (await listValuesFiles()).map(async (file) => [
     path.basename(file),
     await helm('template', 'test', chart, '--namespace', 'operator', '--values', file),
@@ -43,7 +43,7 @@ test('kubeconform accepts what the chart renders', async () => {
   assert.match(said, /Valid: [1-9]\d+, Invalid: 0, Errors: 0/);
 });
 
-test('kubeconform refuses a field that nobody knows', async () => {
+test('kubeconform rejects an unknown field', async () => {
   const manifest = await helm('template', 'test', chart, '--show-only', 'templates/controller/deployment.yaml');
   const said = await conform({ 'unknown.yaml': manifest.replace('enableServiceLinks', 'enableServiceLink') });
   assert.match(said, /additional properties 'enableServiceLink' not allowed/);

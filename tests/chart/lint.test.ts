@@ -8,7 +8,7 @@ for (const file of await listValuesFiles()) {
     await helm('lint', '--strict', chart, '--values', file);
   });
 
-  test(`every object of ${path.basename(file)} has the common labels, and its own name`, async () => {
+  test(`every object of ${path.basename(file)} has the common labels and a unique name`, async () => {
     const objects = await renderFile(file);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
     assert.deepEqual(names, [...new Set(names)]);

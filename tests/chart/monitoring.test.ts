@@ -21,7 +21,7 @@ const namesOf = (objects: Rendered[]) => objects.map(({ metadata }) => metadata.
 suite('the ServiceMonitor', () => {
   const values = { serviceMonitor: { enabled: true }, webhookReceiver: { enabled: true } };
 
-  test('of the controller finds its metrics Service and no other', async () => {
+  test('of the controller selects only its metrics Service', async () => {
     const objects = await render(values);
     const monitor = pick(objects, 'ServiceMonitor', '-operator');
     const found = services(objects).filter((service) => findsPort(monitor, service));
@@ -30,7 +30,7 @@ suite('the ServiceMonitor', () => {
     assert.equal(monitor.spec.endpoints[0].honorLabels, true);
   });
 
-  test('reads from an endpoint whose certificate has the names of that Service', async () => {
+  test('scrapes an endpoint whose certificate has the names of that Service', async () => {
     const objects = await render(values);
     const { name, namespace } = pick(objects, 'Service', '-operator-metrics').metadata;
     const { env } = pick(objects, 'Deployment', '-operator').spec.template.spec.containers[0];
@@ -40,7 +40,7 @@ suite('the ServiceMonitor', () => {
     );
   });
 
-  test('of the receiver finds its metrics Service and no other, which leads to the port of its pods', async () => {
+  test('of the receiver selects only its metrics Service, which leads to the port of its pods', async () => {
     const objects = await render(values);
     const monitor = pick(objects, 'ServiceMonitor', '-receiver');
     const found = services(objects).filter((service) => findsPort(monitor, service));
@@ -51,7 +51,7 @@ suite('the ServiceMonitor', () => {
     assert.ok(ports.includes(found[0]?.spec.ports[0].targetPort));
   });
 
-  test('is only there for what is installed', async () => {
+  test('exists only for programs that are installed', async () => {
     const monitors = async (given: object) =>
       namesOf((await render({ ...values, ...given })).filter(({ kind }) => kind === 'ServiceMonitor'));
     assert.deepEqual(await monitors({ webhookReceiver: { enabled: false } }), ['test-stoker-operator']);
@@ -63,7 +63,7 @@ for (const [kind, value, endpoints] of [
   ['ServiceMonitor', 'serviceMonitor', 'endpoints'],
   ['PodMonitor', 'podMonitor', 'podMetricsEndpoints'],
 ] as const) {
-  test(`the labels, interval and timeout of the ${kind} are those of the values, and the defaults of Prometheus without`, async () => {
+  test(`the ${kind} has the labels, interval, and timeout in the values, and otherwise Prometheus' defaults`, async () => {
     const times = { interval: '30s', scrapeTimeout: '10s' };
     const set = pick(await render({ [value]: { enabled: true, labels: { release: 'a' }, ...times } }), kind);
     assert.equal(set.metadata.labels?.release, 'a');
@@ -74,7 +74,7 @@ for (const [kind, value, endpoints] of [
 }
 
 suite('the PodMonitor', () => {
-  test('looks for the port of the sidecar in all namespaces, or in those that are watched', async () => {
+  test("selects the sidecar's port in all namespaces, or in those that are watched", async () => {
     const anywhere = pick(await render({ podMonitor: { enabled: true } }), 'PodMonitor').spec;
     assert.deepEqual(anywhere.selector, { matchLabels: { 'sync.io/agent': 'true' } });
     assert.equal(anywhere.podMetricsEndpoints[0].port, 'sync-metrics');
@@ -85,8 +85,8 @@ suite('the PodMonitor', () => {
   });
 });
 
-suite('a Prometheus that may not use its own token in a ServiceMonitor', () => {
-  test('reads the metrics with the token of an account that may do nothing else', async (t) => {
+suite("a Prometheus that can't use its own token in a ServiceMonitor", () => {
+  test('reads the metrics with the token of an account that has no other permission', async (t) => {
     const namespace = await createNamespace(t);
     const serviceMonitor = { enabled: true, tokenSecret: { create: true } };
     const objects = await render({ fullnameOverride: namespace, serviceMonitor }, { namespace });
@@ -111,7 +111,7 @@ suite('a Prometheus that may not use its own token in a ServiceMonitor', () => {
     assert.equal(await may({ resourceAttributes: { resource: 'secrets', verb: 'get', namespace } }), false);
   });
 
-  test('may be given a Secret that is there already', async () => {
+  test('can use an existing Secret', async () => {
     const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { name: 'mine', key: 'value' } };
     const objects = await render({ serviceMonitor });
     const [{ authorization }] = pick(objects, 'ServiceMonitor').spec.endpoints;
@@ -143,7 +143,7 @@ async function isUserAllowed(client: KubernetesClient, user: User, attributes: o
   return status.allowed;
 }
 
-test('monitors in another namespace look for the Services of the release, and their token is there', async () => {
+test("monitors in another namespace select the release's Services, and their token is in that namespace", async () => {
   const serviceMonitor = { enabled: true, namespace: 'prometheus', tokenSecret: { create: true } };
   const objects = await render({ serviceMonitor, webhookReceiver: { enabled: true } });
   for (const { metadata, spec } of objects.filter(({ kind }) => kind === 'ServiceMonitor')) {
@@ -156,7 +156,7 @@ test('monitors in another namespace look for the Services of the release, and th
   assert.equal(pick(objects, 'ClusterRoleBinding', name).subjects[0].namespace, 'prometheus');
 });
 
-test('relabelings of the values come after those that the dashboards need', async () => {
+test('relabelings in the values come after those that the dashboards need', async () => {
   const relabeling = { targetLabel: 'cluster', replacement: 'plant' };
   const objects = await render({ podMonitor: { enabled: true, relabelings: [relabeling] } });
   const [{ relabelings }] = pick(objects, 'PodMonitor').spec.podMetricsEndpoints;
@@ -164,7 +164,7 @@ test('relabelings of the values come after those that the dashboards need', asyn
   assert.deepEqual(relabelings[1], relabeling);
 });
 
-test('the NetworkPolicy of the receiver leaves senders, Prometheus and the kubelet, each at its port', async () => {
+test('the NetworkPolicy of the receiver admits senders, Prometheus, and the kubelet, each on its own port', async () => {
   const from = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }];
   const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
   const policyOf = async (networkPolicy: object, webhookReceiver: object = {}) => {
@@ -187,7 +187,7 @@ test('the NetworkPolicy of the receiver leaves senders, Prometheus and the kubel
   assert.deepEqual(outward.egress, egress);
 });
 
-test('the NetworkPolicy leaves the webhook and the probes reachable, and does not touch the receiver', async () => {
+test("the NetworkPolicy of the controller admits the webhook and the probes, and doesn't apply to the receiver", async () => {
   const objects = await render({ networkPolicy: { enabled: true }, webhookReceiver: { enabled: true } });
   const { podSelector, ingress } = pick(objects, 'NetworkPolicy').spec;
   const open = ingress.filter(({ from }: { from?: unknown }) => !from);
@@ -195,7 +195,7 @@ test('the NetworkPolicy leaves the webhook and the probes reachable, and does no
   assert.equal(podSelector.matchLabels['app.kubernetes.io/component'], 'controller');
 });
 
-test('the NetworkPolicy lets only the API servers that are named reach the webhook, and leaves the rest as it is', async () => {
+test('the NetworkPolicy admits only the specified API servers to the webhook, and changes no other rule', async () => {
   const webhookFrom = [{ ipBlock: { cidr: '192.0.2.10/32' } }];
   const policyOf = async (values: object) =>
     pick(await render({ networkPolicy: { enabled: true, webhookFrom }, ...values }), 'NetworkPolicy').spec.ingress;

@@ -87,20 +87,20 @@ const warnings: { words: RegExp; warned: string[][]; silent: string[][] }[] = [
   { words: /WARNING: webhook.enabled is false/, warned: [['webhook.enabled=false']], silent: [[]] },
 ];
 
-suite('what Helm says after an installation', { skip }, () => {
+suite('the notes of a Helm installation', { skip }, () => {
   for (const { words, warned, silent } of warnings) {
-    test(`the notes say ${words.source} where it is so, and only there`, async () => {
+    test(`contain /${words.source}/ only if it applies`, async () => {
       for (const values of warned) assert.match(await notesOf(...values), words, values.join());
       for (const values of silent) assert.doesNotMatch(await notesOf(...values), words, values.join());
     });
   }
 
-  test('the notes warn of nothing where there is nothing to warn of', async () => {
+  test('have no warning for an installation without problems', async () => {
     assert.doesNotMatch(await notesOf(), /WARNING/);
     assert.doesNotMatch(await notesOf(receiver, hmac, token, ingress, tls), /WARNING/);
   });
 
-  test('the notes say where the receiver answers', async () => {
+  test('contain the URL of the receiver', async () => {
     const inside = /http:\/\/test-stoker-operator-receiver\.operator\.svc:9444\/webhook\//;
     assert.match(await notesOf(receiver), inside);
     assert.match(await notesOf(receiver), /port-forward --namespace operator service\/\S+ 9444:9444/);
@@ -109,7 +109,7 @@ suite('what Helm says after an installation', { skip }, () => {
     assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
   });
 
-  test('the notes say https only of the hosts that have TLS, and name the others', async () => {
+  test('use https only for hosts with TLS, and list the others', async () => {
     const notes = await notesOf(...ingressOf('a.test', 'b.test', 'c.b.test'), token, tlsFor('a.test', '*.b.test'));
     assert.match(notes, / https:\/\/a\.test\/webhook\//);
     assert.match(notes, / http:\/\/b\.test\/webhook\//);
@@ -117,20 +117,20 @@ suite('what Helm says after an installation', { skip }, () => {
     assert.match(notes, /has no TLS for b\.test \(webhookReceiver\.ingress\.tls\)/);
   });
 
-  test('the notes name no host where any host leads to the receiver', async () => {
+  test('contain no host if all hosts lead to the receiver', async () => {
     const notes = await notesOf(...ingressOf(''), token, tlsFor('a.test'));
     assert.doesNotMatch(notes, /:\/\/\//);
     assert.match(notes, /has no TLS for any other host \(webhookReceiver\.ingress\.tls\)/);
   });
 
-  test('the notes say the host names of an HTTPRoute', async () => {
+  test('contain the host names of an HTTPRoute', async () => {
     const route = ['httpRoute.enabled=true', 'httpRoute.parentRefs[0].name=public', 'httpRoute.hostnames={hooks.test}'];
     const notes = await notesOf(receiver, hmac, ...route.map((value) => `webhookReceiver.${value}`));
     assert.match(notes, /https:\/\/hooks\.test\/webhook\//);
     assert.doesNotMatch(notes, /port-forward/);
   });
 
-  test('the notes say whom a NetworkPolicy lets read the metrics, since nobody alerts without them', async () => {
+  test('list the clients that a NetworkPolicy lets read the metrics, because alerts depend on them', async () => {
     const words = /answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
     const walled = 'networkPolicy.enabled=true';
     const receiverWalled = 'webhookReceiver.networkPolicy.enabled=true';
@@ -146,7 +146,7 @@ suite('what Helm says after an installation', { skip }, () => {
     assert.doesNotMatch(await notesOf(walled, 'metrics.enabled=false'), words);
   });
 
-  test('the notes say that a NetworkPolicy without peers lets everybody read the metrics', async () => {
+  test('mention that all clients can read the metrics if a NetworkPolicy has no peers', async () => {
     const notes = await notesOf('networkPolicy.enabled=true', 'networkPolicy.metricsFrom=null');
     assert.match(
       notes,
@@ -155,7 +155,7 @@ suite('what Helm says after an installation', { skip }, () => {
     assert.doesNotMatch(notes, /only to the peers/);
   });
 
-  test('the notes say which namespaces need a label, if they do', async () => {
+  test('list namespaces that need a label, if there are any', async () => {
     const words = /label their namespace/;
     assert.doesNotMatch(await notesOf(), words);
     assert.match(await notesOf('webhook.namespaceSelector.requireLabel=true'), words);

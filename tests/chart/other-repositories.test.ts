@@ -39,7 +39,7 @@ async function judgeFor(
   };
 }
 
-test('the policy takes a delivery for that of spec.git.repo exactly if the controller does', async (t) => {
+test('the policy attributes a delivery to spec.git.repo exactly if the controller does', async (t) => {
   const rights = await installReceiverRights(t);
   let count = 0;
   for (const [own, spellings] of Object.entries(SPELLINGS))
@@ -63,7 +63,7 @@ test('the policy reads spec.webhook.repositories as the controller does', async 
   }
 });
 
-test('a delivery about another repository is that, even if it is older than what is stored', async (t) => {
+test('a delivery about another repository is rejected as such, even if it is older than the stored one', async (t) => {
   const { namespace, client } = await installReceiverRights(t);
   const { requestedAt, requestedRepo, pushedAt, pushedRepo } = REQUEST_ANNOTATIONS;
   const annotate = (annotations: Record<string, string>) =>
@@ -78,7 +78,7 @@ test('a delivery about another repository is that, even if it is older than what
   await assert.rejects(annotate({ [requestedAt]: `${earlier}`, [requestedRepo]: 'site' }), /: superseded: sync\.io/);
 });
 
-test('the policy can afford the longest spec, name and list of repositories', async (t) => {
+test('the policy stays within its cost limit for the longest spec, name, and list of repositories', async (t) => {
   const rights = await installReceiverRights(t);
   const long = 'x'.repeat(1024 - 'https://git.test/'.length - 3 * 296);
   const repo = `https://git.test/${'%41'.repeat(296)}${long}`;
@@ -106,7 +106,7 @@ async function startWorld(t: TestContext) {
   return { address, repository, old, main, post };
 }
 
-test('no sender moves the gateways by a delivery about another repository', async (t) => {
+test('deliveries about other repositories never change the gateways', async (t) => {
   const { address, main, post } = await startWorld(t);
   for (const [what, { headers, body }] of Object.entries(RELEASES)) {
     const answer = await post('app', body, headers);
@@ -120,7 +120,7 @@ test('no sender moves the gateways by a delivery about another repository', asyn
   );
 });
 
-test('a release whose tag is not visible yet is applied in the end, whatever other repositories send', async (t) => {
+test("a release whose tag isn't visible yet is applied in the end, despite deliveries about other repositories", async (t) => {
   const { address, repository, post } = await startWorld(t);
   const own = { clone_url: repository.url };
   const release = { action: 'published', release: { tag_name: 'v2.0.0' }, repository: own };
@@ -149,7 +149,7 @@ test('a release whose tag is not visible yet is applied in the end, whatever oth
   assert.deepEqual([outcome, repo, status?.lastPush?.repo], ['Applied', 'app', 'app']);
 });
 
-test('of freight with several repositories the commit of its own is applied, wherever that is in the list', async (t) => {
+test("freight from several repositories applies the commit of the resource's own, at any place in the list", async (t) => {
   const { address, repository, old, post } = await startWorld(t);
   const commits = [
     { repoURL: 'https://git.test/org/images.git', tag: 'v2.0.0', id: 'b'.repeat(40) },

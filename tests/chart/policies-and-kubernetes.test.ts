@@ -67,8 +67,8 @@ async function untilGone(what: string, namespace: string): Promise<void> {
   await until(found, { describe: `${what} to go`, accept: (text) => text === '' });
 }
 
-suite("what is not an agent goes on next to the chart's policies", { concurrency: 4 }, () => {
-  test('a pod is deleted and its report orphaned', async (t) => {
+suite("the chart's policies", { concurrency: 4 }, () => {
+  test('let a user delete a pod, and its report is orphaned', async (t) => {
     const { namespace, get } = await arrange(t);
     await untilReportsAreCollected(namespace);
     await kubectl('delete', 'pod/g1', '-n', namespace, '--cascade=orphan', '--wait=false');
@@ -76,13 +76,13 @@ suite("what is not an agent goes on next to the chart's policies", { concurrency
     assert.equal((await get('syncreport/g1')).metadata.ownerReferences, undefined);
   });
 
-  test('a pod is deleted, and its report with it', async (t) => {
+  test('let a user delete a pod and its report', async (t) => {
     const { namespace } = await arrange(t);
     await kubectl('delete', 'pod/g1', '-n', namespace, '--wait=false');
     await untilGone('syncreport/g1', namespace);
   });
 
-  test('a namespace is deleted', async (t) => {
+  test('let a user delete a namespace', async (t) => {
     const namespace = `test-${randomUUID().slice(0, 8)}`;
     await kubectl('create', 'namespace', namespace);
     await arrange(t, namespace);
@@ -90,7 +90,7 @@ suite("what is not an agent goes on next to the chart's policies", { concurrency
     await untilGone(`namespace/${namespace}`, namespace);
   });
 
-  test('a backup is restored by a service account that may do everything', async (t) => {
+  test('let a service account with all permissions restore a backup', async (t) => {
     const { namespace, get } = await arrange(t);
     const operator = await createNamespace(t);
     const name = `restore-${operator}`;
@@ -118,7 +118,7 @@ suite("what is not an agent goes on next to the chart's policies", { concurrency
     assert.deepEqual((await get('syncreport/g1')).metadata.annotations, { 'example.test/migrated': 'yes' });
   });
 
-  test('stored versions are migrated by the account of Kubernetes, which may patch everything and delete nothing', async (t) => {
+  test('let Kubernetes migrate stored versions with an account that can patch everything, but delete nothing', async (t) => {
     const { namespace, get } = await arrange(t);
     const name = `migrate-${namespace}`;
     await apply([
@@ -153,7 +153,7 @@ suite("what is not an agent goes on next to the chart's policies", { concurrency
   });
 });
 
-test('an agent stays held to its own report, whoever else its service account may be', async (t) => {
+test('an agent can write only its own report, whatever other roles its service account has', async (t) => {
   const { namespace } = await arrange(t);
   // The gateway's own account may read and write what developers may.
   await apply({

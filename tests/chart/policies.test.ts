@@ -34,7 +34,7 @@ const spec = {
   sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b', type: 'dir' }] } } },
 };
 
-test('the receiver may set its own annotations and nothing else', async (t) => {
+test('the receiver can set only its own annotations', async (t) => {
   const namespace = await installRights(t);
   const target = { namespace, name: 'site' };
   const annotations = { 'example.test/kept': 'yes', 'example.test/other': 'yes' };
@@ -79,7 +79,7 @@ test('the receiver may set its own annotations and nothing else', async (t) => {
   assert.deepEqual(stored.metadata.annotations, { ...annotations, ...own });
 });
 
-test('the policies follow the accounts to other names', async (t) => {
+test('the policies apply to renamed accounts', async (t) => {
   const named = { serviceAccount: { name: 'my-controller' } };
   const values = { ...named, webhookReceiver: { enabled: true, serviceAccount: { name: 'my-receiver' } } };
   const namespace = await installRights(t, { values });
@@ -101,7 +101,7 @@ test('the policies follow the accounts to other names', async (t) => {
   await untilRefused(() => controller.create(path, binding, dryRun), /RoleBindings named sync-agent-\*/);
 });
 
-test('an older request does not overwrite a newer one', async (t) => {
+test("an older request doesn't overwrite a newer one", async (t) => {
   const namespace = await installRights(t);
   await apply({ apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { namespace, name: 'site' }, spec });
   const client = await clientFor({ namespace, serviceAccount: `${namespace}-receiver` });
@@ -133,7 +133,7 @@ test('an older request does not overwrite a newer one', async (t) => {
   await annotate({ [REQUEST_ANNOTATIONS.pushedAt]: at(0), [REQUEST_ANNOTATIONS.pushedRef]: 'refs/heads/main' });
 });
 
-test('an agent may write the report of its own pod only', async (t) => {
+test('an agent can write only the report of its own pod', async (t) => {
   const namespace = await installRights(t);
   const container = { name: 'gateway', image: 'gateway:1' };
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' };
@@ -189,7 +189,7 @@ test('an agent may write the report of its own pod only', async (t) => {
   await refused(client.mergePatch(`${reports}/other`, foreign), /the report of its own pod only/);
 });
 
-test('the controller may write RoleBindings of the agent only', async (t) => {
+test("the controller can write only the agent's RoleBindings", async (t) => {
   const namespace = await installRights(t);
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
@@ -217,7 +217,7 @@ test('the controller may write RoleBindings of the agent only', async (t) => {
   await client.delete(`${path}/sync-agent-x`);
 });
 
-test('the controller may touch the revisions of GatewaySyncs, and those of no StatefulSet', async (t) => {
+test('the controller can write the revisions of GatewaySyncs, but not those of a StatefulSet', async (t) => {
   const namespace = await installRights(t);
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const path = groupPath('apps/v1', 'controllerrevisions', namespace);
@@ -260,7 +260,7 @@ test('the controller may touch the revisions of GatewaySyncs, and those of no St
   await client.delete(`${path}/site-sync-a`);
 });
 
-test('the controller may change nothing but the CA of its webhook', async (t) => {
+test('the controller can change only the CA of its webhook', async (t) => {
   const namespace = await createNamespace(t);
   const values = { certManager: { enabled: false }, fullnameOverride: namespace };
   const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
@@ -290,7 +290,7 @@ test('the controller may change nothing but the CA of its webhook', async (t) =>
   await patch({ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: caBundle });
 });
 
-test('the controller may hand out tokens, and write no other Secret', async (t) => {
+test('with GitHub Apps, the controller can write token Secrets and its own certificate, and no other Secret', async (t) => {
   const namespace = await installRights(t, {
     values: { githubApp: { enabled: true }, certManager: { enabled: false } },
   });
@@ -320,7 +320,7 @@ test('the controller may hand out tokens, and write no other Secret', async (t) 
   await refused(create(secret(metadata.name, 'example.test/other', [])), words);
 });
 
-test('without GitHub Apps the controller may write its own certificate, and no other Secret', async (t) => {
+test('without GitHub Apps, the controller can write its own certificate, and no other Secret', async (t) => {
   const namespace = await installRights(t, { values: { certManager: { enabled: false } } });
   const client = await clientFor({ namespace, serviceAccount: namespace });
   const own = `${namespace}-webhook-certificate`;

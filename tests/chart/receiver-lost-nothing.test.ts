@@ -110,7 +110,7 @@ test('replicas that are killed under load lose no request that they answered wit
   t.diagnostic(`${accepted.length} of ${deliveries.length} accepted, the others broke off`);
 });
 
-test('replicas that are replaced one after the other under load answer every request with 202', async (t) => {
+test('replicas that are replaced one by one under load answer every request with 202', async (t) => {
   const { namespace, stored, balancer, start } = await setUp(t);
   const deliveries = await underLoad(balancer, namespace, () => replaceAll(balancer, start, 'SIGTERM'));
   assert.ok(deliveries.length > 50, `${deliveries.length} sent`);

@@ -23,7 +23,7 @@ async function assertAllRefused(calls: Record<string, () => Promise<unknown>>): 
 const storedAs = async (namespace: string) =>
   JSON.parse(await kubectl('get', 'gsync/demo', '-n', namespace, '-o', 'json', '--show-managed-fields'));
 
-test('with the rights of the chart the receiver stores deliveries', async (t) => {
+test('the receiver stores deliveries with the permissions from the chart', async (t) => {
   const { namespace, kubeconfig } = await installReceiverRights(t);
   const receiver = await startReceiver(t, kubeconfig);
   const answers = [
@@ -37,7 +37,7 @@ test('with the rights of the chart the receiver stores deliveries', async (t) =>
   assert.equal(annotations['sync.io/pushed-ref'], 'refs/heads/main');
 });
 
-test('its credentials read nothing, list nothing and create nothing', async (t) => {
+test("the receiver's credentials can't get, list, or create any object", async (t) => {
   const { namespace, serviceAccount, client } = await installReceiverRights(t);
   const reads = [gatewaySyncPath(namespace, 'demo'), gatewaySyncPath(namespace), gatewaySyncPath(), syncReportPath()];
   for (const kind of ['secrets', 'configmaps', 'pods', 'serviceaccounts', 'events', 'namespaces']) {
@@ -70,7 +70,7 @@ test('its credentials read nothing, list nothing and create nothing', async (t) 
   );
 });
 
-test('its credentials change nothing but its own annotations, by whichever kind of patch', async (t) => {
+test("the receiver's credentials can change only its own annotations, with any kind of patch", async (t) => {
   const { namespace, client } = await installReceiverRights(t);
   await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/kept=yes');
   await kubectl('label', 'gsync/demo', '-n', namespace, 'a=b');
@@ -148,7 +148,7 @@ test('its credentials change nothing but its own annotations, by whichever kind 
   assert.deepEqual(after, before.metadata);
 });
 
-test('where many own fields its credentials join none but the oldest, and change nothing of what those own', async (t) => {
+test("if a resource has many field owners, the receiver's credentials can merge only the oldest, and change no field", async (t) => {
   const { namespace, client } = await installReceiverRights(t);
   const path = gatewaySyncPath(namespace, 'demo');
   for (let n = 0; n < 10; n += 1) {
@@ -177,7 +177,7 @@ test('where many own fields its credentials join none but the oldest, and change
   await write(managedFields);
 });
 
-test('deliveries are stored also where so many own fields that the API server joins the oldest', async (t) => {
+test('deliveries are stored even if a resource has so many field owners that the API server merges the oldest', async (t) => {
   const { namespace, kubeconfig } = await installReceiverRights(t);
   const second = () => Math.floor(Date.now() / 1_000);
   for (let n = 0; n < 12; n += 1) {
@@ -202,7 +202,7 @@ async function unchanged(before: { metadata: { namespace: string }; status?: obj
   throw new ApiError(403, '');
 }
 
-test('the policy is for the receiver alone', async (t) => {
+test('the policy applies only to the receiver', async (t) => {
   const { namespace } = await installReceiverRights(t);
   await kubectl('annotate', 'gsync/demo', '-n', namespace, 'example.test/by=a-person', 'sync.io/requested-ref=v9');
   assert.equal((await storedAs(namespace)).metadata.annotations['sync.io/requested-ref'], 'v9');

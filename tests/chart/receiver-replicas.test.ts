@@ -41,7 +41,7 @@ async function setUp(t: TestContext) {
 const accepted = { status: 202, superseded: false };
 const superseded = { status: 202, superseded: true };
 
-test('a late retry of one replica does not take the place of what another one has stored meanwhile', async (t) => {
+test("a late retry of one replica doesn't overwrite a newer delivery of another replica", async (t) => {
   const { kubeconfig, ask, stored } = await setUp(t);
   const link = await startSlowLink(t, cluster.url);
   const slow = await startReceiver(t, await through(link.url, kubeconfig));
@@ -66,7 +66,7 @@ for (const [name, byMs] of [
   ['four seconds ahead', 4000],
   ['an hour ahead', 3_600_000],
 ] as const) {
-  test(`a replica whose clock is ${name} loses no request, and costs none of another replica`, async (t) => {
+  test(`a replica whose clock is ${name} loses no request, and causes no loss in another replica`, async (t) => {
     const { kubeconfig, ask, stored } = await setUp(t);
     const right = await startReceiver(t, kubeconfig);
     const wrong = await startReceiver(t, kubeconfig, wrongClock(byMs));
@@ -83,7 +83,7 @@ for (const [name, byMs] of [
   });
 }
 
-test('a stored time that is none, or far ahead, gives way', async (t) => {
+test('a stored time that is invalid or far in the future is replaced', async (t) => {
   const { kubeconfig, namespace, ask, stored } = await setUp(t);
   const receiver = await startReceiver(t, kubeconfig);
   const far = new Date(Date.now() + 86_400_000).toISOString();

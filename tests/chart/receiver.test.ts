@@ -28,7 +28,7 @@ const methods = [
 ];
 
 for (const { method, variable, key } of methods) {
-  test(`${method}: an inline value becomes a Secret of the chart`, async () => {
+  test(`an inline ${method} value becomes a Secret of the chart`, async () => {
     const objects = await renderReceiver({ [method]: { secret: 'inline' } });
     const mounted = mountedAt(objects, variable);
     const secret = pick(objects, 'Secret');
@@ -36,7 +36,7 @@ for (const { method, variable, key } of methods) {
     assert.equal(Buffer.from(secret.data[key], 'base64').toString(), 'inline');
   });
 
-  test(`${method}: secretRef wins over an inline value, of which nothing remains`, async () => {
+  test(`secretRef of ${method} takes precedence over an inline value, which isn't stored`, async () => {
     const objects = await renderReceiver({ [method]: { secret: 'inline', secretRef: { name: 'mine', key: 'mine' } } });
     assert.deepEqual(mountedAt(objects, variable), { secret: 'mine', key: 'mine' });
     assert.deepEqual(
@@ -46,12 +46,12 @@ for (const { method, variable, key } of methods) {
   });
 }
 
-test('inline values never stand in the Deployment', async () => {
+test('inline secrets are never in the Deployment', async () => {
   const objects = await renderReceiver({ hmac: { secret: 'hidden' }, token: { secret: 'hidden' } });
   assert.equal(JSON.stringify(pick(objects, 'Deployment', '-receiver')).includes('hidden'), false);
 });
 
-test('nothing of the receiver exists when it is off', async () => {
+test('a disabled receiver has no objects', async () => {
   const objects = await render({ webhookReceiver: { hmac: { secret: 'x' }, ingress: { enabled: true } } });
   assert.deepEqual(
     objects.filter(({ metadata }) => metadata.name.includes('receiver')),
@@ -59,12 +59,12 @@ test('nothing of the receiver exists when it is off', async () => {
   );
 });
 
-test('the receiver may patch GatewaySyncs and no more', async () => {
+test('the receiver can only patch GatewaySyncs', async () => {
   const { rules } = pick(await renderReceiver({}), 'ClusterRole', '-receiver');
   assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
 });
 
-test('an Ingress leads to the port of the receiver', async () => {
+test("an Ingress leads to the receiver's port", async () => {
   const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
   const objects = await renderReceiver({ ingress: { enabled: true, hosts } });
   const [rule] = pick(objects, 'Ingress').spec.rules;
@@ -73,12 +73,12 @@ test('an Ingress leads to the port of the receiver', async () => {
   assert.deepEqual(backend.service, { name: service.metadata.name, port: { name: service.spec.ports[0].name } });
 });
 
-test('a path of an Ingress without pathType is refused', async () => {
+test('an Ingress path without pathType is rejected', async () => {
   const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook' }] }];
   await assert.rejects(renderReceiver({ ingress: { enabled: true, hosts } }), /missing property 'pathType'/);
 });
 
-test('the receiver trusts the ingress to say where a sender is, and nobody else', async () => {
+test('the receiver trusts only its Ingress for the addresses of senders', async () => {
   const hopsOf = async (webhookReceiver: object) => {
     const objects = await render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
     return environmentOf(pick(objects, 'Deployment', '-receiver')).TRUSTED_PROXY_HOPS;
@@ -89,7 +89,7 @@ test('the receiver trusts the ingress to say where a sender is, and nobody else'
   assert.equal(await hopsOf({ ingress: { enabled: true }, trustedProxyHops: 0 }), '0');
 });
 
-test('the receiver takes every value from its environment', async () => {
+test('the receiver reads every value from its environment', async () => {
   const objects = await renderReceiver({
     port: 9999,
     hmac: { secretRef: { name: 'mine' } },
@@ -119,7 +119,7 @@ test('the receiver takes every value from its environment', async () => {
   });
 });
 
-test('with a certificate, Service and Ingress say that the receiver speaks https, and the probes stay as they are', async () => {
+test("with a certificate, Service and Ingress use https, and the probes don't change", async () => {
   const values = { tls: { secretName: 'receiver-tls' }, ingress: { enabled: true } };
   const objects = await renderReceiver(values);
   const [port] = pick(objects, 'Service', '-receiver').spec.ports;
@@ -134,7 +134,7 @@ test('with a certificate, Service and Ingress say that the receiver speaks https
   }
 });
 
-test('an Ingress without hosts leads any host to the receiver, below its path only', async () => {
+test('an Ingress without hosts leads all hosts to the receiver, but only below its path', async () => {
   const { rules } = pick(await renderReceiver({ ingress: { enabled: true } }), 'Ingress').spec;
   assert.equal(rules.length, 1);
   assert.equal(rules[0].host, undefined);
@@ -144,7 +144,7 @@ test('an Ingress without hosts leads any host to the receiver, below its path on
   );
 });
 
-test('the receiver is spread and kept through drains as soon as there are two of it', async () => {
+test('two or more receivers are spread over nodes, and stay available during drains', async () => {
   const replicated = await renderReceiver({});
   const { matchLabels } = pick(replicated, 'Deployment', '-receiver').spec.selector;
   const [spread] = pick(replicated, 'Deployment', '-receiver').spec.template.spec.topologySpreadConstraints;
@@ -164,14 +164,14 @@ test('the receiver is spread and kept through drains as soon as there are two of
   }
 });
 
-test('the autoscaler scales the Deployment of the receiver', async () => {
+test("the autoscaler scales the receiver's Deployment", async () => {
   const objects = await renderReceiver({ ...roomy, autoscaling: { enabled: true } });
   const { name } = pick(objects, 'Deployment', '-receiver').metadata;
   const { scaleTargetRef } = pick(objects, 'HorizontalPodAutoscaler').spec;
   assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'Deployment', name });
 });
 
-test('labels of the values never replace those by which pods are found', async () => {
+test("labels in the values never replace labels that select the receiver's pods", async () => {
   const podLabels = { 'app.kubernetes.io/component': 'mine', team: 'platform' };
   const deployment = pick(await renderReceiver({ podLabels }), 'Deployment', '-receiver');
   const { labels } = deployment.spec.template.metadata;

@@ -151,7 +151,7 @@ const cases: Record<string, Case> = {
 
 for (const [who, { values, expect }] of Object.entries(cases)) {
   for (const isConfined of [false, true]) {
-    test(`${who} may do what it must and nothing else${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
+    test(`${who} has exactly the permissions that it needs${isConfined ? ', in the namespaces that it watches' : ''}`, async (t) => {
       const namespace = await createNamespace(t);
       const watched = await createNamespace(t);
       const elsewhere = await createNamespace(t);
@@ -174,7 +174,7 @@ for (const [who, { values, expect }] of Object.entries(cases)) {
   }
 }
 
-test('an agent may read GatewaySyncs and their revisions and write reports, in its own namespace', async (t) => {
+test('an agent can read GatewaySyncs and their revisions, and write reports, only in its own namespace', async (t) => {
   const namespace = await createNamespace(t);
   const elsewhere = await createNamespace(t);
   await installRights(t, { namespace });

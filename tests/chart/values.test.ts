@@ -81,13 +81,13 @@ function leavesOf(value: unknown, at = ''): [string, unknown][] {
   return Object.entries(value).flatMap(([key, below]) => leavesOf(below, at ? `${at}.${key}` : key));
 }
 
-test('every promised value has its name and its default', () => {
+test('every promised value exists with its default', () => {
   const actual = Object.fromEntries(leavesOf(values));
   for (const [name, value] of Object.entries(promised)) assert.deepEqual(actual[name], value, name);
   for (const name of ['image.repository', 'agentImage.repository']) assert.match(String(actual[name]), /^[\w./-]+$/);
 });
 
-test('every value has a comment that says what it is for, and so a row in the README', async () => {
+test('every value has a comment that describes it, and so a row in the README', async () => {
   const documented = await listDocumentedValues();
   const undocumented = leavesOf(values).filter(
     ([name]) => !documented.some((row) => name === row || name.startsWith(`${row}.`)),
@@ -99,7 +99,7 @@ test('every value has a comment that says what it is for, and so a row in the RE
 /** Follows `$ref` to the definition. */
 const resolve = (node: { $ref?: string }) => (node.$ref ? schema.$defs[node.$ref.split('/').at(-1) ?? ''] : node);
 
-test('the schema knows the values of values.yaml and no others', () => {
+test('the schema contains exactly the values in values.yaml', () => {
   function compare(node: Record<string, never>, value: unknown, at: string): void {
     const { properties, additionalProperties } = resolve(node);
     if (!properties) return;
@@ -209,7 +209,7 @@ for (const [which, flags] of Object.entries({ 'as it is': [], 'with all of its p
   });
 }
 
-test('maps and lists with defaults can be taken away by null', async () => {
+test('null removes maps and lists that have defaults', async () => {
   const names = leavesOf(values).flatMap(([name]) => {
     const path = name.split('.');
     const map = path.map((_, index) => path.slice(0, index + 1).join('.')).find((at) => emptied.test(at));
@@ -223,7 +223,7 @@ test('maps and lists with defaults can be taken away by null', async () => {
   assert.doesNotMatch(await helm('template', chart, '--set', all), /nil|runAsNonRoot|cpu: |ScheduleAnyway| from:/);
 });
 
-test('the schema wants all other values, in words that name the one that is missing', async () => {
+test('the schema requires all other values, with an error that names the missing one', async () => {
   function check(node: Record<string, never>, value: unknown, at: string): void {
     const { properties, required = [] } = resolve(node) as { properties?: never; required?: string[] };
     if (!properties || !isObject(value) || emptied.test(at)) return;
@@ -241,17 +241,17 @@ test('the schema wants all other values, in words that name the one that is miss
   });
 });
 
-test('an amount may be a number, however large', async () => {
+test('a resource quantity can be a number of any size', async () => {
   const flags = 'agent.resources.limits.memory=268435456,resources.limits.memory=134217728,resources.limits.cpu=0.5';
   assert.match(await helm('template', chart, '--set', flags), /"memory":268435456/);
 });
 
-test('an umbrella chart may switch it by a condition', async () => {
+test('a condition of an umbrella chart can enable the chart', async () => {
   await helm('template', chart, '--set', 'enabled=true,global.imageRegistry=x');
 });
 
 for (const [flags, words] of Object.entries(mistakes)) {
-  test(`helm refuses --set ${flags}, in words that help`, async () => {
+  test(`helm rejects --set ${flags} with a helpful message`, async () => {
     await assert.rejects(helm('template', chart, '--set', flags), (error: Error) => {
       assert.match(error.message.replaceAll('\n', ' '), words);
       return true;
@@ -260,7 +260,7 @@ for (const [flags, words] of Object.entries(mistakes)) {
 }
 
 for (const release of ['my.rel', '9rel', `${'a'.repeat(52)}.`]) {
-  test(`helm refuses the release name ${release}, which no object can begin with`, async () => {
+  test(`helm rejects the release name ${release}, because no object name can begin with it`, async () => {
     await assert.rejects(
       helm('template', release, chart),
       /set fullnameOverride, or choose another name than|release name/,
@@ -268,12 +268,12 @@ for (const release of ['my.rel', '9rel', `${'a'.repeat(52)}.`]) {
   });
 }
 
-test('a name that is cut ends with a letter or a digit', async () => {
+test('a truncated name ends with a letter or a digit', async () => {
   const rendered = await helm('template', `${'a'.repeat(44)}--bcdefg`, chart);
   assert.match(rendered, /name: "?a{44}"?$/m);
 });
 
-test('a receiver that shares the account of the controller is refused', async () => {
+test("a receiver that shares the controller's service account is rejected", async () => {
   const shared = '--set=webhookReceiver.enabled=true,webhookReceiver.serviceAccount.name=test-stoker-operator';
   await assert.rejects(helm('template', 'test', chart, shared), /must not be the service account of the controller/);
 });

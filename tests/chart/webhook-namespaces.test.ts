@@ -19,7 +19,7 @@ async function callsWebhook(namespace: string, label: string): Promise<boolean> 
   );
 }
 
-test('the webhook of the chart is called for what the further conditions of the values let through', async (t) => {
+test('the webhook is called only for pods that meet the additional conditions in the values', async (t) => {
   const [wanted, sandbox, otherwise] = await Promise.all([
     createNamespace(t, { team: 'plant', stage: 'live' }),
     createNamespace(t, { team: 'plant', stage: 'sandbox' }),
@@ -43,13 +43,13 @@ test('the webhook of the chart is called for what the further conditions of the 
   assert.equal((await calls(otherwise, wanted)).called, false, 'a namespace without the label');
 });
 
-suite('the webhook of the chart is called', () => {
+suite('the webhook of the chart', () => {
   const settings: [requireLabel: boolean, plain: boolean, labelled: boolean][] = [
     [false, true, true],
     [true, false, true],
   ];
   for (const [requireLabel, plain, labelled] of settings)
-    test(`with requireLabel ${requireLabel}, but never for the namespaces of the system`, async (t) => {
+    test(`with requireLabel ${requireLabel} is called in ${plain ? 'all but excluded' : 'labelled'} namespaces, and never in system namespaces`, async (t) => {
       const ordinary = await createNamespace(t);
       const enabled = await createNamespace(t, { 'sync.io/injection': 'enabled' });
       const otherwise = await createNamespace(t, { 'sync.io/injection': 'disabled' });

@@ -25,7 +25,7 @@ async function callsWebhook(pod: object): Promise<boolean> {
   );
 }
 
-test('only pods that ask for the agent cost a call of the webhook', async (t) => {
+test('the webhook is called only for pods that request the agent', async (t) => {
   const namespace = await createNamespace(t, { 'test.sync.io/webhook': 'called' });
   const spared = await createNamespace(t);
   for (const each of [namespace, spared]) {
@@ -50,7 +50,7 @@ test('only pods that ask for the agent cost a call of the webhook', async (t) =>
 });
 
 for (const requireLabel of [false, true]) {
-  test(`system namespaces stay excluded with requireLabel: ${requireLabel}`, async () => {
+  test(`system namespaces stay excluded with requireLabel ${requireLabel}`, async () => {
     const values = { ...selfSigned, webhook: { namespaceSelector: { requireLabel } } };
     const objects = await render(values);
     const { WEBHOOK_REQUIRE_LABEL } = environmentOf(pick(objects, 'Deployment', 'stoker-operator'));
@@ -67,14 +67,14 @@ for (const requireLabel of [false, true]) {
   });
 }
 
-test('with watchNamespaces, pods elsewhere cost no call', async () => {
+test('with watchNamespaces, pods in other namespaces cause no call of the webhook', async () => {
   const values = { ...selfSigned, controller: { watchNamespaces: ['a', 'b'] } };
   const [webhook] = pick(await render(values), 'MutatingWebhookConfiguration').webhooks;
   const watched = { key: 'kubernetes.io/metadata.name', operator: 'In', values: ['a', 'b'] };
   assert.deepEqual(webhook.namespaceSelector.matchExpressions.slice(1), [watched]);
 });
 
-test('with cert-manager, the CA comes from the certificate that the controller serves with', async () => {
+test('with cert-manager, the CA comes from the certificate that the controller serves', async () => {
   const objects = await render();
   const certificate = pick(objects, 'Certificate', '-webhook');
   const configuration = pick(objects, 'MutatingWebhookConfiguration');
@@ -90,7 +90,7 @@ test('with cert-manager, the CA comes from the certificate that the controller s
   );
 });
 
-test('the certificate of the webhook comes from a CA that outlasts it, so that a renewal breaks no handshake', async () => {
+test("the webhook's certificate is renewed under the same CA, so that a renewal breaks no handshake", async () => {
   const objects = await render();
   const leaf = pick(objects, 'Certificate', '-webhook');
   const issuer = pick(objects, 'Issuer', leaf.spec.issuerRef.name);
@@ -103,7 +103,7 @@ test('the certificate of the webhook comes from a CA that outlasts it, so that a
   assert.deepEqual(pick(objects, 'Issuer', ca.spec.issuerRef.name).spec, { selfSigned: {} });
 });
 
-test('an issuer of the values replaces the CA of the chart', async () => {
+test("an issuer in the values replaces the chart's CA", async () => {
   const issuerRef = { name: 'company', kind: 'ClusterIssuer' };
   const objects = await render({ 'certManager.issuerRef': issuerRef });
   const ours = objects.filter(({ apiVersion }) => apiVersion.startsWith('cert-manager.io/'));
@@ -113,7 +113,7 @@ test('an issuer of the values replaces the CA of the chart', async () => {
   );
 });
 
-test('without the webhook there is neither configuration nor certificate nor Service for it', async () => {
+test('without the webhook, the chart has no configuration, certificate, or Service for it', async () => {
   const objects = await render({ webhook: { enabled: false } });
   const names = objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   assert.deepEqual(
