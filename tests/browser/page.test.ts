@@ -51,10 +51,10 @@ async function faultsOf(page: Page): Promise<string[]> {
   });
 }
 
-suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium, concurrency: 2 }, () => {
+suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency: 2 }, () => {
   after(closeBrowser);
 
-  test('has no token in its address, and one that no script sees', async (t) => {
+  test('has no token in its address, and hides its token from scripts', async (t) => {
     const namespace = await createNamespace(t);
     const page = await openNamespace(t, namespace);
     await page.getByText('There is no GatewaySync here.').waitFor();
@@ -67,7 +67,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     await page.getByText('There is no GatewaySync here.').waitFor();
   });
 
-  test('shows a viewer of one namespace that one, in totals too, and what a button would need', async (t) => {
+  test('shows a viewer only their own namespace, also in the totals, and the permission that a button needs', async (t) => {
     const [own, other] = await Promise.all([createNamespace(t), createNamespace(t)]);
     for (const [namespace, name, count] of [
       [own, 'mine', 3],
@@ -96,7 +96,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     await page.getByText('There is no GatewaySync').waitFor();
   });
 
-  test('shows what a tenant wrote as text, and runs none of it', async (t) => {
+  test('shows untrusted content as text, and runs none of it', async (t) => {
     const namespace = await createNamespace(t);
     const evil = '<img src=x onerror="document.title=1;globalThis.hacked=1"><script>hacked=1</script>';
     const name = 'plant';
@@ -131,7 +131,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`is accessible in ${colorScheme}: the fleet, one GatewaySync, a question`, async (t) => {
+    test(`is accessible in ${colorScheme} mode: the fleet, one GatewaySync, and a dialog`, async (t) => {
       const namespace = await exampleNamespace(t);
       const page = await openNamespace(t, namespace, { colorScheme, reducedMotion: 'reduce' });
       await page.getByRole('link', { name: 'tills' }).waitFor();
@@ -156,7 +156,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     });
   }
 
-  test('leads from dot to dot by arrow keys, each with its name and state', async (t) => {
+  test('moves between dots with the arrow keys, and gives each dot its name and state', async (t) => {
     const page = await openNamespace(t, await exampleNamespace(t));
     await page.getByRole('link', { name: 'plant-north' }).click();
     const early = page.getByRole('toolbar', { name: 'Wave early: 10 gateways' });
@@ -177,7 +177,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     { width: 1280, height: 800 },
     { width: 390, height: 800 },
   ])
-    test(`leads to what is known of a dot that is far down, ${viewport.width} pixels wide`, async (t) => {
+    test(`shows the details of a dot far down, at a width of ${viewport.width} pixels`, async (t) => {
       const namespace = await createNamespace(t);
       const name = 'plant';
       const message = 'the volume is full';
@@ -204,7 +204,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
       assert.equal(await panel.textContent(), '');
     });
 
-  test('shows after a rollback what the gateways have, and that nothing is wrong', async (t) => {
+  test('shows the commit of the gateways after a rollback, and no problem', async (t) => {
     const namespace = await createNamespace(t);
     const [left, current] = await writeRolledBack({ namespace, name: 'plant' });
     const page = await openNamespace(t, namespace);
@@ -220,7 +220,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     await page.getByRole('dialog').getByText('go forward from').waitFor();
   });
 
-  test('keeps the focus on a button that changes, and takes a question back by Escape', async (t) => {
+  test('keeps the focus on a button that changes, and closes a dialog on Escape', async (t) => {
     const page = await openPlant(t);
     const focused = () => page.evaluate('document.activeElement.textContent');
     await page.getByRole('button', { name: 'Pause' }).focus();
@@ -240,7 +240,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     await page.locator('#says', { hasText: 'paused: nothing changes' }).waitFor();
   });
 
-  test('leaves the question open that came after an order, when that is done', async (t) => {
+  test('keeps a dialog open that was opened while another command was running', async (t) => {
     const page = await openPlant(t);
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/order', async (route) => {
@@ -260,7 +260,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
   });
 
   for (const width of [360, 1_600]) {
-    test(`fits ${width} pixels`, async (t) => {
+    test(`fits into ${width} pixels`, async (t) => {
       const page = await openNamespace(t, await exampleNamespace(t), { viewport: { width, height: 800 } });
       const room = () => page.evaluate('[document.documentElement.scrollWidth, innerWidth]') as Promise<number[]>;
       await page.getByRole('link', { name: 'tills' }).waitFor();
@@ -271,7 +271,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     });
   }
 
-  test('draws only what changes of a thousand gateways', async (t) => {
+  test('redraws only the changed gateways among a thousand', async (t) => {
     const namespace = await createNamespace(t);
     const write = (name: string, states: Parameters<typeof gatewaysOf>[1] = {}) =>
       writeResource(
@@ -297,7 +297,7 @@ suite('the page of kubectl stoker ui, in a browser', { skip: skipWithoutChromium
     assert.equal(await dots.count(), 1_000);
   });
 
-  test('says so when the program that serves it has ended', async (t) => {
+  test('shows that its server has stopped', async (t) => {
     const namespace = await createNamespace(t);
     const ui = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
     const page = await openPage(t, ui.address);

@@ -61,10 +61,10 @@ async function tabTo(page: Page, name: string): Promise<void> {
   assert.fail(`Tab does not lead to ${name}`);
 }
 
-suite('in a browser, with real gateways', { skip: skipWithoutChromium }, () => {
+suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromium }, () => {
   after(closeBrowser);
 
-  test('the dots follow a push to each disk, and the keyboard alone approves it', async (t) => {
+  test('shows a push on each gateway, and lets a user approve it with only the keyboard', async (t) => {
     const { page, repository, post, data } = await arrange(t);
     await untilLooks(page, 'new new new');
     const commit = await repository.commit({ files: { 'config/a.txt': 'second' } });

@@ -25,10 +25,10 @@ const OTHERS = [
   { name: 'ui-question', colorScheme: 'light', view: 'question', width: 1_200, height: 700 },
 ] as const;
 
-suite('the page in pictures', { skip }, () => {
+suite('the pictures of kubectl gs ui', { skip }, () => {
   after(closeBrowser);
 
-  test('is drawn', async (t) => {
+  test('are drawn', async (t) => {
     const namespace = 'plants';
     await callApi({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } } });
     await writeExampleFleet(namespace);

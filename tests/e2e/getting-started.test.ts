@@ -34,7 +34,9 @@ after(async () => {
   await kubectl('delete', 'namespace', system, gateways, source, '--ignore-not-found', '--timeout=120s');
 });
 
-step('Every command of the tutorial works in a cluster without internet access', async () => {
+step('every command of the tutorial "Getting started" works', async () => {
+  const { repository, tag } = imageOf('agent');
+  // There is no internet in the cluster of a test.
   await runTutorial('getting-started.md', (command) =>
     command.replace('https://github.com/stoker-operator/example-site.git', git.url).replace(NGINX, webServer()),
   );

@@ -133,7 +133,7 @@ step('the pods of a Deployment, a StatefulSet and a DaemonSet become ready with 
   await kubectl('wait', '--for=condition=Ready', 'gatewaysync/site', '--namespace', site, '--timeout=60s');
 });
 
-step('a Job starts with its files, completes, and its sidecar ends with it', async () => {
+step('a Job starts with its files and completes, and its sidecar ends with it', async () => {
   const spec = { template: template('job', ['cat', '/data/config/motd'], { restartPolicy: 'Never' }), backoffLimit: 0 };
   await apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'job', namespace: site }, spec });
   await kubectl('wait', '--for=condition=Complete', 'job/job', '--namespace', site, '--timeout=120s');
@@ -144,7 +144,7 @@ step('a Job starts with its files, completes, and its sidecar ends with it', asy
   await kubectl('delete', 'job/job', '--namespace', site, '--wait=true');
 });
 
-step('a sidecar that ends is started again, and its gateway does not notice', async () => {
+step('a sidecar that exits is restarted, without effect on its gateway', async () => {
   const [before] = await podsOf('app=stateful');
   const name = before?.metadata.name ?? '';
   await kubectl('exec', name, '--container=sync-agent', '--namespace', site, '--', 'sh', '-c', 'kill 1');
@@ -162,7 +162,7 @@ step('a sidecar that ends is started again, and its gateway does not notice', as
   assert.equal(after?.metadata.uid, before?.metadata.uid);
 });
 
-step('a rollout replaces every pod', async () => {
+step('a rollout of a Deployment replaces all its pods', async () => {
   const before = (await podsOf('kind=gateway')).map(({ metadata }) => metadata.uid);
   for (const target of ['deployment/deployment', 'statefulset/stateful', 'daemonset/daemon']) {
     await kubectl('rollout', 'restart', target, '--namespace', site);
@@ -172,7 +172,7 @@ step('a rollout replaces every pod', async () => {
   assert.ok(after.every(({ metadata }) => !before.includes(metadata.uid)));
 });
 
-step('a node drains within the time that pods have, and the pods come back', async (t) => {
+step('a node drains within the grace period of its pods, and the pods come back', async (t) => {
   const [node] = (await getJson<{ items: { metadata: { name: string } }[] }>('nodes')).items;
   const name = node?.metadata.name ?? '';
   const leaving = (await podsOf('app in (deployment, stateful)')).map(({ metadata }) => metadata.uid);
@@ -191,7 +191,7 @@ step('a node drains within the time that pods have, and the pods come back', asy
   for (const { metadata } of await untilWhole(4)) assert.equal(await read(metadata.name), 'first');
 });
 
-step('a pod that is created while the only controller restarts is late by some seconds', async (t) => {
+step('a pod that is created while the only controller restarts is delayed by a few seconds', async (t) => {
   const create = async (app: string) => {
     const started = performance.now();
     await apply(workload('Deployment', app, { replicas: 1 }));

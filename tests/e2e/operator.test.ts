@@ -35,7 +35,7 @@ step('the chart installs and becomes ready', async () => {
   await release.install({ webhookReceiver });
 });
 
-step('a Deployment that asks for the agent gets it, and the files of the tracked branch', async (t) => {
+step('a Deployment that requests the agent gets it, and the files of the tracked branch', async (t) => {
   git = await startGitServer(site);
   await git.commit('config/motd', 'first');
   await apply(gatewaySync(site, git.url));
@@ -52,7 +52,7 @@ step('a Deployment that asks for the agent gets it, and the files of the tracked
   await kubectl('wait', '--for=condition=Ready', 'gatewaysync/site', '--namespace', site, '--timeout=60s');
 });
 
-step('a signed webhook brings a push into the volume without a poll', async (t) => {
+step('a signed webhook delivers a push to the volume without a poll', async (t) => {
   await git.commit('config/motd', 'second');
   const started = performance.now();
   const answer = await deliverPush(git, webhook, { hmac: secret });
@@ -65,7 +65,7 @@ step('a signed webhook brings a push into the volume without a poll', async (t) 
   t.diagnostic(`from webhook to file, kubectl exec included: ${since(started)}`);
 });
 
-step('a webhook with a wrong signature is refused', async () => {
+step('a webhook with a wrong signature is rejected', async () => {
   const answer = await deliverPush(git, webhook, { hmac: 'another secret' });
   assert.equal(answer.status, 401, answer.body);
 });
@@ -97,7 +97,7 @@ step('a deleted pod comes back with its files, and the status follows', async ()
   });
 });
 
-step('whoever may read metrics gets them, and nobody else', async () => {
+step('only accounts with permission can read metrics', async () => {
   const name = `${release.fullName}-metrics`;
   const role = `--clusterrole=${name}-reader`;
   await kubectl('create', 'serviceaccount', 'scraper', '--namespace', site);
@@ -108,7 +108,7 @@ step('whoever may read metrics gets them, and nobody else', async () => {
   assert.deepEqual([await statusOf(url), await statusOf(url, other), await statusOf(url, token)], [401, 403, 200]);
 });
 
-step('an upgrade to two replicas leaves the webhook and its CA as they are', async () => {
+step("an upgrade to two replicas doesn't change the webhook or its CA", async () => {
   const caBundle = () =>
     kubectl(
       'get',
@@ -121,7 +121,7 @@ step('an upgrade to two replicas leaves the webhook and its CA as they are', asy
   await untilInjectionWorks(site, gatewayPod());
 });
 
-step('helm uninstall leaves nothing but the CRDs, their resources and the Lease', async () => {
+step('helm uninstall keeps only the CRDs, their resources, and the Lease', async () => {
   await release.uninstall();
   await until(() => leftBehind({ release: release.name, namespace }), {
     describe: 'nothing to be left',

@@ -12,7 +12,7 @@ after(async () => {
   await kubectl('delete', 'namespace', system, gateways, '--ignore-not-found', '--timeout=120s');
 });
 
-step('the tutorial works word by word', async () => {
+step('every command of the tutorial on safe changes works', async () => {
   const { repository, tag } = imageOf('agent');
   await runTutorial('safe-change.md', (command) =>
     command.replaceAll('ghcr.io/stoker-operator/agent:0.1.0', `${repository}:${tag}`),

@@ -70,13 +70,13 @@ async function nothingWasKilled(component: string): Promise<void> {
   }
 }
 
-step('without the receiver there is nothing of it', async () => {
+step('a disabled receiver has no objects', async () => {
   const kinds = 'deployments,services,ingresses,secrets,serviceaccounts';
   const names = await kubectl('get', kinds, '--namespace', namespace, '--output=name');
   assert.doesNotMatch(names, /receiver/);
 });
 
-step('an existing Secret wins over the inline value, and is rotated without a restart', async (t) => {
+step('an existing Secret takes precedence over the inline value, and is rotated without a restart', async (t) => {
   const publish = (value: string) =>
     apply({
       apiVersion: 'v1',
@@ -102,7 +102,7 @@ step('an existing Secret wins over the inline value, and is rotated without a re
   await nothingWasKilled('receiver');
 });
 
-step('with both methods either one is enough', async () => {
+step('with both authentication methods, either one is sufficient', async () => {
   const both = { hmac: { secret: 'key' }, token: { secret: 'pass' } };
   await release.install({ webhookReceiver: { enabled: true, ...both } });
   await untilAnswered(202, { token: 'pass' });
@@ -110,12 +110,12 @@ step('with both methods either one is enough', async () => {
   assert.deepEqual([await statusFor({ token: 'key' }), await statusFor({ hmac: 'pass' })], [401, 401]);
 });
 
-step('with neither method everybody gets in', async () => {
+step('without an authentication method, the receiver accepts all senders', async () => {
   await release.install({ webhookReceiver: { enabled: true } });
   await untilAnswered(202, {});
 });
 
-step('kubectl port-forward leads to the receiver', async (t) => {
+step('kubectl port-forward reaches the receiver', async (t) => {
   const port = await portForward(t, `service/${receiver}`, 9444, namespace);
   const answer = await fetch(`http://127.0.0.1:${port}/webhook/${site}/site`, {
     method: 'POST',
@@ -125,7 +125,7 @@ step('kubectl port-forward leads to the receiver', async (t) => {
   assert.equal(answer.status, 202, await answer.text());
 });
 
-step('a rolling update under load loses nothing and refuses nobody', async (t) => {
+step('a rolling update under load loses no delivery and rejects no sender', async (t) => {
   const token = { secret: 'pass' };
   await release.install({ webhookReceiver: { enabled: true, token } });
   await untilAnswered(202, { token: 'pass' });
@@ -169,7 +169,7 @@ interface Annotated {
   metadata: { annotations?: Record<string, string> };
 }
 
-step('an autoscaler takes over the number of replicas', async () => {
+step('an autoscaler controls the number of replicas', async () => {
   const scaled = {
     autoscaling: { enabled: true, minReplicas: 3, maxReplicas: 4 },
     resources: { requests: { cpu: '100m' } },
@@ -184,7 +184,7 @@ step('an autoscaler takes over the number of replicas', async () => {
   );
 });
 
-step('the spare takes over when the leader is gone, and a push arrives', async (t) => {
+step('the standby controller takes over when the leader is gone, and a push arrives', async (t) => {
   await release.install({ replicaCount: 2, webhookReceiver: { enabled: true, token: { secret: 'pass' } } });
   const leader = async () => {
     const { items } = await getJson<{ items: { spec: { holderIdentity?: string } }[] }>('leases', '-n', namespace);
@@ -219,7 +219,7 @@ const untilSynced = (where: string, commit: string) =>
     accept: ({ lastSyncCommit }) => lastSyncCommit === commit,
   });
 
-step('with requireLabel only labelled namespaces get the sidecar', async () => {
+step('with requireLabel, only labelled namespaces get the sidecar', async () => {
   await untilInjectionWorks(site, gatewayPod());
   await release.install({ webhook: { namespaceSelector: { requireLabel: true } } });
   await until(async () => !(await wouldBeInjected(site, gatewayPod())), {
@@ -230,7 +230,7 @@ step('with requireLabel only labelled namespaces get the sidecar', async () => {
   await untilInjectionWorks(site, gatewayPod());
 });
 
-step('without autoBindAgent nobody is bound; with it the gateways are', async () => {
+step("gateways are bound to the agent's role only with autoBindAgent", async () => {
   await release.install({ rbac: { autoBindAgent: { enabled: false } } });
   await untilInjectionWorks(other, gatewayPod());
   await apply(gatewayDeployment(other));
@@ -252,7 +252,7 @@ step('without autoBindAgent nobody is bound; with it the gateways are', async ()
   assert.match(bound, /\/sync-agent-site$/m);
 });
 
-step('with watchNamespaces the others are left alone', async () => {
+step('with watchNamespaces, other namespaces stay unchanged', async () => {
   await release.install({ controller: { watchNamespaces: [site] }, webhookReceiver: { enabled: true } });
   const commit = await git.commit('config/motd', 'third');
   const before = await statusOf(other);

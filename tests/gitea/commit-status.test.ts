@@ -81,14 +81,14 @@ async function untilShown(gitea: Gitea, place: string, state: string): Promise<C
   return shown.statuses;
 }
 
-suite('a real Gitea', () => {
+suite('the commit status on a real Gitea server', () => {
   let gitea: Gitea;
   before(async () => {
     gitea = await startGitea();
   });
   after(() => gitea?.stop());
 
-  test('turns green on the commit that somebody pushed, when the gateway has it', async (t) => {
+  test('turns green on a pushed commit when the gateway has it', async (t) => {
     const world = await arrange(t, gitea, { name: 'config', scopes: ['write:repository'] });
     const { address, commit, pushFile, controller, tokens } = world;
     const say = (status: object) => report({ namespace: address.namespace, name: 'gateway-0' }, status);
@@ -110,7 +110,7 @@ suite('a real Gitea', () => {
     for (const token of tokens) assert.ok(!controller.output.includes(token));
   });
 
-  test('shows nothing for a token that may only read, and the resource says why', async (t) => {
+  test("isn't posted with a read-only token, and the resource shows the reason", async (t) => {
     const { address, commit } = await arrange(t, gitea, { name: 'reading', scopes: ['read:repository'] });
     const resource = await untilGatewaySync(
       address,

@@ -9,7 +9,7 @@ import { startGitea } from './start-gitea.ts';
 
 const SECRET = 'secret-of-the-webhook';
 
-test('of one webhook for all repositories of a real Gitea, a resource takes what is about its own', async (t) => {
+test('a resource follows only its own repository, with one webhook for all repositories of a real Gitea server', async (t) => {
   const gitea = await startGitea();
   t.after(() => gitea.stop());
   const { namespace, kubeconfig } = await installReceiverRights(t);

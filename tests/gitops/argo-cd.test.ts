@@ -39,7 +39,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     return notification as Notification;
   }
 
-  test('a changed git.ref is sent even if the revision of the application stays', async () => {
+  test('sends a changed git.ref even if the revision of the application stays the same', async () => {
     const first = await notify({ ref: 'v1.2.3' });
     const second = await notify({ ref: 'v1.2.4' });
 
@@ -47,27 +47,27 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     assert.notEqual(second.OncePer, first.OncePer);
   });
 
-  test('a sync of another revision, or a repeated one, sends the ref again', async () => {
+  test('sends the ref again after a sync to another revision, or a repeated sync', async () => {
     const first = await notify({});
 
     assert.notEqual((await notify({ revision: 'bbbb' })).OncePer, first.OncePer);
     assert.notEqual((await notify({ startedAt: '2026-01-01T00:05:00Z' })).OncePer, first.OncePer);
   });
 
-  test('an application that did not change is sent once', async () => {
+  test('sends an unchanged application once', async () => {
     const first = await notify({});
 
     assert.notEqual(first.OncePer, '');
     assert.deepEqual(await notify({}), first);
   });
 
-  test('an application without the annotation, or whose sync did not succeed, sends nothing', async () => {
+  test('sends nothing for an application without the annotation, or whose sync failed', async () => {
     assert.equal((await notify({ ref: '' })).Triggered, false);
     assert.equal((await notify({ phase: 'Running' })).Triggered, false);
     assert.equal((await notify({ phase: 'Failed' })).Triggered, false);
   });
 
-  test('an application without any annotation, or that was never synced, is no error and sends nothing', async () => {
+  test('sends nothing, without an error, for an application without any annotation or sync', async () => {
     const operationState = { phase: 'Succeeded', startedAt: 'now' };
     const annotations = { 'git.ref': 'v1.2.3' };
     for (const application of [
@@ -83,7 +83,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     }
   });
 
-  test('an application of several sources is sent once for each set of revisions', async () => {
+  test('sends an application with several sources once for each set of revisions', async () => {
     const application = (revisions: string[]) => ({
       metadata: { annotations: { 'git.ref': 'v1.2.3' } },
       status: { operationState: { phase: 'Succeeded', startedAt: 'now' }, sync: { revisions } },
@@ -104,7 +104,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     await engines.run('health', { script, object: { metadata: { generation: 1 }, status } });
   const healthOf = async (...conditions: object[]) => await health({ observedGeneration: 1, conditions });
 
-  test('a resource that the controller has not seen, or not in this generation, progresses', async () => {
+  test('shows a resource as Progressing until the controller has seen its current generation', async () => {
     const waiting = { status: 'Progressing', message: 'waiting for the controller' };
     const stale = { observedGeneration: 0, conditions: [condition('Ready', 'True', 'Synced')] };
 
@@ -113,7 +113,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     assert.deepEqual(await health(stale), waiting);
   });
 
-  test('an outage that may pass is not degraded: Argo CD would end its sync as failed', async () => {
+  test("doesn't show a temporary outage as Degraded, because that would end the sync as failed", async () => {
     const conditions = [condition('Ready', 'False', 'GitUnreachable'), condition('Stalled', 'False', 'Progressing')];
 
     for (const inSomeOrder of [conditions, conditions.toReversed()]) {
@@ -121,7 +121,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     }
   });
 
-  test('what only a person can repair is degraded', async () => {
+  test('shows a resource that only a user can repair as Degraded', async () => {
     const conditions = [condition('Ready', 'False', 'RefNotFound'), condition('Stalled', 'True', 'RefNotFound')];
 
     for (const inSomeOrder of [conditions, conditions.toReversed()]) {
@@ -129,7 +129,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
     }
   });
 
-  test('a ready resource is healthy, one whose gateways sync progresses, and a paused one is suspended', async () => {
+  test('shows a ready resource as Healthy, one whose gateways sync as Progressing, and a paused one as Suspended', async () => {
     const cases = [
       { ready: condition('Ready', 'True', 'Synced'), status: 'Healthy' },
       { ready: condition('Ready', 'Unknown', 'Syncing'), status: 'Progressing' },

@@ -7,7 +7,7 @@ import { gitServerFor } from '../support/git-server-for.ts';
 import { startController } from '../support/start-controller.ts';
 import { buildEngines, skipWithoutGo } from './engines.ts';
 
-test('kstatus calls a GatewaySync Current only when the controller has seen it as it is', {
+test('kstatus reports a GatewaySync as Current only when the controller has seen its current generation', {
   skip: skipWithoutGo,
 }, async (t) => {
   const engines = await buildEngines();

@@ -17,7 +17,7 @@ async function certificateAlert(certManager: object): Promise<{ seconds: number;
   return { seconds: Number(found?.expr.split(' < ')[1]), after: found?.for };
 }
 
-test('the alert on the certificate follows its lifetime', async () => {
+test('the certificate alert follows the lifetime of the certificate', async () => {
   const week = { seconds: 7 * 86_400, after: '900s' };
   assert.deepEqual(await certificateAlert({}), week);
   assert.deepEqual(await certificateAlert({ enabled: false }), week);
@@ -31,20 +31,20 @@ test('the alert on the certificate follows its lifetime', async () => {
   });
 });
 
-test('promtool accepts the alerts', async () => {
+test('promtool accepts all alerts', async () => {
   const output = await withRules(alerts, async ({ promtool, file }) => runCommand(promtool, ['check', 'rules', file]));
   assert.match(output, new RegExp(`SUCCESS: ${alerts.length} rules found`));
 });
 
-suite('promtool finds that', () => {
-  test('every alert has cases, firing and not', () => {
+suite('the alerts of the chart', () => {
+  test("have cases in which they fire, and others in which they don't", () => {
     assert.deepEqual(Object.keys(ALERT_CASES).sort(), alerts.map(({ alert }) => alert).sort());
     for (const [alert, { firing, quiet }] of Object.entries(ALERT_CASES)) {
       assert.ok(firing.length > 0 && quiet.length > 0, alert);
     }
   });
 
-  test('alerts fire when they should, and only then', async () => {
+  test('fire in exactly the cases in which they should', async () => {
     const tests = Object.entries(ALERT_CASES).flatMap(([alert, cases]) => unitTestsOf(alert, cases));
     await withRules(alerts, async ({ promtool, file }) => {
       const units = `${file}.test.json`;

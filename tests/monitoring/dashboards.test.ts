@@ -29,19 +29,19 @@ async function expectOf(t: TestContext, series: string[], expected: [query: Pane
   await runCommand((await findBinaries('promtool')).promtool, ['test', 'rules', file]);
 }
 
-test('a number is shown only where it is known: blind is not zero', async (t) => {
+test('a number is shown only if it is known, and missing data is never zero', async (t) => {
   assert.ok(stats.length > 10);
   const spare = `sync_controller_leader{${seen}} 0`;
   const unled = `sync_controller_pods_missing_sidecar{${seen}} 0`;
   const isLeaders = ({ panel }: PanelQuery) => panel.title === 'Leaders';
-  await t.test('with nothing that is scraped there is no data', (t) =>
+  await t.test('a dashboard without scraped series has no data', (t) =>
     expectOf(
       t,
       [],
       stats.map((query) => [query, []]),
     ),
   );
-  await t.test('with no leader there is no data but that', (t) =>
+  await t.test('a dashboard without a leader has no data except for the missing leader', (t) =>
     expectOf(
       t,
       [spare, unled],
@@ -50,7 +50,7 @@ test('a number is shown only where it is known: blind is not zero', async (t) =>
   );
 });
 
-test('what is counted is zero where a leader says so', async (t) => {
+test('counts are zero if a leader reports zero', async (t) => {
   const counts = stats.filter(({ panel }) =>
     /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar|Rollouts stopped|Waiting for approval)$/.test(panel.title),
   );

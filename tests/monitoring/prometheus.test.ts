@@ -23,7 +23,7 @@ const SELDOM = 'sync_controller_watch_restarts_total';
 /** Those on the number of ready pods ask kube-state-metrics, which is not there. */
 const isOfOurs = ({ expr }: Alert) => !expr.includes('kube_deployment_');
 
-test('dashboards and alerts find what they ask for in a Prometheus that scrapes a real run', limit, async (t) => {
+test('dashboards and alerts work with a Prometheus server that scrapes a real installation', limit, async (t) => {
   const world = await startPath(t, { 'config/a.txt': 'first' });
   const { namespace, name } = world.address;
   const prometheus = await scrape(t, world);
@@ -34,7 +34,7 @@ test('dashboards and alerts find what they ask for in a Prometheus that scrapes 
   const chosen = { namespace, name, pod: '.*', __rate_interval: '10m', __range: '10m' };
 
   for (const dashboard of dashboards) {
-    await t.test(`${dashboard.file}: each query gives data, with the labels that its panel shows`, async () => {
+    await t.test(`each query of ${dashboard.file} returns data with the labels that its panel shows`, async () => {
       for (const query of queriesOf(dashboard)) {
         if (query.expr.includes(SELDOM)) continue;
         await until(() => prometheus.query(interpolate(query.expr, chosen)), {
@@ -44,7 +44,7 @@ test('dashboards and alerts find what they ask for in a Prometheus that scrapes 
       }
     });
 
-    await t.test(`${dashboard.file}: each variable has values to offer`, async () => {
+    await t.test(`each variable of ${dashboard.file} has values to choose from`, async () => {
       for (const { name: variable, definition } of dashboard.templating.list) {
         if (!definition) continue;
         const [, series = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? [];
@@ -55,7 +55,7 @@ test('dashboards and alerts find what they ask for in a Prometheus that scrapes 
     });
   }
 
-  await t.test('metrics and labels in queries and alerts are those that the programs export', async () => {
+  await t.test('queries and alerts use only metrics and labels that the programs export', async () => {
     const named = [
       ...dashboards.flatMap(queriesOf).map(({ where, expr }) => ({ where, expr: interpolate(expr, chosen) })),
       ...alerts.filter(isOfOurs).map(({ alert, expr }) => ({ where: alert, expr })),
@@ -63,7 +63,7 @@ test('dashboards and alerts find what they ask for in a Prometheus that scrapes 
     for (const { where, expr } of named) await checkAssumptions(prometheus, where, expr);
   });
 
-  await t.test('of the alerts, those are pending that have a cause', async () => {
+  await t.test('only alerts with a cause are pending', async () => {
     const caused = ['SyncNotReady', 'SyncGatewaysNotSynced', 'SyncFilesDrift'];
     const pending = await until(() => listPending(prometheus, alerts), {
       describe: `${caused.join(', ')} among the alerts`,

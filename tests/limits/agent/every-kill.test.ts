@@ -5,9 +5,9 @@ import { COMMITS, STEPS, useKillScenario, VOLUMES } from '../../unit/agent/suppo
 const scenario = useKillScenario();
 
 for (const [name, volume] of Object.entries(VOLUMES)) {
-  suite(`on a volume ${name}, the agent after one that was killed at any step`, () => {
+  suite(`the agent on a volume ${name}, after an agent that was killed at any step,`, () => {
     for (const next of COMMITS) {
-      test(`comes to exactly the tree of the ${next} commit`, async (t) => {
+      test(`delivers exactly the tree of the ${next} commit`, async (t) => {
         await everyKill(t, STEPS, (kill) => scenario().kill(t, { kill, volume, next }));
       });
     }

@@ -15,19 +15,19 @@ const STRIDE = Number(process.env.EVERY_KILL_STRIDE ?? '80');
 
 const scenario = useKillScenario();
 
-suite('an agent after one that was killed at any step', () => {
+suite('the agent after an agent that was killed at any step', () => {
   for (const writeAt of PATHS) {
-    test(`loses nothing that the gateway wrote to ${writeAt}`, async (t) => {
+    test(`keeps all writes of the gateway to ${writeAt}`, async (t) => {
       await everyStep(t, STEPS, (step) => scenario().kill(t, { kill: { step }, next: commitOf(step), writeAt }));
     });
   }
 
-  test('comes to the wanted tree where it meets an error of the disk at any step', async (t) => {
+  test('delivers the wanted tree despite a disk error at any step', async (t) => {
     await everyStep(t, STEPS, (step) => scenario().fail(t, { step, volume: {}, code: 'EIO' }));
   });
 
   for (const [name, volume] of Object.entries(VOLUMES)) {
-    test(`goes on where it is killed itself at any step, on a volume ${name}`, async (t) => {
+    test(`recovers if it is killed itself at any step, on a volume ${name}`, async (t) => {
       let kills = 0;
       await everyStep(t, STEPS, async (step) => {
         for (let second = 1 + (step % STRIDE); ; second += STRIDE) {

@@ -78,7 +78,7 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
   after(() => programs.remove());
 
   for (const [lane, source] of SOURCES.entries()) {
-    test(`comes to exactly the wanted tree of ${source}`, { timeout: TIME_MS + 300_000 }, async (t) => {
+    test(`delivers exactly the wanted tree of ${source}`, { timeout: TIME_MS + 300_000 }, async (t) => {
       const folder = await temporaryFolder(t, 'kill-');
       const server = await gitServerFor(t);
       const repository = await server.createRepository('killed');

@@ -243,7 +243,7 @@ class Lane {
   }
 }
 
-suite('agents on one volume, killed and stopped at random', { concurrency: LANES.length, ...timeout }, () => {
+suite('agents on one volume that are killed and stopped at random', { concurrency: LANES.length, ...timeout }, () => {
   let programs: TemporaryFolder;
   let program: string;
   before(async () => {
@@ -267,7 +267,7 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
   };
 
   for (const count of LANES) {
-    test(`${count} of them: every file is of exactly one commit, and in the end all of one`, timeout, async (t) => {
+    test(`deliver only whole files, and one commit in the end, with ${count} agents`, timeout, async (t) => {
       const deadline = performance.now() + TIME_MS;
       const lane = await makeLane(t);
       lane.start(count);
@@ -285,7 +285,7 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
     });
   }
 
-  test('an owner that is stopped keeps the volume, and goes on when it wakes', async (t) => {
+  test('wait for a stopped owner of the volume, which continues when it wakes', async (t) => {
     const lane = await makeLane(t);
     lane.start(3);
     await lane.gather(1);
@@ -294,7 +294,7 @@ suite('agents on one volume, killed and stopped at random', { concurrency: LANES
     await lane.checkFiles();
   });
 
-  test('an owner that is killed leaves the volume to the next agent at once', async (t) => {
+  test('replace a killed owner of the volume at once', async (t) => {
     const lane = await makeLane(t);
     lane.start(3);
     const times: number[] = [];

@@ -139,8 +139,8 @@ async function touchLarge(client: KubernetesClient): Promise<void> {
     await client.mergePatch(gatewaySyncPath(hostile, `large-${n}`), { metadata }, { accept: METADATA_ONLY });
 }
 
-suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
-  test(`${LARGE} resources of a megabyte each are looked after, and a request of somebody else goes through`, {
+suite('a controller with 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
+  test(`reconciles ${LARGE} resources of a megabyte each, and handles the requests of others`, {
     timeout: 600_000,
   }, async (t) => {
     const { client, kubeconfig, create } = await arrange(t);
@@ -171,7 +171,7 @@ suite('in 128 MiB', { skip: process.platform !== 'linux' && 'it reads /proc' }, 
     assert.ok(peak > 0 && peak < LIMIT_KB, `${peak} kB at the peak`);
   });
 
-  test(`${REPORTS} reports of a megabyte each, whose pods are gone, leave room for others`, {
+  test(`has room for others next to ${REPORTS} reports of a megabyte each, whose pods are gone`, {
     timeout: 180_000,
   }, async (t) => {
     const { client, kubeconfig } = await arrange(t);

@@ -66,12 +66,14 @@ async function flood(port: number, body: Buffer, count: number): Promise<Record<
   return statuses;
 }
 
-suite('in 128 MiB, while the API server is silent,', { skip: process.platform !== 'linux' && 'it reads /proc' }, () => {
+suite('a receiver with 128 MiB and an unresponsive API server', {
+  skip: process.platform !== 'linux' && 'it reads /proc',
+}, () => {
   for (const [count, bytes] of [
     [100, 3_000_000],
     [1000, 300_000],
   ] as const) {
-    test(`${count} authentic deliveries of ${bytes} bytes at once are each answered 503, or 202`, async (t) => {
+    test(`answers each of ${count} simultaneous authentic deliveries of ${bytes} bytes with 503 or 202`, async (t) => {
       const link = await startSlowLink(t, (await connectCluster()).url);
       const flags = await readNodeFlags('receiver');
       const kubeconfig = await kubeconfigThrough(t, link.url);
@@ -98,7 +100,7 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
     });
   }
 
-  test('strangers who send a byte at a time', async (t) => {
+  test('survives unauthenticated clients that send a byte at a time', async (t) => {
     const { kubeconfig } = await connectCluster();
     const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', MAX_CONNECTIONS_PER_ADDRESS: '0' };
     const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
@@ -124,11 +126,11 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
 
   for (const [what, sent] of [
     ['', 'GET / HTTP/1.1\r\nHost:\r\n\r\n'],
-    [' that name no host', 'GET / HTTP/1.1\r\n\r\n'],
-    [' that expect what nobody knows', 'GET / HTTP/1.1\r\nHost:\r\nExpect:x\r\n\r\n'],
-    [' that expect to be told to go on', 'GET / HTTP/1.1\r\nHost:\r\nExpect:100-continue\r\n\r\n'],
+    [' without a host name', 'GET / HTTP/1.1\r\n\r\n'],
+    [' with an unknown expectation', 'GET / HTTP/1.1\r\nHost:\r\nExpect:x\r\n\r\n'],
+    [' that expect 100-continue', 'GET / HTTP/1.1\r\nHost:\r\nExpect:100-continue\r\n\r\n'],
   ] as const) {
-    test(`strangers who send thousands of requests${what} without waiting for answers`, async (t) => {
+    test(`survives unauthenticated clients that send thousands of requests${what} without waiting for responses`, async (t) => {
       const { kubeconfig } = await connectCluster();
       const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1' };
       const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
@@ -143,7 +145,7 @@ suite('in 128 MiB, while the API server is silent,', { skip: process.platform !=
     });
   }
 
-  test('strangers who send thousands of requests by TLS', async (t) => {
+  test('survives unauthenticated clients that send thousands of requests over TLS', async (t) => {
     const { kubeconfig } = await connectCluster();
     const folder = await temporaryFolder(t, 'receiver-memory-');
     const { certFile, keyFile } = await createCertificates(folder);
