@@ -51,8 +51,8 @@ export const RELEASES: Readonly<Record<string, SentDelivery>> = {
     headers: {},
     body: { action: 'published', release: { tag_name: 'v1.0.0' }, repository },
   },
-  'a push of a host that no header names': { headers: {}, body: { ref: 'refs/tags/v1.0.0', repository } },
-  'a tag push of GitLab whose header was lost': {
+  'a push without an event header': { headers: {}, body: { ref: 'refs/tags/v1.0.0', repository } },
+  'a tag push of GitLab without its header': {
     headers: {},
     body: { object_kind: 'tag_push', ref: 'refs/tags/v1.0.0', project, repository: { url: project.git_ssh_url } },
   },

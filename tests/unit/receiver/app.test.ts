@@ -105,7 +105,7 @@ suite('a delivery without a request', () => {
     ['application without a ref', '{"app":{"metadata":{}}}', {}, 'NoRef'],
   ];
   for (const [name, body, headers, reason] of cases) {
-    test(`(${name}) gets 200 with the reason, and nothing is stored`, async (t) => {
+    test(`gets 200 with the reason, and isn't stored: ${name}`, async (t) => {
       const app = await startApp(t);
       const answer = await app.post(path, body, { ...authorized, ...headers });
       assert.equal(answer.status, 200);

@@ -19,12 +19,12 @@ async function sectionsOf(page: string): Promise<Map<string, string>> {
 /** The words in the first column of tables, which are the reasons. */
 const reasonsIn = (text: string) => [...text.matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, reason]) => reason ?? '');
 
-test('the troubleshooting page explains every reason of the code, and no other', async () => {
+test('the troubleshooting page explains exactly the reasons in the code', async () => {
   const explained = reasonsIn(await read('how-to/troubleshooting-webhooks.md'));
   assert.deepEqual(explained.toSorted(), [...IGNORED_REASONS, ...Object.keys(REFUSALS)].toSorted());
 });
 
-test('each reason stands under its status', async () => {
+test('the troubleshooting page lists each reason below its status', async () => {
   const sections = await sectionsOf('how-to/troubleshooting-webhooks.md');
   for (const [heading, text] of sections) {
     for (const reason of reasonsIn(text)) {
@@ -35,7 +35,7 @@ test('each reason stands under its status', async () => {
   }
 });
 
-test('each page of a sender has the URL, a curl line and a way to authenticate', async () => {
+test('each page on a sender has the URL, a curl command, and a way to authenticate', async () => {
   const pages: string[] = [];
   for await (const page of glob('how-to/senders/*.md', { cwd: docs })) pages.push(page);
   assert.ok(pages.length >= 8);
@@ -48,7 +48,7 @@ test('each page of a sender has the URL, a curl line and a way to authenticate',
   }
 });
 
-test('the page of metrics has those of the receiver as they are, and no other', async () => {
+test("the metrics page lists exactly the receiver's metrics", async () => {
   const metrics = createMetrics();
   metrics.watchQueue(() => 0);
   const registered = registeredMetrics('sync_receiver_', metrics.page as Registry);

@@ -11,7 +11,7 @@ const record = (outcome: Outcome) => ({
   seconds: 0.01,
 });
 
-test('answers are counted by sender, outcome and reason, and the queue is looked at when somebody asks', async () => {
+test('responses are counted by sender, outcome, and reason, and the queue length is read at each scrape', async () => {
   const metrics = createMetrics();
   metrics.countAnswer(record({ kind: 'stored', ref: 'v1', source: 'github', superseded: false }));
   metrics.countAnswer(record({ kind: 'stored', ref: 'v1', source: 'github', superseded: true }));
@@ -43,7 +43,7 @@ test('answers are counted by sender, outcome and reason, and the queue is looked
   }
 });
 
-test('a request that is no delivery, such as a scan for other paths, is counted by itself', async () => {
+test("requests that aren't deliveries, such as scans, have their own counter", async () => {
   const metrics = createMetrics();
   for (const reason of ['NoSuchPath', 'MethodNotAllowed', 'MalformedRequest'] as const)
     metrics.countAnswer(record(refused(reason)));
@@ -54,7 +54,7 @@ test('a request that is no delivery, such as a scan for other paths, is counted 
   assert.match(page, /^sync_receiver_request_duration_seconds_count\{outcome="refused"\} 0$/m);
 });
 
-test('series are there before the first event, since Prometheus sees no increase in what begins with it', async () => {
+test('series exist before the first event, because Prometheus sees no increase in a new series', async () => {
   const metrics = createMetrics();
   metrics.setOpen(false);
   const page = String(await metrics.page.metrics());

@@ -11,7 +11,7 @@ const object = JSON.stringify({
   metadata: { ...target, annotations: { large: 'x'.repeat(200_000) } },
 });
 
-test('annotations are stored where the object comes back, also in pieces', async (t) => {
+test('annotations count as stored if the API server returns the object, even in pieces', async (t) => {
   const client = await clientOfServer(t, (_, response) => {
     response.write(object.slice(0, 10));
     setTimeout(() => response.end(object.slice(10)), 20);
@@ -20,11 +20,11 @@ test('annotations are stored where the object comes back, also in pieces', async
 });
 
 for (const [what, status, body] of [
-  ['a page', 200, '<!doctype html>'],
-  ['nothing', 204, ''],
-  ['a failure', 200, '{"kind":"Status","apiVersion":"v1","status":"Failure"}'],
+  ['an HTML page', 200, '<!doctype html>'],
+  ['an empty response', 204, ''],
+  ['a failure object', 200, '{"kind":"Status","apiVersion":"v1","status":"Failure"}'],
 ] as const) {
-  test(`${what} with status ${status} does not count as stored, and is asked again`, async (t) => {
+  test(`${what} with status ${status} doesn't count as stored, and is retried`, async (t) => {
     const client = await clientOfServer(t, (_, response) => void response.writeHead(status).end(body));
     const error = await createAnnotate(client)(target, {}, 5_000).then(() => undefined, Object);
     assert.deepEqual(judgeFailure(error, target), { kind: 'retry', afterMs: 0 });

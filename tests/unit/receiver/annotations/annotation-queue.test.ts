@@ -51,7 +51,7 @@ const notFound = (name: string) =>
   new ApiError(404, JSON.stringify({ reason: 'NotFound', details: { name, kind: 'gatewaysyncs' } }));
 
 suite('deliveries for one resource', () => {
-  test('that come one at a time are each written', async () => {
+  test('are each written if they arrive one at a time', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     for (const id of [1, 2, 3]) {
@@ -61,7 +61,7 @@ suite('deliveries for one resource', () => {
     assert.equal(world.writes, 3);
   });
 
-  test('that come in a burst cost two writes, one at a time, and each is answered', async () => {
+  test('are combined into two successive writes if they arrive in a burst, and each gets its response', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.enqueue(demo, request(id))));
@@ -73,7 +73,7 @@ suite('deliveries for one resource', () => {
     assert.ok(results.slice(1, -1).every((result) => result.kind === 'stored' && result.superseded));
   });
 
-  test('a request and a push keep each other', async () => {
+  test('keep both the last request and the last push', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all(
@@ -104,7 +104,7 @@ suite('deliveries about several repositories', () => {
     return { patches, queue: new AnnotationQueue({ annotate, log }) };
   }
 
-  test('are each answered for themselves, in whichever order they come', async () => {
+  test('each get their own response, in any order', async () => {
     const { queue, patches } = ownedBy('org/own');
     const names = Array.from({ length: 60 }, (_, id) => (id % 3 === 0 ? 'org/own' : `org/other${id % 4}`));
     const results = await Promise.all(names.map((name, id) => queue.enqueue(demo, about(name, id))));
@@ -115,7 +115,7 @@ suite('deliveries about several repositories', () => {
     assert.equal(queue.waiting, 0);
   });
 
-  test('that are all accepted are stored in the order in which they came', async () => {
+  test('are stored in the order of arrival if all are accepted', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const names = ['a/a', 'b/b', 'b/b', 'a/a', 'c/c', 'a/a', '-'];
@@ -136,7 +136,7 @@ function recordingLog() {
 const certificateError = () => codedError('CERT_HAS_EXPIRED', 'certificate has expired');
 
 suite('a failed write', () => {
-  test('is tried again where that may help, with what came meanwhile', async () => {
+  test('is retried together with newer deliveries if a retry can help', async () => {
     for (const error of [
       new ApiError(409, ''),
       new ApiError(500, ''),
@@ -157,7 +157,7 @@ suite('a failed write', () => {
     }
   });
 
-  test('waits as long as the API server asks', async () => {
+  test('is retried after the time that the API server requests', async () => {
     const world = new World();
     world.errors.push(new ApiError(429, '', '1'));
     const started = performance.now();
@@ -180,7 +180,7 @@ suite('a failed write', () => {
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v2');
   });
 
-  test("tells that the resource is missing only by the API server's own word on it", async () => {
+  test('reports a missing resource only if the API server says so', async () => {
     const reasonAfter = async (error: unknown) => {
       const world = new World();
       world.errors.push(error);
@@ -194,7 +194,7 @@ suite('a failed write', () => {
     assert.equal(await reasonAfter(new ApiError(403, JSON.stringify({ reason: 'Forbidden' }))), 'ApiServerRefused');
   });
 
-  test('that no second try would help is given up at once, and the log says why', async () => {
+  test("is given up at once if a retry can't help, and the log contains the reason", async () => {
     const world = new World();
     world.errors.push(new Error('no token in /var/run/secrets'), new ApiError(403, ''), certificateError());
     const { log, lines } = recordingLog();
@@ -209,7 +209,7 @@ suite('a failed write', () => {
     assert.ok(lines.length <= 2, 'one line a second');
   });
 
-  test('for want of a right is tried again for a while, since an API server that starts has not loaded it yet', async () => {
+  test("is retried for a while if a permission is missing, because a starting API server hasn't loaded it yet", async () => {
     const forbidden = () =>
       new ApiError(403, '{"reason":"Forbidden","message":"User \\"r\\" cannot patch resource \\"gatewaysyncs\\""}');
     const world = new World();
@@ -223,7 +223,7 @@ suite('a failed write', () => {
     assert.ok(world.errors.length > 40, 'given up before the deadline');
   });
 
-  test('that lasts beyond the deadline is told in the log with its cause, and no line for each delivery', async () => {
+  test('is logged once with its cause after the deadline, instead of once per delivery', async () => {
     const world = new World();
     world.errors.push(...Array.from({ length: 50 }, () => new ApiError(500, '{"message":"etcd is away"}')));
     const { log, lines } = recordingLog();
@@ -234,7 +234,7 @@ suite('a failed write', () => {
     assert.ok(lines.length <= 2, 'one line a second');
   });
 
-  test('that nobody foresaw leaves nobody waiting, and does not end the process', async () => {
+  test("leaves no delivery waiting after an unexpected error, and doesn't end the process", async () => {
     const clock = { offsetMs: 0, at: () => new Date(Number.NaN) };
     const deadlineMs = 5_000;
     const queue = new AnnotationQueue({ annotate: async () => {}, log, clock, deadlineMs });
@@ -245,7 +245,7 @@ suite('a failed write', () => {
     assert.equal(queue.waiting, 0);
   });
 
-  test('of one resource does not hold up another', async () => {
+  test("for one resource doesn't delay another resource", async () => {
     const hanging: Annotate = ({ name }) =>
       name === 'demo' ? sleep(2000, undefined, { ref: false }) : Promise.resolve();
     const queue = new AnnotationQueue({ annotate: hanging, log, deadlineMs: 100, concurrency: 2 });
@@ -264,8 +264,8 @@ const older = (key: string) => {
   );
 };
 
-suite('a delivery that is older than what is stored', () => {
-  test('is answered as superseded, and is not sent again', async () => {
+suite('a delivery that is older than the stored one', () => {
+  test("is reported as superseded, and isn't written again", async () => {
     const world = new World();
     world.errors.push(older('sync.io/requested-at'));
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
@@ -274,7 +274,7 @@ suite('a delivery that is older than what is stored', () => {
     assert.equal(world.stored.size, 0);
   });
 
-  test('does not take along what came with it', async () => {
+  test("doesn't affect deliveries that arrived with it", async () => {
     const world = new World();
     world.errors.push(older('sync.io/requested-at'));
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
@@ -294,7 +294,7 @@ suite('a delivery that is older than what is stored', () => {
     assert.equal(world.writes, 5, 'its push is');
   });
 
-  test('by a clock that is wrong is sent again by that of the API server', async () => {
+  test("is written again with the API server's time if the local clock was wrong", async () => {
     const world = new World();
     let wrong = Date.now() - 60_000;
     const clock = new ServerClock(() => wrong);
@@ -316,7 +316,7 @@ suite('a delivery that is older than what is stored', () => {
   });
 });
 
-test('API servers whose clocks differ are asked twice, not for ever', async () => {
+test('API servers whose clocks differ cause one retry, and no endless loop', async () => {
   const world = new World();
   const clock = new ServerClock();
   let answers = 0;
@@ -336,7 +336,7 @@ test('API servers whose clocks differ are asked twice, not for ever', async () =
 });
 
 suite('the load on the API server', () => {
-  test('is bounded over all resources', async () => {
+  test('is limited across all resources', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, concurrency: 4 });
     await Promise.all(
@@ -346,7 +346,7 @@ suite('the load on the API server', () => {
     assert.equal(world.stored.size, 40);
   });
 
-  test('is refused beyond what can wait for one resource, while others are served', async () => {
+  test('is limited per resource, and other resources are still served', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaitingForOne: 3 });
     const results = await Promise.all([1, 2, 3, 4].map((id) => queue.enqueue(demo, request(id))));
@@ -359,7 +359,7 @@ suite('the load on the API server', () => {
     assert.equal(queue.waiting, 0);
   });
 
-  test('is refused beyond what can wait', async () => {
+  test('is limited by the number of waiting deliveries', async () => {
     const world = new World();
     const queue = new AnnotationQueue({ annotate: world.annotate, log, maxWaiting: 10 });
     const results = await Promise.all(Array.from({ length: 15 }, (_, id) => queue.enqueue(demo, request(id))));

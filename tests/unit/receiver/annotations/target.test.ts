@@ -5,7 +5,7 @@ import { isPossibleTarget } from '../../../../receiver/annotations/target.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { codedError } from '../../../support/coded-error.ts';
 
-test('names that Kubernetes accepts are possible', () => {
+test('names that Kubernetes accepts are possible targets', () => {
   for (const [namespace, name] of [
     ['default', 'demo'],
     ['a', '1'],
@@ -16,7 +16,7 @@ test('names that Kubernetes accepts are possible', () => {
   }
 });
 
-test('names that Kubernetes refuses, or that would lead elsewhere in a path, are not', () => {
+test('names that Kubernetes rejects, or that change a path, are not possible targets', () => {
   const hostile = [
     '',
     '.',
@@ -45,7 +45,7 @@ test('names that Kubernetes refuses, or that would lead elsewhere in a path, are
   assert.equal(isPossibleTarget({ namespace: 'a.b', name: 'demo' }), false);
 });
 
-suite('a patch that failed', () => {
+suite('a failed patch', () => {
   const status = (code: number, fields: object = {}, retryAfter?: string) =>
     new ApiError(code, JSON.stringify(fields), retryAfter);
   const notFound = (name: string) => ({ reason: 'NotFound', details: { name } });
@@ -59,9 +59,9 @@ suite('a patch that failed', () => {
   const later: Failure = { kind: 'retry', afterMs: 0 };
   const refused: Failure = { kind: 'refused' };
   const cases: [what: string, error: unknown, failure: Failure][] = [
-    ['an object that is not there', status(404, notFound('demo')), { kind: 'missing' }],
-    ['another object that is not there', status(404, notFound('other')), refused],
-    ['a path that is not there', status(404), later],
+    ['a missing object', status(404, notFound('demo')), { kind: 'missing' }],
+    ['a missing other object', status(404, notFound('other')), refused],
+    ['a missing path', status(404), later],
     ['another error about the object', status(410, notFound('demo')), refused],
     ['a newer request', status(422, superseded('sync.io/requested-at')), { kind: 'superseded', part: 'request' }],
     ['a newer push', status(422, superseded('sync.io/pushed-at')), { kind: 'superseded', part: 'push' }],
@@ -70,23 +70,23 @@ suite('a patch that failed', () => {
     ['another repository with another status', status(403, foreign), refused],
     ['another policy', status(422, superseded('x')), refused],
     ['a policy with another status', status(403, superseded('sync.io/pushed-at')), refused],
-    ['a right that is missing', status(403, { message: 'x cannot patch resource y' }), { kind: 'forbidden' }],
-    ['the same words with another status', status(400, { message: 'x cannot patch resource y' }), refused],
+    ['a missing permission', status(403, { message: 'x cannot patch resource y' }), { kind: 'forbidden' }],
+    ['the same message with another status', status(400, { message: 'x cannot patch resource y' }), refused],
     ['a conflict', status(409), later],
     ['too many requests', status(429, {}, '3'), { kind: 'retry', afterMs: 3_000 }],
-    ['an API server in trouble', status(500), later],
+    ['an internal error of the API server', status(500), later],
     ['an invalid patch', status(400), refused],
-    ['something that is no HTTP', broken('HPE_INVALID_CONSTANT'), later],
-    ['a certificate', broken('CERT_HAS_EXPIRED'), refused],
-    ['credentials that cannot be read', broken('ENOENT'), refused],
-    ['no error at all', undefined, refused],
+    ["a response that isn't HTTP", broken('HPE_INVALID_CONSTANT'), later],
+    ['an expired certificate', broken('CERT_HAS_EXPIRED'), refused],
+    ['unreadable credentials', broken('ENOENT'), refused],
+    ['no error', undefined, refused],
     ...[
       ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
       ...['ENETDOWN', 'EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO'],
     ].map((code): [string, unknown, Failure] => [code, broken(code), later]),
   ];
   for (const [what, error, failure] of cases)
-    test(`by ${what}: ${failure.kind}`, () => {
+    test(`results in "${failure.kind}" after ${what}`, () => {
       assert.deepEqual(judgeFailure(error, { namespace: 'team', name: 'demo' }), failure);
     });
 });

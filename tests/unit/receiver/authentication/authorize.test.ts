@@ -26,7 +26,7 @@ suite('a bearer token', () => {
     assert.equal(verifyToken(asNodeGivesIt, ['gehëim']), true);
   });
 
-  test('of any other form is refused without an error', () => {
+  test('in any other form is rejected without an error', () => {
     const headers = [
       undefined,
       '',
@@ -56,7 +56,7 @@ test("GitLab's token counts as the bearer token", () => {
 });
 
 suite('a delivery', () => {
-  test('is authorized by either method where both are configured', () => {
+  test('is authorized by either method if both are configured', () => {
     const secrets = { hmac: ['key'], bearer: ['token'] };
     assert.equal(authorize(signed, body, secrets), true);
     assert.equal(authorize(withToken, body, secrets), true);
@@ -65,12 +65,12 @@ suite('a delivery', () => {
     assert.equal(authorize({}, body, secrets), false);
   });
 
-  test('is not authorized by a method that is not configured', () => {
+  test("is never authorized by a method that isn't configured", () => {
     assert.equal(authorize(withToken, body, { hmac: ['key'], bearer: undefined }), false);
     assert.equal(authorize(signed, body, { hmac: undefined, bearer: ['token'] }), false);
   });
 
-  test('is not authorized by anything where a method is configured and has no secret', () => {
+  test('is never authorized if a configured method has no secret', () => {
     for (const secrets of [
       { hmac: [], bearer: undefined },
       { hmac: undefined, bearer: [] },
@@ -81,12 +81,12 @@ suite('a delivery', () => {
     }
   });
 
-  test('is authorized without anything only where neither method is configured', () => {
+  test('without credentials is authorized only if neither method is configured', () => {
     assert.equal(authorize({}, body, { hmac: undefined, bearer: undefined }), true);
   });
 });
 
-test('whatever secrets a resource has, the same is computed, so that the time of an answer does not tell', () => {
+test('the computation is the same for any number of secrets, so that the response time reveals nothing', () => {
   const large = Buffer.alloc(4 * 1024 * 1024, 'x');
   const millisecondsFor = (hmac: string[]) => {
     const started = processorMs();

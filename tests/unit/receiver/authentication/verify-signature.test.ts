@@ -12,7 +12,7 @@ const secret = "It's a Secret to Everybody";
 // The example of GitHub's documentation.
 const signature = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
 
-test('the signature of these bytes by this secret is accepted, in either case', () => {
+test('the signature of a body with its secret is accepted, in lower or upper case', () => {
   assert.equal(verifySignature(body, signature, [secret]), true);
   assert.equal(
     verifySignature(body, signature.replace(/[a-f]/g, (digit) => digit.toUpperCase()).replace('SHA', 'sha'), [secret]),
@@ -20,25 +20,25 @@ test('the signature of these bytes by this secret is accepted, in either case', 
   );
 });
 
-test('any of several secrets will do while they are rotated', () => {
+test('any of several secrets is accepted during a rotation', () => {
   assert.equal(verifySignature(body, signature, ['old', secret]), true);
   assert.equal(verifySignature(body, signature, ['old', 'new']), false);
   assert.equal(verifySignature(body, signature, []), false);
 });
 
-test('bytes count, not characters: one changed byte is refused, and so is a signature by an empty secret', () => {
+test('a changed byte is rejected, and so is a signature with an empty secret', () => {
   assert.equal(verifySignature(Buffer.from('Hello, World?'), signature, [secret]), false);
   const byEmpty = `sha256=${createHmac('sha256', '').update(body).digest('hex')}`;
   assert.equal(verifySignature(body, byEmpty, [secret]), false);
 });
 
-test('bytes that are no UTF-8 can be signed', () => {
+test("bytes that aren't UTF-8 can be signed", () => {
   const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
   const made = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
   assert.equal(verifySignature(bytes, made, [secret]), true);
 });
 
-test('a header of any other form is refused without an error', () => {
+test('a header in any other form is rejected without an error', () => {
   const hex = signature.slice('sha256='.length);
   const headers = [
     undefined,
@@ -68,7 +68,7 @@ test('a header of any other form is refused without an error', () => {
     assert.equal(verifySignature(body, header, [secret]), false, JSON.stringify(header?.slice(0, 90)));
 });
 
-test('each host has a header of its own, and the digits alone count only where the host sends them so', () => {
+test('each git server has its own header, and digits without a prefix count only if it sends them like that', () => {
   const hex = signature.slice('sha256='.length);
   const accepted = {
     'x-hub-signature-256': signature,
@@ -85,7 +85,7 @@ test('each host has a header of its own, and the digits alone count only where t
   }
 });
 
-test('of several headers one that is right will do', () => {
+test('one valid header among several is sufficient', () => {
   const headers = { 'x-hub-signature': `sha1=${'0'.repeat(40)}`, 'x-hub-signature-256': signature };
   assert.equal(verifyHeaders(headers, body, [secret]), true);
 });

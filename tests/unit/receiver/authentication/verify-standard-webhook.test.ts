@@ -17,14 +17,14 @@ test('the signature of the reference libraries is accepted', () => {
   assert.equal(verifyStandardWebhook({ headers, body, at }, ['other', secret]), true);
 });
 
-test('a secret without the prefix is the key itself', () => {
+test('a secret without the prefix is used as the key itself', () => {
   const mac = createHmac('sha256', 'plain').update(`${id}.${time}.`).update(body).digest('base64');
   const signed = { ...headers, 'webhook-signature': `v1,${mac}` };
   assert.equal(verifyStandardWebhook({ headers: signed, body, at }, ['plain']), true);
   assert.equal(verifyStandardWebhook({ headers: signed, body, at }, [secret]), false);
 });
 
-test('any of several signatures will do while a key is rotated, of the known version', () => {
+test('one valid signature of the known version among several is sufficient, for a key rotation', () => {
   const accepts = (value: string) =>
     verifyStandardWebhook({ headers: { ...headers, 'webhook-signature': value }, body, at }, [secret]);
   assert.equal(accepts(`v1,${'A'.repeat(43)}= ${signature}`), true);
@@ -43,13 +43,13 @@ test('any of several signatures will do while a key is rotated, of the known ver
   }
 });
 
-test('what was signed longer ago than five minutes, or later than in five minutes, is refused', () => {
+test('a delivery that was signed more than five minutes ago or in the future is rejected', () => {
   const acceptsAfter = (seconds: number) =>
     verifyStandardWebhook({ headers, body, at: new Date((time + seconds) * 1000) }, [secret]);
   assert.deepEqual([-301, -300, 0, 300, 301].map(acceptsAfter), [false, true, true, true, false]);
 });
 
-test('a changed body, id or time, or a missing one, is refused', () => {
+test('a changed or missing body, ID, or time is rejected', () => {
   const { 'webhook-id': _id, ...withoutId } = headers;
   const { 'webhook-timestamp': _time, ...withoutTime } = headers;
   for (const changed of [

@@ -4,23 +4,23 @@ import { readArgoCd } from '../../../../receiver/sources/argocd.ts';
 
 const notification = (annotations: unknown) => ({ app: { metadata: { name: 'site', annotations } } });
 
-test("the application's annotation git.ref is the ref", () => {
+test("an application's annotation git.ref is the requested ref of Argo CD", () => {
   const body = notification({ 'git.ref': 'v2.0.0', other: 'x' });
   assert.deepEqual(readArgoCd({}, body), { kind: 'request', ref: 'v2.0.0', source: 'argocd' });
 });
 
-test('the full name of a branch is a push to it', () => {
+test('the full name of a branch from Argo CD is a push to it', () => {
   const body = notification({ 'git.ref': 'refs/heads/main' });
   assert.deepEqual(readArgoCd({}, body), { kind: 'push', ref: 'refs/heads/main', source: 'argocd' });
 });
 
-test('what a template writes for a missing value is invalid', () => {
+test("a template's output for a missing value is invalid", () => {
   for (const ref of ['<no value>', '', 7, {}, []]) {
     assert.equal(readArgoCd({}, notification({ 'git.ref': ref }))?.kind, 'invalid', JSON.stringify(ref));
   }
 });
 
-test('bodies of other shapes are not its own', () => {
+test("bodies of other shapes aren't from Argo CD", () => {
   const bodies = [
     {},
     { app: null },

@@ -50,19 +50,19 @@ const cases: [string, string, JsonObject, unknown][] = [
     push('refs/heads/main'),
   ],
   [
-    'several tags: the newest',
+    'the newest of several tags',
     'repo:push',
     cloud(changed('tag', 'v1', older), changed('tag', 'v3', newer), changed('tag', 'v2')),
     request('refs/tags/v3'),
   ],
   [
-    'several tags of one commit: the first',
+    'the first of several tags of one commit',
     'repo:push',
     cloud(changed('tag', 'a'), changed('tag', 'b')),
     request('refs/tags/a'),
   ],
   [
-    'several branches: the newest',
+    'the newest of several branches',
     'repo:push',
     cloud(changed('branch', 'x', older), changed('branch', 'y', newer)),
     push('refs/heads/y'),
@@ -70,21 +70,21 @@ const cases: [string, string, JsonObject, unknown][] = [
   ['a Mercurial bookmark', 'repo:push', cloud(changed('bookmark', 'x')), ignored('NotABranchOrTag')],
   ['a push without changes', 'repo:push', cloud(), ignored('NoRef')],
   [
-    'a push whose changes are no list',
+    "a push whose changes aren't a list",
     'repo:push',
     { push: { changes: { 0: changed('tag', 'v1') } } },
     invalid('push.changes: Array is expected'),
   ],
-  ['a change that is none', 'repo:push', cloud('x'), invalid('push.changes.0: Object is expected')],
+  ["a change that isn't an object", 'repo:push', cloud('x'), invalid('push.changes.0: Object is expected')],
   [
     'a list where a name is expected',
     'repo:push',
     cloud(changed('tag', ['v1'])),
     invalid('push.changes.0.new.name: string is expected'),
   ],
-  ['changes that say nothing', 'repo:push', cloud([], {}, { new: {} }), ignored('NoRef')],
+  ['empty changes', 'repo:push', cloud([], {}, { new: {} }), ignored('NoRef')],
   [
-    'a name that is not valid, beside one that is',
+    'an invalid name next to a valid one',
     'repo:push',
     cloud(changed('tag', 'a b', newer), changed('tag', 'v1')),
     request('refs/tags/v1'),
@@ -96,22 +96,32 @@ const cases: [string, string, JsonObject, unknown][] = [
     dataCenter(refChange('refs/heads/master')),
     push('refs/heads/master'),
   ],
-  ['a tag pushed there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'ADD')), request('refs/tags/v1')],
-  ['a tag deleted there', 'repo:refs_changed', dataCenter(refChange('refs/tags/v1', 'DELETE')), ignored('Deleted')],
   [
-    'both pushed there',
+    'a tag pushed to a data center',
+    'repo:refs_changed',
+    dataCenter(refChange('refs/tags/v1', 'ADD')),
+    request('refs/tags/v1'),
+  ],
+  [
+    'a tag deleted in a data center',
+    'repo:refs_changed',
+    dataCenter(refChange('refs/tags/v1', 'DELETE')),
+    ignored('Deleted'),
+  ],
+  [
+    'a branch and a tag pushed to a data center',
     'repo:refs_changed',
     dataCenter(refChange('refs/heads/main'), refChange('refs/tags/v1', 'ADD')),
     { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main' },
   ],
   [
-    'a ref of another kind',
+    'another kind of ref pushed to a data center',
     'repo:refs_changed',
     dataCenter(refChange('refs/pull-requests/1/from')),
     ignored('NotABranchOrTag'),
   ],
   [
-    'several tags there: the newest',
+    'the newest of several tags in a data center',
     'repo:refs_changed',
     dataCenter(
       ...[1, 3, 2].map((time) => ({ ...refChange(`refs/tags/v${time}`), toCommit: { committerTimestamp: time } })),
@@ -119,7 +129,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     request('refs/tags/v3'),
   ],
   [
-    'several tags there, one of a time that is no number: the first of the others',
+    'the first tag in a data center, next to one with an invalid time,',
     'repo:refs_changed',
     dataCenter(
       { ...refChange('refs/tags/v1'), toCommit: { committerTimestamp: 'never' } },
@@ -128,27 +138,27 @@ const cases: [string, string, JsonObject, unknown][] = [
     request('refs/tags/v2'),
   ],
   [
-    'a change there that names its ref in one place',
+    'a change in a data center with its ref in one place',
     'repo:refs_changed',
     dataCenter({ refId: 'refs/heads/old', type: 'UPDATE' }),
     push('refs/heads/old'),
   ],
   [
-    'a change there that names its ref in the other place',
+    'a change in a data center with its ref in the other place',
     'repo:refs_changed',
     dataCenter({ ref: { id: 'refs/heads/new' }, type: 'UPDATE' }),
     push('refs/heads/new'),
   ],
   [
-    'a change there whose places do not agree: the newer field',
+    'a change in a data center with different refs in both places',
     'repo:refs_changed',
     dataCenter({ ref: { id: 'refs/heads/new' }, refId: 'refs/heads/old', type: 'UPDATE' }),
     push('refs/heads/new'),
   ],
-  ['a change there without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), ignored('NoRef')],
+  ['a change in a data center without a ref', 'repo:refs_changed', dataCenter({ type: 'UPDATE' }), ignored('NoRef')],
   ['a branch without a name', 'repo:push', cloud(changed('branch', null)), ignored('NoRef')],
   [
-    'annotated tags: by their own time, not by that of their commits',
+    'the newest of several annotated tags, by their own time,',
     'repo:push',
     cloud(
       { ...changed('tag', 'v1'), new: { ...changed('tag', 'v1', newer).new, date: older } },
@@ -157,7 +167,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     request('refs/tags/v2'),
   ],
   [
-    'a tag of a time that is none, and another',
+    'a tag next to one with an invalid time',
     'repo:push',
     cloud(changed('tag', 'v1', 'yesterday'), changed('tag', 'v2', older)),
     request('refs/tags/v2'),
@@ -166,18 +176,19 @@ const cases: [string, string, JsonObject, unknown][] = [
   ['a comment', 'repo:comment:added', { comment: {} }, ignored('EventIgnored')],
 ];
 
-suite('a Bitbucket event', () => {
+suite('Bitbucket events', () => {
   for (const [name, event, body, expected] of cases) {
-    test(name, () => assert.deepEqual(readBitbucketEvent({ 'x-event-key': event }, body), expected));
+    test(`${name} gives "${expected.kind}"`, () =>
+      assert.deepEqual(readBitbucketEvent({ 'x-event-key': event }, body), expected));
   }
 
-  test('whose only ref is not valid says so', () => {
+  test('are invalid if their only ref is invalid', () => {
     for (const name of ['-x/..', 'a b', 42, {}]) {
       assert.equal(readBitbucketEvent({ 'x-event-key': 'repo:push' }, cloud(changed('tag', name)))?.kind, 'invalid');
     }
   });
 
-  test('is not one without its header', () => {
+  test('are recognized only by their header', () => {
     assert.equal(readBitbucketEvent({}, cloud(changed('tag', 'v1'))), undefined);
     assert.equal(readBitbucketEvent({ 'x-event-key': '' }, cloud(changed('tag', 'v1'))), undefined);
   });

@@ -22,7 +22,7 @@ suite('a body that fits several formats', () => {
     assert.equal(refOf(generic), 'from-generic');
   });
 
-  test('is read by the event header alone where there is one', () => {
+  test('is read only by its event header, if it has one', () => {
     const body = { ...release, ...argocd, ...kargo, ref: 'refs/heads/main' };
     assert.deepEqual(classify({ 'x-github-event': 'push' }, body), {
       kind: 'push',
@@ -31,21 +31,21 @@ suite('a body that fits several formats', () => {
     });
   });
 
-  test("is read as Gitea's where GitHub's header stands beside Gitea's own", () => {
+  test("is read in Gitea's format if it has both GitHub's and Gitea's headers", () => {
     for (const name of ['x-gitea-event', 'x-forgejo-event', 'x-gogs-event']) {
       const headers = { 'x-github-event': 'push', [name]: 'push' };
       assert.equal(classify(headers, { ref: 'refs/heads/main' }).source, 'gitea', name);
     }
   });
 
-  test('asks for nothing where its release is not published, whatever else it holds', () => {
+  test("is ignored if its release isn't published, whatever else it contains", () => {
     const delivery = classify({}, { ...release, action: 'deleted', ...generic });
     assert.deepEqual(delivery, { kind: 'nothing', reason: 'NotPublished', source: 'github' });
   });
 });
 
 suite('a hostile body', () => {
-  test('without any known field is no payload, unless a header names the event', () => {
+  test('without any known field has an unknown payload, unless a header names the event', () => {
     for (const body of [
       ...[{}, { message: 'hello' }, { ref: null, release: null, app: null, freight: null }, { commits: null }],
       ...[{ app: { metadata: null } }, { app: { metadata: 'x' } }, { freight: { commits: {} } }, { release: {} }],
@@ -59,7 +59,7 @@ suite('a hostile body', () => {
     }
   });
 
-  test('in the shape of a sender, without a ref, asks for nothing', () => {
+  test("in a sender's shape, but without a ref, is ignored", () => {
     const ignored = (source: string) => ({ kind: 'nothing', reason: 'NoRef', source });
     for (const annotations of [undefined, null, {}, { other: 'x' }])
       assert.deepEqual(classify({}, { app: { metadata: { name: 'site', annotations } } }), ignored('argocd'));
@@ -67,7 +67,7 @@ suite('a hostile body', () => {
       assert.deepEqual(classify({}, body), ignored('kargo'));
   });
 
-  test('cannot lend fields by its prototype', () => {
+  test("can't supply fields through its prototype", () => {
     for (const text of [
       '{"__proto__": {"ref": "v1"}}',
       '{"constructor": {"prototype": {"ref": "v1"}}}',
@@ -81,7 +81,7 @@ suite('a hostile body', () => {
     }
   });
 
-  test('with any JSON value in any field gives an answer, and no ref that git refuses', () => {
+  test('with any JSON value in any field gets a result, and never an invalid ref', () => {
     const value = fc.oneof(fc.jsonValue(), fc.constantFrom('v1', 'refs/heads/main', '-x', '\ud800', 'published'));
     const event = fc.constantFrom(
       ...[undefined, '', 'push', 'release', 'ping', 'create', 'package', '__proto__', 'repo:push', 'repo:refs_changed'],

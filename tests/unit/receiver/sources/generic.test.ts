@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readGeneric } from '../../../../receiver/sources/generic.ts';
 
-test('a tag, a short name, a full tag name and a commit are requests, as they were written', () => {
+test('tags, short names, full tag names, and commits are requests, exactly as written', () => {
   for (const ref of ['v1.2.3', 'main', 'feature/x', 'refs/tags/v1', 'a'.repeat(40), 'ünïcode']) {
     assert.deepEqual(readGeneric({}, { ref }), { kind: 'request', ref, source: 'generic' });
   }
 });
 
-test('the full name of a branch is a push to it', () => {
+test('the full name of a branch in a generic body is a push to it', () => {
   const ref = 'refs/heads/main';
   assert.deepEqual(readGeneric({}, { ref }), { kind: 'push', ref, source: 'generic' });
 });
 
-test('a push that says that its ref is gone asks for nothing', () => {
+test('a push whose ref was deleted is ignored', () => {
   const bodies = [
     { ref: 'refs/heads/main', deleted: true },
     { ref: 'refs/tags/v1', after: '0'.repeat(40) },
@@ -24,7 +24,7 @@ test('a push that says that its ref is gone asks for nothing', () => {
   }
 });
 
-test('names that git refuses, or could take for an option, are invalid', () => {
+test('names that git rejects or can mistake for an option are invalid', () => {
   const hostile = [
     '',
     ' ',
@@ -61,7 +61,7 @@ test('names that git refuses, or could take for an option, are invalid', () => {
   for (const ref of hostile) assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
 });
 
-test('a name that is invalid is shown', () => {
+test('an invalid name is part of the error', () => {
   const expected = {
     kind: 'invalid',
     reason: 'InvalidRef',
@@ -72,19 +72,19 @@ test('a name that is invalid is shown', () => {
   assert.deepEqual(readGeneric({}, { ref: '-c', reason: 'hello' }), expected);
 });
 
-test('a ref that is no string is invalid', () => {
+test("a ref that isn't a string is invalid", () => {
   for (const ref of [0, 42, true, false, [], ['main'], {}, { ref: 'main' }]) {
     assert.equal(readGeneric({}, { ref })?.kind, 'invalid', JSON.stringify(ref));
   }
 });
 
-test('a body without a ref is not its own', () => {
+test("a body without a ref isn't generic", () => {
   for (const body of [{}, { ref: null }, { Ref: 'main' }, { refs: ['main'] }]) {
     assert.equal(readGeneric({}, body), undefined);
   }
 });
 
-test('a reason is kept for the log, in a bounded length, and nothing else counts as one', () => {
+test('a string reason is logged in a limited length, and other values are ignored', () => {
   assert.deepEqual(readGeneric({}, { ref: 'v1', reason: 'x'.repeat(1000) }), {
     kind: 'request',
     ref: 'v1',

@@ -14,7 +14,7 @@ const release = { tag_name: 'v1.0.0', target_commitish: 'main', draft: false, pr
 const cases: [string, string, JsonObject, unknown][] = [
   ['a push', 'push', push, { kind: 'push', ref: 'refs/heads/develop', source }],
   ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, { kind: 'request', ref: 'refs/tags/v1', source }],
-  ['a branch that became nothing', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],
+  ['a branch that now points to the null commit', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],
   [
     'a new tag',
     'create',
@@ -22,7 +22,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     { kind: 'request', ref: 'refs/tags/v1', source },
   ],
   [
-    'a new tag by its full name',
+    'a new tag with its full name',
     'create',
     { ref: 'refs/tags/v1', ref_type: 'tag' },
     { kind: 'request', ref: 'refs/tags/v1', source },
@@ -44,19 +44,20 @@ const cases: [string, string, JsonObject, unknown][] = [
 ];
 
 for (const header of ['x-gitea-event', 'x-forgejo-event', 'x-gogs-event']) {
-  suite(`an event by ${header}`, () => {
+  suite(`events with the header ${header}`, () => {
     for (const [name, event, body, expected] of cases) {
-      test(name, () => assert.deepEqual(readGiteaEvent({ [header]: event }, body), expected));
+      test(`${name} gives "${expected.kind}"`, () =>
+        assert.deepEqual(readGiteaEvent({ [header]: event }, body), expected));
     }
   });
 }
 
-test('without one of the headers it is none of theirs', () => {
+test("an event without a header of Gitea, Forgejo, or Gogs isn't from them", () => {
   assert.equal(readGiteaEvent({}, push), undefined);
   assert.equal(readGiteaEvent({ 'x-gitea-event': '', 'x-github-event': 'push' }, push), undefined);
 });
 
-test('a ref that is not valid is told', () => {
+test('an event of Gogs with an invalid ref is invalid', () => {
   assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { ref: '..', ref_type: 'tag' })?.kind, 'invalid');
   assert.equal(readGiteaEvent({ 'x-gogs-event': 'create' }, { ref: 7, ref_type: 'tag' })?.kind, 'invalid');
 });

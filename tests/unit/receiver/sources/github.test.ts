@@ -38,9 +38,14 @@ const events: [string, string, JsonObject, unknown][] = [
     { action: 'prereleased', release },
     ignored('NotPublished'),
   ],
-  ['an action that is no string', 'release', { action: ['published'], release }, invalid('action: string is expected')],
   [
-    'a tag that is no string',
+    "an action that isn't a string",
+    'release',
+    { action: ['published'], release },
+    invalid('action: string is expected'),
+  ],
+  [
+    "a tag that isn't a string",
     'release',
     { action: 'published', release: { tag_name: ['v1'] } },
     invalid('release.tag_name: string is expected'),
@@ -53,24 +58,29 @@ const events: [string, string, JsonObject, unknown][] = [
   ['a pushed tag', 'push', { ref: 'refs/tags/v1' }, request('refs/tags/v1')],
   ['a deleted branch', 'push', { ref: 'refs/heads/main', deleted: true }, ignored('Deleted')],
   ['a deleted tag', 'push', { ref: 'refs/tags/v1', deleted: true, after: nullCommit }, ignored('Deleted')],
-  ['a branch that became nothing', 'push', { ref: 'refs/heads/main', after: nullCommit }, ignored('Deleted')],
+  [
+    'a branch that now points to the null commit',
+    'push',
+    { ref: 'refs/heads/main', after: nullCommit },
+    ignored('Deleted'),
+  ],
   ['a push to a pull request', 'push', { ref: 'refs/pull/1/head' }, ignored('NotABranchOrTag')],
   ['a push to notes', 'push', { ref: 'refs/notes/commits' }, ignored('NotABranchOrTag')],
   ['a push without a ref', 'push', {}, ignored('NoRef')],
-  ['a ping, whatever its body says', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, ignored('Ping')],
+  ['a ping with any body', 'ping', { ref: 'refs/heads/main', release, hook_id: 1 }, ignored('Ping')],
   ['the creation of a tag', 'create', { ref: 'v1', ref_type: 'tag' }, request('refs/tags/v1')],
   ['the creation of a branch', 'create', { ref: 'release/1', ref_type: 'branch' }, push('refs/heads/release/1')],
   ['the creation of a repository', 'create', { ref: null, ref_type: 'repository' }, ignored('NoRef')],
   ['the creation of something else', 'create', { ref: 'x', ref_type: 'constructor' }, ignored('NotABranchOrTag')],
   ['the deletion of a branch', 'delete', { ref: 'main', ref_type: 'branch' }, ignored('Deleted')],
   [
-    'a published image, whose tag is none of git',
+    "a published image, whose tag isn't a git tag,",
     'registry_package',
     { action: 'published', registry_package: image('v1.2.3') },
     ignored('NoRef'),
   ],
   [
-    'a published image, by its newer event',
+    'a published image in its newer event',
     'package',
     { action: 'published', package: image('latest') },
     ignored('NoRef'),
@@ -82,60 +92,61 @@ const events: [string, string, JsonObject, unknown][] = [
     ignored('NoRef'),
   ],
   [
-    'an image that changed',
+    'a changed image',
     'registry_package',
     { action: 'updated', registry_package: image('v1') },
     ignored('NotPublished'),
   ],
   ['a package of a release', 'package', { action: 'published', package: npmPackage }, request('v2.0.0')],
   [
-    'a package of a release, by its earlier event',
+    'a package of a release in its earlier event',
     'registry_package',
     { action: 'published', registry_package: npmPackage },
     request('v2.0.0'),
   ],
   ['a package without a tag', 'package', { action: 'published', package: { package_version: {} } }, ignored('NoRef')],
-  ['an event of the future', 'telepathy', { ref: 'main' }, ignored('EventIgnored')],
+  ['an unknown event', 'telepathy', { ref: 'main' }, ignored('EventIgnored')],
   ['an event named like a property of every object', 'constructor', { ref: 'main' }, ignored('EventIgnored')],
 ];
 
-suite('a GitHub event', () => {
+suite('GitHub events', () => {
   for (const [name, event, body, expected] of events) {
-    test(name, () => assert.deepEqual(readGitHubEvent({ 'x-github-event': event }, body), expected));
+    test(`${name} gives "${expected.kind}"`, () =>
+      assert.deepEqual(readGitHubEvent({ 'x-github-event': event }, body), expected));
   }
 
-  test('a push whose ref is not valid says so', () => {
+  test('a push with an invalid ref is invalid', () => {
     for (const ref of [42, {}, [], 'refs/heads/a..b', 'refs/heads/']) {
       assert.equal(readGitHubEvent({ 'x-github-event': 'push' }, { ref })?.kind, 'invalid', JSON.stringify(ref));
     }
   });
 
-  test('without its header it is not a GitHub event', () => {
+  test("an event without the header isn't from GitHub", () => {
     assert.equal(readGitHubEvent({}, { ref: 'refs/heads/main' }), undefined);
     assert.equal(readGitHubEvent({ 'x-github-event': '' }, { ref: 'refs/heads/main' }), undefined);
   });
 });
 
 suite('a body in the shape of a GitHub release', () => {
-  test('asks for the tag', () => {
+  test('requests the tag', () => {
     assert.deepEqual(readGitHubRelease({}, { action: 'published', release }), request('v1.2.3'));
   });
 
-  test('asks for the tag also where nobody wrote an action', () => {
+  test('requests the tag even without an action', () => {
     assert.deepEqual(readGitHubRelease({}, { release }), request('v1.2.3'));
   });
 
-  test('asks for nothing where the action is another one', () => {
+  test('is ignored if the action is another one', () => {
     assert.deepEqual(readGitHubRelease({}, { action: 'deleted', release }), ignored('NotPublished'));
   });
 
-  test('is invalid where the tag is no ref', () => {
+  test("is invalid if the tag isn't a ref", () => {
     for (const tag of [1, {}, [], '', '-v1', 'v 1', 'v1\u0000', 'a..b', '@{0}']) {
       assert.equal(readGitHubRelease({}, { release: { tag_name: tag } })?.kind, 'invalid', JSON.stringify(tag));
     }
   });
 
-  test('is not there in bodies of other shapes', () => {
+  test("isn't found in bodies of other shapes", () => {
     for (const given of [undefined, null, 'v1', 1, true, [], ['v1'], {}, { tag_name: null }]) {
       assert.equal(readGitHubRelease({}, { release: given }), undefined, JSON.stringify(given));
     }

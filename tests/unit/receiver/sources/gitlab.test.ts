@@ -29,8 +29,8 @@ const cases: [string, string, JsonObject, unknown][] = [
   ['a push', 'Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a pushed tag', 'Tag Push Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
   ['a push of a system hook', 'System Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
-  ['a tag pushed, of a system hook', 'System Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
-  ['the test of a tag push, which is a push', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
+  ['a pushed tag of a system hook', 'System Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
+  ['the test of a tag push, which is a push,', 'Tag Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a deleted branch', 'Push Hook', { ...push, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
   ['a deleted tag', 'Tag Push Hook', { ...tagPush, after: nullCommit, checkout_sha: null }, ignored('Deleted')],
   ['a release', 'Release Hook', release, { kind: 'request', ref: 'v1.1', source }],
@@ -56,7 +56,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     ignored('NotPublished'),
   ],
   [
-    'a pushed tag whose kind is named by its older field',
+    'a pushed tag with its kind in an older field',
     'System Hook',
     { ...tagPush, object_kind: undefined },
     { kind: 'request', ref: 'refs/tags/v1.0.0', source },
@@ -68,29 +68,30 @@ const cases: [string, string, JsonObject, unknown][] = [
     { kind: 'request', ref: 'v1.1', source },
   ],
   [
-    'a release whose date is an object that is no date',
+    'a release whose date is an object',
     'Release Hook',
     { ...release, created_at: { toString: 1 } },
     { kind: 'request', ref: 'v1.1', source },
   ],
   ['a release without a tag', 'Release Hook', { ...release, tag: null }, ignored('NoRef')],
   ['a merge request', 'Merge Request Hook', { object_kind: 'merge_request', ref: 'x' }, ignored('EventIgnored')],
-  ['a pipeline, which has a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, ignored('EventIgnored')],
+  ['a pipeline with a ref', 'Pipeline Hook', { object_kind: 'pipeline', ref: 'main' }, ignored('EventIgnored')],
   ['a new project', 'System Hook', { event_name: 'project_create' }, ignored('EventIgnored')],
   ['an event without a kind', 'Push Hook', { ref: 'refs/heads/main' }, ignored('EventIgnored')],
 ];
 
-suite('a GitLab event', () => {
+suite('GitLab events', () => {
   for (const [name, event, body, expected] of cases) {
-    test(name, () => assert.deepEqual(readGitLabEvent({ 'x-gitlab-event': event }, body), expected));
+    test(`${name} gives "${expected.kind}"`, () =>
+      assert.deepEqual(readGitLabEvent({ 'x-gitlab-event': event }, body), expected));
   }
 
-  test('whose ref is not valid says so', () => {
+  test('are invalid if their ref is invalid', () => {
     assert.equal(readGitLabEvent({ 'x-gitlab-event': 'Release Hook' }, { ...release, tag: '-x' })?.kind, 'invalid');
     assert.equal(readGitLabEvent({ 'x-gitlab-event': 'Push Hook' }, { ...push, ref: 42 })?.kind, 'invalid');
   });
 
-  test('is not one without its header', () => {
+  test('are recognized only by their header', () => {
     assert.equal(readGitLabEvent({}, push), undefined);
     assert.equal(readGitLabEvent({ 'x-gitlab-event': '' }, push), undefined);
   });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fieldOf, parseJsonObject } from '../../../../receiver/sources/json-object.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 
-test('bytes that are no JSON object give nothing', () => {
+test("bytes that aren't a JSON object are rejected", () => {
   for (const text of [
     '',
     ' ',
@@ -24,15 +24,15 @@ test('bytes that are no JSON object give nothing', () => {
   }
 });
 
-test('bytes that are no UTF-8 give nothing', () => {
+test("bytes that aren't UTF-8 are rejected", () => {
   assert.equal(parseJsonObject(Buffer.from('{"ref":"\xff"}', 'latin1')), undefined);
 });
 
-test('of a key that comes twice the last value counts', () => {
+test('the last value of a duplicate key counts', () => {
   assert.deepEqual(parseJsonObject(Buffer.from('{"ref":"a","ref":"b"}')), { ref: 'b' });
 });
 
-test('three megabytes of nesting neither overflow nor take long', () => {
+test('three megabytes of nesting cause no stack overflow and no delay', () => {
   const depth = 1_500_000;
   const text = `{"ref":${'['.repeat(depth)}${']'.repeat(depth)}}`;
   const started = processorMs();
@@ -40,7 +40,7 @@ test('three megabytes of nesting neither overflow nor take long', () => {
   assert.ok(processorMs() - started < 5000);
 });
 
-test('an object may be as deep, and have as many parts, as a host can mean', () => {
+test('an object has a maximum depth and number of parts', () => {
   const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`);
   assert.ok(parseJsonObject(nested(100)));
   assert.equal(parseJsonObject(nested(101)), undefined);
@@ -50,7 +50,7 @@ test('an object may be as deep, and have as many parts, as a host can mean', () 
   assert.equal(parseJsonObject(wide(300_001)), undefined);
 });
 
-test('a path of fields is followed through own fields of objects only', () => {
+test('a path follows only own fields of objects', () => {
   const value = { a: { b: { 'c.d': 1, none: null } }, list: [{ b: 1 }], text: 'abc' };
   assert.equal(fieldOf(value, 'a', 'b', 'c.d'), 1);
   for (const path of [

@@ -5,13 +5,13 @@ import { readKargo } from '../../../../receiver/sources/kargo.ts';
 const request = (ref: string) => ({ kind: 'request', ref, source: 'kargo' });
 const commit = { id: 'a'.repeat(40), message: 'A change' };
 
-test('the tag of the first commit that has one is the ref', () => {
+test("the tag of the first commit with a tag is the ref of Kargo's freight", () => {
   const commits = [commit, { ...commit, tag: 'v1.0.0' }, { ...commit, tag: 'v2.0.0' }];
   assert.deepEqual(readKargo({}, { freight: { name: 'f', commits } }), request('v1.0.0'));
   assert.deepEqual(readKargo({}, { commits }), request('v1.0.0'));
 });
 
-test('where no commit has a tag, the first that came from a branch is the ref, by its hash', () => {
+test("without a tag, the hash of the first commit from a branch is the ref of Kargo's freight", () => {
   const ofBranch = { ...commit, branch: 'main' };
   assert.deepEqual(readKargo({}, { freight: { commits: [commit, ofBranch] } }), request(commit.id));
   assert.deepEqual(readKargo({}, { commits: [ofBranch] }), request(commit.id));
@@ -26,12 +26,12 @@ test('where no commit has a tag, the first that came from a branch is the ref, b
   }
 });
 
-suite('freight of several repositories', () => {
+suite('freight from several repositories', () => {
   const site = { ...commit, repoURL: 'https://git.test/org/site.git' };
   const app = { ...commit, repoURL: 'git@git.test:org/app.git', id: 'b'.repeat(40) };
   const wanted = (ref: string, repository: string) => ({ kind: 'request', ref, repository });
 
-  test('asks for one commit of each, the first that counts', () => {
+  test('requests one commit per repository, the first valid one', () => {
     const commits = [
       { ...site, tag: 'v1' },
       { ...app, tag: 'v2' },
@@ -45,7 +45,7 @@ suite('freight of several repositories', () => {
     });
   });
 
-  test('takes a commit from a branch of the one and a tag of the other', () => {
+  test('can request a commit from a branch of one repository and a tag of another', () => {
     const commits = [
       { ...site, branch: 'main' },
       { ...app, tag: 'v2' },
@@ -57,7 +57,7 @@ suite('freight of several repositories', () => {
     });
   });
 
-  test('takes two URLs of one repository for the same', () => {
+  test('treats two URLs of one repository as the same', () => {
     const commits = [
       { ...site, repoURL: 'ssh://git@git.test/org/site' },
       { ...site, tag: 'v2' },
@@ -65,12 +65,12 @@ suite('freight of several repositories', () => {
     assert.deepEqual(readKargo({}, { commits }), { ...wanted('v2', 'org/site'), source: 'kargo' });
   });
 
-  test('passes over a repository without a ref, and one with a tag that is no ref', () => {
+  test("skips a repository without a ref, and one whose tag isn't a ref", () => {
     const commits = [site, { ...app, tag: 'v2' }, { ...site, repoURL: 'https://git.test/x', tag: '-x' }];
     assert.deepEqual(readKargo({}, { commits }), { ...wanted('v2', 'org/app'), source: 'kargo' });
   });
 
-  test('does not ask for a commit without a repository next to one that has one', () => {
+  test('skips a commit without a repository next to one with a repository', () => {
     const commits = [
       { ...commit, tag: 'v1' },
       { ...app, tag: 'v2' },
@@ -79,26 +79,26 @@ suite('freight of several repositories', () => {
   });
 });
 
-test('elements that are no commits with a tag are passed over', () => {
+test("elements that aren't commits with a tag are skipped", () => {
   const commits = [null, 'v0', 1, [], ['tag'], {}, { tag: null }, { tag: 1 }, { tag: '' }, { tag: {} }, { tag: 'v3' }];
   assert.deepEqual(readKargo({}, { freight: { commits } }), request('v3'));
 });
 
-test('the freight goes before commits at the top', () => {
+test('freight takes precedence over commits at the top level', () => {
   const body = { freight: { commits: [{ tag: 'v1' }] }, commits: [{ tag: 'v2' }], ref: 'v3' };
   assert.deepEqual(readKargo({}, body), request('v1'));
 });
 
-test('a push of a git host is not its own, even if its commits had tags', () => {
+test("a git server's push isn't from Kargo, even if its commits have tags", () => {
   const body = { ref: 'refs/heads/main', before: 'b'.repeat(40), commits: [{ ...commit, tag: 'v1' }] };
   assert.equal(readKargo({}, body), undefined);
 });
 
-test('a tag that is no ref is invalid', () => {
+test("a Kargo tag that isn't a ref is invalid", () => {
   assert.equal(readKargo({}, { freight: { commits: [{ tag: '--upload-pack=x' }] } })?.kind, 'invalid');
 });
 
-test('bodies of other shapes are not its own', () => {
+test("bodies of other shapes aren't from Kargo", () => {
   const bodies = [
     {},
     { freight: null },

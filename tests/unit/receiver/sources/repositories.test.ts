@@ -15,9 +15,9 @@ const repositoryOf = (headers: Record<string, string>, body: JsonObject) => {
   return delivery.repository;
 };
 
-suite('the repository of', () => {
+suite('the repository of a delivery', () => {
   for (const [what, { headers, body }] of Object.entries(RELEASES))
-    test(`${what} is its own, however spec.git.repo is written, and no other`, () => {
+    test(`is recognized in any spelling of spec.git.repo, and only there: ${what}`, () => {
       const recorded = repositoryOf(headers, body);
       assert.equal(recorded, 'org/repo');
       for (const [path, spellings] of Object.entries(SPELLINGS))
@@ -25,7 +25,7 @@ suite('the repository of', () => {
     });
 });
 
-test('a host below a path is recorded by both of its paths', () => {
+test('a git server below a path is recorded with both of its paths', () => {
   const gitea = { full_name: 'org/repo', clone_url: 'https://example.com/gitea/org/repo.git' };
   const recorded = repositoryOf({ 'x-gitea-event': 'push' }, { ref: 'refs/heads/main', repository: gitea });
   assert.equal(recorded, 'org/repo gitea/org/repo');
@@ -33,7 +33,7 @@ test('a host below a path is recorded by both of its paths', () => {
     assert.ok(isOf(recorded, repo), repo);
 });
 
-test('a script may put a host in front of the path', () => {
+test('a script can put a host in front of the path', () => {
   const own = repositoryOf({}, { ref: 'v1', repository: 'git.test:8443/org/repo' }) ?? '';
   assert.ok(isOf(own, 'git@github.com:org/repo.git'));
   const groupWithADot = repositoryOf({}, { ref: 'v1', repository: 'Team.X/site' }) ?? '';
@@ -41,14 +41,14 @@ test('a script may put a host in front of the path', () => {
   assert.ok(!isOf(repositoryOf({}, { ref: 'v1', repository: 'team/site' }) ?? '', 'git@git.test:site'));
 });
 
-test('a GitLab below a path is recorded by both of its paths, even if its header was lost', () => {
+test('a GitLab server below a path is recorded with both of its paths, even without its header', () => {
   const project = { path_with_namespace: 'team/site', git_http_url: 'https://example.com/gitlab/team/site.git' };
   const body = { ref: 'refs/heads/main', project, repository: { url: 'git@example.com:team/site.git' } };
   for (const headers of [{}, { 'x-gitlab-event': 'Push Hook' }])
     assert.equal(repositoryOf(headers, { object_kind: 'push', ...body }), 'team/site gitlab/team/site');
 });
 
-test('a push and a release next to it are about the same repository', () => {
+test('a push and a release in one delivery have the same repository', () => {
   const changes = [{ new: { type: 'tag', name: 'v1' } }, { new: { type: 'branch', name: 'main' } }];
   const body = { push: { changes }, repository: { full_name: 'org/repo' } };
   assert.deepEqual(classify({ 'x-event-key': 'repo:push' }, body), {
@@ -60,7 +60,7 @@ test('a push and a release next to it are about the same repository', () => {
   });
 });
 
-test('senders and payloads that name no repository have none', () => {
+test('senders and payloads without a repository have none recorded', () => {
   const app = { metadata: { annotations: { 'git.ref': 'v1' } }, spec: { source: { repoURL: 'https://git.test/x/y' } } };
   for (const body of [
     { app },
@@ -84,7 +84,7 @@ test('senders and payloads that name no repository have none', () => {
       assert.equal(repositoryOf({ [header]: 'push' }, { ref: 'refs/tags/v1', repository }), undefined);
 });
 
-test('a name that is too long is not recorded, and its delivery asks for nothing', () => {
+test("a repository name that is too long isn't recorded, and its delivery is ignored", () => {
   for (const full_name of [`org/${'x'.repeat(300)}`, 'x'.repeat(100_000), `org/${'é'.repeat(300)}`]) {
     const body = { ref: 'refs/tags/v1', repository: { full_name } };
     const ignored = { kind: 'nothing', reason: 'OtherRepository', source: 'github' };
