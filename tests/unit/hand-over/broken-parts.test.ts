@@ -30,13 +30,13 @@ let count = 0;
 /** What the code could get wrong, and what the model says of it. */
 const broken: Broken[] = [
   [
-    'a status is written whatever is stored by then',
+    'a status is written over a changed resource',
     { withStatus: (before, { metadata: { uid }, status }) => PARTS.withStatus(before, { metadata: { uid }, status }) },
     { ...inSteps, budget: { deliveries: [v1], edits: ['next'], lease: 1 } },
     /followed again|is followed, and not what is newest|not seen|is not handled/,
   ],
   [
-    'intents are taken in the order in which they are stored',
+    'intents are followed in the order of their storage',
     {
       projectGatewaySync: (...given) => {
         const { request, ...rest } = PARTS.projectGatewaySync(...given);
@@ -48,7 +48,7 @@ const broken: Broken[] = [
     /followed again|is followed, and not what is newest/,
   ],
   [
-    'what is superseded is said to be applied',
+    'a superseded request is reported as applied',
     {
       decide: withStatusOf(({ lastRequest, ...status }) =>
         lastRequest?.outcome === 'Superseded'
@@ -60,55 +60,55 @@ const broken: Broken[] = [
     /is said to be followed, and is not/,
   ],
   [
-    'a delivery whose patch was lost is answered 202',
+    'a delivery whose patch was lost gets 202',
     { judgeFailure: () => ({ kind: 'superseded', part: 'request' }) },
     { ...quick, budget: { deliveries: [v1], lose: 1 } },
     /was answered 202, and neither it nor anything newer is stored/,
   ],
   [
-    'of several deliveries the oldest stays',
+    'the oldest of several deliveries is kept',
     { mergeAnnotations: (deliveries) => PARTS.mergeAnnotations(deliveries.toReversed()) },
     { ...quick, budget: { deliveries: [v1, v2] } },
     /was answered 202, and neither it nor anything newer is stored/,
   ],
   [
-    'the API server takes a request that is older than the stored one',
+    'the API server accepts a request older than the stored one',
     { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
     { ...quick, receivers: 2, budget: { deliveries: [v1, v2] } },
     /is stored in place of something newer/,
   ],
   [
-    'the API server takes a request about another repository',
+    'the API server accepts a request about another repository',
     { annotated: (before, annotations, now) => edited(before, { annotations }, { manager: 'sync-receiver', now }) },
     { ...quick, budget: { deliveries: [foreign] } },
     /of another repository is stored/,
   ],
   [
-    'a patch carries deliveries about several repositories',
+    'one patch contains deliveries about several repositories',
     { repositoryOf: () => '-' },
     { ...quick, budget: { deliveries: [v1, foreign] } },
     /is refused with a delivery about another repository/,
   ],
   [
-    'a change of the resource wakes nobody',
+    'a change of the resource causes no reconcile',
     { affectedByGatewaySync: () => [] },
     { ...quick, budget: { deliveries: [v1] } },
     /written again and again|not what is newest|is not handled/,
   ],
   [
-    'a status says something else each time',
+    'each status differs from the previous one',
     { decide: withStatusOf((status) => ({ ...status, pendingRef: String(count++) })) },
     { ...quick, budget: {} },
     /written again and again|does not come to rest/,
   ],
   [
-    'an answer that was lost is forgotten',
+    'a lost response is forgotten',
     { noteSent: (memory) => memory },
     { ...inSteps, budget: { deliveries: [v1, refused], lose: 1 } },
     /followed again/,
   ],
   [
-    'a gateway takes new mappings with an old commit',
+    'a gateway applies new mappings with an old commit',
     {
       judgeResource: (resource, ...given) =>
         PARTS.judgeResource(resource && { ...resource, observedGeneration: resource.generation }, ...given),
@@ -117,7 +117,7 @@ const broken: Broken[] = [
     /which it was never let have/,
   ],
   [
-    'a gateway takes what others are let have',
+    'a gateway applies a commit that only others are admitted to',
     {
       judgeResource: (resource, ...given) => {
         const { rollout } = resource ?? {};
@@ -131,16 +131,16 @@ const broken: Broken[] = [
     /which it was never let have/,
   ],
   [
-    'a report names another commit than the one on disk',
+    'a report contains another commit than the one on disk',
     { reportStatus: (...given) => ({ ...PARTS.reportStatus(...given), commit: commit('f') }) },
     { controller: 'at once', budget: {} },
     /names a commit that is not on the disk/,
   ],
 ];
 
-suite('the model finds it where', () => {
+suite('the model of the hand-over', () => {
   for (const [what, parts, setup, found] of broken) {
-    test(what, () => {
+    test(`reports an error if ${what}`, () => {
       assert.throws(() => explore({ ...setup, parts: { ...PARTS, ...parts } }, { most: 20_000 }), found);
     });
   }

@@ -25,25 +25,25 @@ const pushes = [
 ] as const;
 
 const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
+  ['requests, pushes, and lost patches and responses', { budget: { lose: 2, killReceiver: 2, killAgent: 1 } }],
+  ['a moving Lease and slow reconciles', { controller: 'slow', budget: { lease: 2, lose: 1 } }],
   [
-    'requests and pushes, of which patches and answers are lost',
-    { budget: { lose: 2, killReceiver: 2, killAgent: 1 } },
-  ],
-  ['a lease that moves, and reconciles that take their time', { controller: 'slow', budget: { lease: 2, lose: 1 } }],
-  [
-    'people who edit, pause and wipe the status',
+    'edits, pauses, and a wiped status',
     { budget: { pause: 2, wipe: 1, mappings: ['b'], edits: ['next', 'refs/heads/dev'] } },
   ],
-  ['a host that is down, and shows a tag late', { budget: { host: 2, pushes, minute: 1, impatient: 1, lose: 1 } }],
   [
-    'waves, edits and pauses, while the lease moves',
+    'an unavailable git server that shows a tag late',
+    { budget: { host: 2, pushes, minute: 1, impatient: 1, lose: 1 } },
+  ],
+  [
+    'waves, edits, pauses, and a moving Lease',
     { agents: 2, controller: 'slow', spec: { rollout }, budget: { mappings: ['b'], lease: 2, lose: 1, pause: 2 } },
   ],
 ];
 
 suite('long histories of the hand-over', () => {
   for (const [title, setup] of worlds) {
-    test(title, () => {
+    test(`keep all invariants with ${title}`, () => {
       const { spec, budget, ...rest } = setup;
       const full: Setup = {
         receivers: 2,
