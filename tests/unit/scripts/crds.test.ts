@@ -40,21 +40,21 @@ function unbounded(node: SchemaNode, path: string): string[] {
 suite('the CRDs', () => {
   const crds = Object.entries(generateCrds()).filter(([file]) => file.startsWith('chart/crds/'));
 
-  test('are both there', () => assert.equal(crds.length, 2));
+  test('are two', () => assert.equal(crds.length, 2));
 
   for (const [file, yaml] of crds) {
-    test(`bound the size of every field: ${file}`, () => {
+    test(`limit the size of every field: ${file}`, () => {
       for (const { schema } of parse(yaml).spec.versions) assert.deepEqual(unbounded(schema.openAPIV3Schema, ''), []);
     });
   }
 });
 
-suite('the check for bounds', () => {
+suite('the check for size limits', () => {
   const endless: [what: string, node: SchemaNode][] = [
-    ['a text', { type: 'string' }],
+    ['a string', { type: 'string' }],
     ['a quantity', { 'x-kubernetes-int-or-string': true }],
     ['a list', { type: 'array', items: { type: 'boolean' } }],
-    ['texts in a list', { type: 'array', maxItems: 1, items: { type: 'string' } }],
+    ['strings in a list', { type: 'array', maxItems: 1, items: { type: 'string' } }],
     [
       'a map',
       {
@@ -65,9 +65,9 @@ suite('the check for bounds', () => {
     ],
     ['keys of a map', { type: 'object', maxProperties: 1, additionalProperties: { type: 'boolean' } }],
     ['an object', { type: 'object' }],
-    ['anything', {}],
+    ['an unknown type', {}],
   ];
   for (const [what, node] of endless) {
-    test(`finds ${what} without a bound`, () => assert.equal(unbounded(node, '.x').length, 1));
+    test(`finds ${what} without a limit`, () => assert.equal(unbounded(node, '.x').length, 1));
   }
 });

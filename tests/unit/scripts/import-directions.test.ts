@@ -7,7 +7,7 @@ import { test } from 'node:test';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 
-test('the check of imports sees libraries: rules about those that it does not see never fail', () => {
+test('the check of imports resolves libraries, because rules on unresolved ones never fail', () => {
   const cruise = ['receiver/app.ts', 'controller/rollout', '--config', '.dependency-cruiser.cjs', '--max-depth', '1'];
   const seen = execFileSync(
     process.execPath,
@@ -27,7 +27,7 @@ test('the check of imports sees libraries: rules about those that it does not se
   }
 });
 
-test('what is pure to the check of imports is pure to the linter, which sees clocks and chance', async () => {
+test('the check of imports and the linter agree on pure modules', async () => {
   const { forbidden } = createRequire(import.meta.url)('../../../.dependency-cruiser.cjs');
   const rule = forbidden.find(({ name }: { name: string }) => name === 'pure-modules-are-pure');
   const { overrides } = JSON.parse(await readFile(path.join(checkout, 'biome.json'), 'utf8'));

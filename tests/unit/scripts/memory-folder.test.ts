@@ -5,13 +5,13 @@ import { TMPFS_MAGIC, useMemoryFolder } from '../../../scripts/test/memory-folde
 
 const isTmpfs = (folder: string) => statfsSync(folder).type === TMPFS_MAGIC;
 
-test('who says where temporary files go is obeyed', () => {
+test('a configured directory for temporary files is used', () => {
   const environment = { TMPDIR: '/var/tmp' };
   assert.equal(useMemoryFolder(environment), undefined);
   assert.deepEqual(environment, { TMPDIR: '/var/tmp' });
 });
 
-test('temporary files are not put where there is no memory', () => {
+test("temporary files don't move to a directory that isn't in memory", () => {
   for (const folder of [import.meta.dirname, '/proc', '/there/is/none']) {
     const environment = {};
     if (folder === import.meta.dirname && isTmpfs(folder)) continue;
@@ -21,7 +21,7 @@ test('temporary files are not put where there is no memory', () => {
   assert.equal(readdirSync(import.meta.dirname).filter((name) => name.startsWith('stoker-')).length, 0);
 });
 
-test('where they are in memory, a test may still ask for the disk', () => {
+test('a test can still use the disk if temporary files are in memory', () => {
   const environment: NodeJS.ProcessEnv = {};
   const folder = useMemoryFolder(environment);
   // A machine without so much memory has them on the disk.

@@ -24,18 +24,18 @@ async function releaseNotes(t: TestContext, tag: string, given: { manifest?: str
 }
 
 suite('the notes of a release', () => {
-  test('are the section of its version', async (t) => {
+  test('are the section of the changelog for its version', async (t) => {
     const expected = { status: 0, stdout: '### Added\n\n- this\n', stderr: '' };
     assert.deepEqual(await releaseNotes(t, 'v1.2.3'), expected);
   });
 
   for (const [what, tag, given, message] of [
-    ['a tag that is no version', 'v1.2', {}, /no tag of a release/],
+    ["a tag that isn't a version", 'v1.2', {}, /no tag of a release/],
     ['another version in package.json', 'v1.2.3', { manifest: '1.2.4' }, /version in package\.json is 1\.2\.4/],
     ['another version in the chart', 'v1.2.3', { appVersion: '1.2.2' }, /appVersion in chart\/Chart\.yaml is 1\.2\.2/],
-    ['a version that only the tag has', 'v1.2.2', {}, /is 1\.2\.3/],
+    ['a version that is only in the tag', 'v1.2.2', {}, /is 1\.2\.3/],
   ] as const) {
-    test(`are refused for ${what}`, async (t) => {
+    test(`are rejected for ${what}`, async (t) => {
       const { status, stdout, stderr } = await releaseNotes(t, tag, given);
       assert.deepEqual([status, stdout], [1, '']);
       assert.match(stderr, message);

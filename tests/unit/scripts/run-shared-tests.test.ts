@@ -9,7 +9,7 @@ const passing = "require('node:test').test('passes', () => {});";
 const failing = "require('node:test').test('fails', () => { throw new Error('on purpose'); });";
 
 for (const status of [0, 3]) {
-  test(`a process that ends too early, with status ${status}, is a failure of its files, and of no others`, async (t) => {
+  test(`a process that exits early with status ${status} fails its own test files, and no others`, async (t) => {
     const folder = await makeTemporaryFolder('shared-');
     t.after(() => folder.remove());
     const add = async (name: string, text: string) => {

@@ -6,7 +6,7 @@ import { sharesOf } from '../../../scripts/test/shares-of.ts';
 const filesIn = (folder: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${folder}/${index}.test.ts`);
 
-test('each test file runs once, in a process with others of its folder', () => {
+test('each test file runs once, in a process with others from its directory', () => {
   const files = [...filesIn('tests/unit/shared', 21), ...filesIn('tests/unit/receiver', 3)];
   const shares = sharesOf(files);
   assert.deepEqual(shares.flat().sort(), files.sort());
@@ -14,7 +14,7 @@ test('each test file runs once, in a process with others of its folder', () => {
   for (const share of shares) assert.equal(new Set(share.map((file) => file.replace(/\/\d+\..*/, ''))).size, 1);
 });
 
-test('what starts many programs has a small process, for itself', () => {
+test('test files that start many programs each get their own process', () => {
   assert.deepEqual(
     sharesOf(filesIn('tests/unit/agent/git', 3)),
     filesIn('tests/unit/agent/git', 3).map((file) => [file]),
@@ -22,7 +22,7 @@ test('what starts many programs has a small process, for itself', () => {
   assert.deepEqual(sharesOf(filesIn('tests/unit/agent/plan', 3)), [filesIn('tests/unit/agent/plan', 3)]);
 });
 
-test('what takes longest begins first, and not in one process', () => {
+test('the slowest test files start first, in separate processes', () => {
   const longest = LONGEST.filter((file) => file.startsWith('tests/unit/controller/polling/'));
   assert.ok(longest.length > 1);
   const shares = sharesOf([

@@ -17,7 +17,7 @@ suite('is skipped as a whole', { skip: 'there is no sun' }, () => { test('one', 
 suite('holds', () => { test('one that fails', () => { throw new Error('on purpose'); }); });
 `;
 
-test('the totals name what was skipped, with the reason, and what failed and why, once', async (t) => {
+test('the test summary lists skipped and failed tests once, with their reasons', async (t) => {
   const folder = await makeTemporaryFolder('tally-');
   t.after(() => folder.remove());
   await writeFile(path.join(folder.path, 'sample.test.mjs'), sample);
@@ -44,6 +44,6 @@ test('the totals name what was skipped, with the reason, and what failed and why
   assert.equal(describeTallies([counted, failure, skip]), lines.join('\n'));
 });
 
-test('where everything ran and passed the totals are all', () => {
+test('the test summary has only totals if all tests ran and passed', () => {
   assert.equal(describeTallies([{ passed: 7, failed: [], skipped: [] }]), '7 passed, 0 failed, 0 skipped');
 });

@@ -45,7 +45,7 @@ for (const file of await readdir(folder)) {
     const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
     const commands = steps.flatMap(({ run }) => run ?? []);
 
-    test('grants each job what it needs, and nothing by default', () => {
+    test('grants each job only the permissions that it needs, and none by default', () => {
       assert.deepEqual(workflow.permissions, {});
       assert.ok(workflow.concurrency);
       for (const [name, job] of Object.entries(workflow.jobs)) {
@@ -56,7 +56,7 @@ for (const file of await readdir(folder)) {
       }
     });
 
-    test('pins every action by its commit, and says which version that is', () => {
+    test('pins every action to a commit, with its version in a comment', () => {
       for (const [, action] of source.matchAll(/^ *(?:- )?uses: (.*)$/gm)) {
         if (action?.startsWith('./') && existsSync(path.join(root, action))) continue;
         assert.match(action ?? '', /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
@@ -66,11 +66,11 @@ for (const file of await readdir(folder)) {
       }
     });
 
-    test('puts no expression into a shell script, where somebody could write a command into it', () => {
+    test('has no expression in a shell script, which would allow command injection', () => {
       for (const command of commands) assert.doesNotMatch(command, /\$\{\{/);
     });
 
-    test('runs scripts and reads files that there are', () => {
+    test('runs only scripts and reads only files that exist', () => {
       const scripts = commands.flatMap((run) => [...run.matchAll(/npm run (?:--silent )?([\w:-]+)/g)]);
       for (const [, name = ''] of scripts) assert.ok(name in manifest.scripts, name);
       const files = source.matchAll(/hashFiles\('([^']+)'\)|node-version-file: (\S+)|(?<= )((?:\.ci|scripts)\/\S+)/g);
@@ -82,7 +82,7 @@ for (const file of await readdir(folder)) {
   });
 }
 
-test('a release passes all that a change has to pass, before anything is published', async () => {
+test('a release passes all checks of a change before anything is published', async () => {
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   assert.equal(jobs.test?.uses, './.github/workflows/ci.yaml');
   assert.deepEqual(
@@ -91,14 +91,14 @@ test('a release passes all that a change has to pass, before anything is publish
   );
 });
 
-test('a release has the manifest for Krew, of the archives of all platforms', async () => {
+test('a release has a Krew manifest for the archives of all platforms', async () => {
   const { jobs } = (await readWorkflow('release.yaml')).workflow;
   const commands = (jobs.release?.steps ?? []).map(({ run = '' }) => run).join('\n');
   assert.match(commands, /npm run package:cli -- cli\n/);
   assert.match(commands, /gh release create .* dist\/stoker\.yaml .* cli\/\*/);
 });
 
-test('a release builds every program, into the registry that the chart names', async () => {
+test('a release builds every program for the registry in the chart', async () => {
   const { workflow } = await readWorkflow('images.yaml');
   assert.deepEqual(workflow.jobs.images?.strategy?.matrix.program, PROGRAMS);
   const values = parse(await readFile(path.join(root, 'chart/values.yaml'), 'utf8'));

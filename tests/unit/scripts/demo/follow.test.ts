@@ -5,7 +5,7 @@ import { follow } from '../../../../scripts/demo/follow.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
 
-test('a cluster that refuses a watch is not asked again at once', async () => {
+test("a rejected watch isn't retried at once", async () => {
   let asked = 0;
   const stream = async () => {
     asked += 1;

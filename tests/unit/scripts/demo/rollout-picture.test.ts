@@ -65,17 +65,22 @@ const back: Partial<RolloutStatus> = { number: 8, phase: 'RollingBack', failures
 
 suite('a picture of a rollout', () => {
   const rows: [string, Given, [canary: string, rest: string], marks: string][] = [
-    ['nobody is admitted', {}, ['old', 'old old'], 'underWay waiting'],
+    ['no gateway is admitted', {}, ['old', 'old old'], 'underWay waiting'],
     ['the canary is admitted', { admitted: ['all', ''] }, ['onItsWay', 'old old'], 'underWay waiting'],
     [
-      'a report about an earlier rollout proves nothing',
+      'a report is about an earlier rollout',
       { admitted: ['all', ''], reports: { a: { ...isNew, rollout: 6 } } },
       ['onItsWay', 'old old'],
       'underWay waiting',
     ],
-    ['the canary has it', { admitted: ['all', ''], reports: { a: isNew } }, ['new', 'old old'], 'underWay waiting'],
     [
-      'it is still being verified',
+      'the canary has the commit',
+      { admitted: ['all', ''], reports: { a: isNew } },
+      ['new', 'old old'],
+      'underWay waiting',
+    ],
+    [
+      'the verification is still running',
       { admitted: ['all', ''], reports: { a: { ...isNew, verification: 'Running' } } },
       ['onItsWay', 'old old'],
       'underWay waiting',
@@ -87,7 +92,7 @@ suite('a picture of a rollout', () => {
       'failed waiting',
     ],
     [
-      'the canary cannot have it',
+      "the canary can't apply the commit",
       { admitted: ['all', ''], reports: { a: { rollout: 7, state: 'Error', hasFailed: true } } },
       ['failed', 'old old'],
       'failed waiting',
@@ -99,7 +104,7 @@ suite('a picture of a rollout', () => {
       'done underWay',
     ],
     [
-      'all have it',
+      'all gateways have the commit',
       {
         status: { phase: 'Complete', wave: 'rest' },
         admitted: ['all', 'all'],
@@ -109,36 +114,36 @@ suite('a picture of a rollout', () => {
       'done done',
     ],
     [
-      'it is taken back',
+      'the rollout is being rolled back',
       { status: back, reports: { a: { rollout: 7, state: 'Error', hasFailed: true } } },
       ['failed', 'old old'],
       'failed back',
     ],
     [
-      'another gateway that had it goes back as well',
+      'another gateway is rolled back as well',
       { status: back, reports: { a: isNew, b: isNew } },
       ['failed', rest[0] === 'b' ? 'onItsWay old' : 'old onItsWay'],
       'failed back',
     ],
     [
-      'it is back',
+      'the rollback is complete',
       { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } },
       ['old', 'old old'],
       'back back',
     ],
   ];
   for (const [what, given, expectedLooks, expectedMarks] of rows)
-    test(what, () => {
+    test(`is correct when ${what}`, () => {
       const found = picture(given);
       assert.deepEqual(looks(found), expectedLooks);
       assert.equal(marks(found), expectedMarks);
     });
 
-  test('gateways under way are those that the controller counts as such', () => {
+  test('counts the same gateways in progress as the controller', () => {
     assert.equal(picture({ status: { admitted: 3, verified: 1, failed: 1 } }).underWay, 1);
   });
 
-  test('an admission by other waves is no picture', () => {
+  test('is missing if the admission belongs to other waves', () => {
     const gatewaySync = gatewaySyncOf({
       spec: { rollout: { waves } },
       status: { rollout: rolloutStatusOf({ plan: 'another' }) },
@@ -157,7 +162,7 @@ suite('the drawing of a rollout', () => {
     reports: { a: isNew },
   });
 
-  test('has a line for each wave, a bar for each gateway, and the share of the soak', () => {
+  test('has a line per wave, a bar per gateway, and the elapsed share of the soak time', () => {
     assert.deepEqual(drawPicture(soaking, { seconds: 1.23, soaked: 0.5, ink: plain }), [
       '  ▶ canary  ██████ a            ━━━━━─────',
       `    rest    ░░░░░░ ${rest[0]}  ░░░░░░ ${rest[1]}`,
@@ -165,7 +170,7 @@ suite('the drawing of a rollout', () => {
     ]);
   });
 
-  test('is coloured: green, yellow, red, grey', () => {
+  test('is colored in green, yellow, red, and gray', () => {
     const colours = (given: Given) =>
       drawPicture(picture(given), { seconds: 0, soaked: 0, ink: tagged })
         .join('')
@@ -175,7 +180,7 @@ suite('the drawing of a rollout', () => {
     assert.equal(colours({ status: back })?.[0], '<red ╳╳╳╳╳╳>');
   });
 
-  test('fits into one line where the cursor cannot move', () => {
+  test("fits into one line if the cursor can't move", () => {
     assert.equal(
       drawLine(soaking, { seconds: 12.34, ink: plain }),
       '  12.3 s  canary █  rest ░░  canary 1/1, soaking 2s',
@@ -183,12 +188,12 @@ suite('the drawing of a rollout', () => {
   });
 });
 
-suite('what was seen of a rollout', () => {
+suite('the observations of a rollout', () => {
   const at = (atMs: number, given: Given) => ({ atMs, picture: picture(given) });
   const canaryHasIt = { admitted: ['all', ''], reports: { a: isNew } } as Given;
   const allHaveIt: Given = { admitted: ['all', 'all'], reports: { a: isNew, b: isNew, c: isNew } };
 
-  test('is when each wave had the commit', () => {
+  test('contain the time at which each wave had the commit', () => {
     const frames = [at(10, { admitted: ['all', ''] }), at(20, canaryHasIt), at(30, allHaveIt)];
     assert.deepEqual(seenByWaves(frames, NEW, {}), [
       { wave: 'canary', atMs: 20 },
@@ -196,14 +201,14 @@ suite('what was seen of a rollout', () => {
     ]);
   });
 
-  test('is an error where a wave began too early, had too many under way, or never got the commit', () => {
+  test('end in an error if a wave began too early, had too many gateways in progress, or never got the commit', () => {
     assert.throws(() => seenByWaves([at(1, { admitted: ['all', 'all'] })], NEW, {}), /before canary was through/);
     const busy = at(1, { status: { admitted: 2 } });
     assert.throws(() => seenByWaves([busy], NEW, { canary: 1 }), /2 gateways of canary were under way/);
     assert.throws(() => seenByWaves([at(1, canaryHasIt)], NEW, {}), /the wave rest did not get the commit/);
   });
 
-  test('is where a commit failed, and when it was taken back', () => {
+  test('contain the gateways that failed, and the time of the rollback', () => {
     const failed = at(10, { status: back });
     const isBack = at(20, { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } });
     assert.deepEqual(seenToFail([failed, isBack], NEW), { gateways: ['a'], failedMs: 10, backMs: 20 });

@@ -18,23 +18,23 @@ function worldOf(kind: 'controller' | 'receiver', { ends = [], peakKb = 0 }: { e
 
 const endOf = (status: number, log: string) => ({ ends: [{ what: `it ended with status ${status}`, log }] });
 
-suite('a program may', () => {
-  test('not hold more memory than its limit', () => {
+suite('the check for healthy programs', () => {
+  test('reports a program that exceeds its memory limit', () => {
     assert.deepEqual(healthyPrograms(worldOf('receiver', { peakKb: LIMIT_KB })), []);
     assert.equal(healthyPrograms(worldOf('receiver', { peakKb: LIMIT_KB + 1 })).length, 1);
   });
 
-  test('end by itself if it is a controller that lost its Lease', () => {
+  test('lets only a controller exit by itself, if it lost its Lease', () => {
     assert.deepEqual(healthyPrograms(worldOf('controller', endOf(1, lost))), []);
     assert.equal(healthyPrograms(worldOf('receiver', endOf(1, lost))).length, 1);
   });
 
-  test('not end by an exception, which has the same status, also if it lost a Lease in an earlier life', () => {
+  test('reports an exception, even if the program lost a Lease earlier and exits with the same status', () => {
     assert.match(healthyPrograms(worldOf('controller', endOf(1, thrown))).join(), /TypeError/);
     assert.equal(healthyPrograms(worldOf('controller', endOf(1, `${lost}\n${thrown}`))).length, 1);
   });
 
-  test('say at any length what nobody caught, but not show a line of its bundle', () => {
+  test('shows the whole uncaught error, but no line of the bundle', () => {
     const stack = `TypeError: ${'x'.repeat(1_000)}\\n    at the end`;
     const log = `${'y'.repeat(1_000)}\n{"level":"fatal","stack":"${stack}"}`;
     const [words = ''] = healthyPrograms(worldOf('receiver', endOf(1, log)));
@@ -44,7 +44,7 @@ suite('a program may', () => {
     );
   });
 
-  test('not end with another status, whatever it logged', () => {
+  test('reports any other exit status, whatever the program logged', () => {
     assert.equal(healthyPrograms(worldOf('controller', endOf(134, lost))).length, 1);
     assert.equal(healthyPrograms(worldOf('controller', endOf(11, lost))).length, 1);
   });

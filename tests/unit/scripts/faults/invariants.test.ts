@@ -23,7 +23,7 @@ async function makeGateway(t: TestContext): Promise<Gateway> {
 
 const fileOf = (content: string) => ({ blob: blobOf(Buffer.from(content)), isExecutable: false });
 
-suite('what is on a disk is compared with a commit:', () => {
+suite('the comparison of a disk with a commit', () => {
   const commit: Tree = new Map([
     ['site/a', fileOf('a')],
     ['site/b.skip', fileOf('b')],
@@ -31,7 +31,7 @@ suite('what is on a disk is compared with a commit:', () => {
     ['other/d', fileOf('d')],
   ]);
 
-  test('only what is mapped and not left out is to be there', () => {
+  test("expects only mapped files that aren't excluded", () => {
     assert.deepEqual([...deliveredOf(commit, { hasExtra: false, excludes: true }).keys()], ['config/a']);
     assert.deepEqual([...deliveredOf(commit, { hasExtra: true, excludes: false }).keys()].sort(), [
       'config/a',
@@ -40,7 +40,7 @@ suite('what is on a disk is compared with a commit:', () => {
     ]);
   });
 
-  test('a missing, another and an additional file are found', async (t) => {
+  test('finds missing, different, and additional files', async (t) => {
     const gateway = await makeGateway(t);
     const wanted = deliveredOf(commit, { hasExtra: false, excludes: true });
     assert.equal(differenceOf(gateway, wanted, gateway.look()), 'config/a is missing');
@@ -53,7 +53,7 @@ suite('what is on a disk is compared with a commit:', () => {
   });
 });
 
-suite('a foreign file may not be', () => {
+suite('the check for files of other owners', () => {
   const look = (gateway: Gateway) =>
     foreignFiles({} as World, { files: new Map([[gateway, gateway.look()]]), unchanged: new Map() });
   const changes: Record<string, (file: string) => Promise<unknown>> = {
@@ -62,7 +62,7 @@ suite('a foreign file may not be', () => {
     removed: (file) => rm(file),
   };
   for (const [name, change] of Object.entries(changes)) {
-    test(name, async (t) => {
+    test(`finds a file that was ${name}`, async (t) => {
       const gateway = await makeGateway(t);
       await gateway.addForeign('config/own', 'mine');
       assert.deepEqual(await look(gateway), []);
@@ -72,7 +72,7 @@ suite('a foreign file may not be', () => {
   }
 });
 
-test('a file that is of no commit is found, and one that somebody changed by hand is not', async (t) => {
+test("a file that isn't from a commit is reported, unless it was changed by hand", async (t) => {
   const gateway = await makeGateway(t);
   const known = new Set([`config/a ${fileOf('a').blob}`]);
   const world = { resources: [{ name: 'r', known: { known } }] } as unknown as World;
@@ -85,7 +85,7 @@ test('a file that is of no commit is found, and one that somebody changed by han
   assert.deepEqual(await look(), []);
 });
 
-test('a commit that breaks gateways may be on one of them', async (t) => {
+test('a commit that breaks gateways can be on one gateway at most', async (t) => {
   const gateways = [await makeGateway(t), await makeGateway(t)];
   const look = () => oneBadGateway({ gateways } as World, { files: new Map(), unchanged: new Map() });
   for (const [index, gateway] of gateways.entries()) {
@@ -94,7 +94,7 @@ test('a commit that breaks gateways may be on one of them', async (t) => {
   }
 });
 
-test('a commit on a gateway whose wave is not admitted is found', async (t) => {
+test("a commit on a gateway whose wave isn't admitted is reported", async (t) => {
   const gateway = await makeGateway(t);
   const treeOf = async (commit: string): Promise<Tree> => new Map([['site/version', fileOf(commit)]]);
   const resource = { name: 'r', known: { treeOf } } as unknown as Resource;
@@ -119,7 +119,7 @@ test('a commit on a gateway whose wave is not admitted is found', async (t) => {
   }
 });
 
-suite('statuses are written by', () => {
+suite('the check for status writers', () => {
   const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, '0')}`;
   const event = (given: { pod: string; resource: string; second: number; holder?: string; code?: number }) =>
     JSON.stringify({
@@ -142,33 +142,33 @@ suite('statuses are written by', () => {
   const status = (pod: string, second: number) => event({ pod, resource: 'gatewaysyncs', second });
   const judge = (...lines: string[]) => strangeWrites(lines.flatMap(writeOf));
 
-  test('who holds the Lease', () => {
+  test('accepts the holder of the Lease', () => {
     assert.deepEqual(judge(lease('a', 1), status('a', 2), lease('b', 3), status('b', 4)), []);
   });
 
-  test('nobody else', () => {
+  test("reports a replica that doesn't hold the Lease", () => {
     assert.equal(judge(lease('a', 1), lease('b', 3), status('a', 4)).length, 1);
   });
 
-  test('nobody before there is a Lease', () => {
+  test('reports a write before there is a Lease', () => {
     assert.equal(judge(status('a', 1), lease('a', 2)).length, 1);
   });
 
-  test('nobody after the Lease was handed back, until somebody takes it', () => {
+  test('reports a write after the Lease was handed back, until a replica takes it again', () => {
     const taken = lease('a', 1);
     const returned = handBack('a', 3);
     assert.match(judge(taken, returned, status('a', 4)).join(), /handed back/);
     assert.deepEqual(judge(taken, status('a', 2), returned, lease('b', 5), status('b', 6)), []);
   });
 
-  test('nobody after the Lease has run out, and for longer where it was renewed', () => {
+  test('reports a write after the Lease has expired, counted from its last renewal', () => {
     const taken = lease('a', 1);
     assert.match(judge(taken, status('a', 19)).join(), /run out/);
     assert.deepEqual(judge(taken, status('a', 17)), []);
     assert.deepEqual(judge(taken, lease('a', 10), status('a', 19)), []);
   });
 
-  test('the holder also after another one failed to take the Lease', () => {
+  test('accepts the holder after another replica failed to take the Lease', () => {
     assert.deepEqual(judge(lease('a', 1), lease('b', 3, 409), status('a', 4)), []);
   });
 });

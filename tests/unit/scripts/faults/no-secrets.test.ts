@@ -29,25 +29,25 @@ async function search(t: TestContext, { log = '', objects = {} }: { log?: string
   } as never as World);
 }
 
-suite('a secret is found', () => {
+suite('the check for secrets', () => {
   const base64 = Buffer.from(gitToken).toString('base64');
   for (const [what, secret] of Object.entries({
     'webhook secret': hook,
     'git token': gitToken,
     'git token in base64': base64,
   }))
-    test(`in a log: a ${what}`, async (t) => {
+    test(`finds a ${what} in a log`, async (t) => {
       assert.match((await search(t, { log: `x ${secret} y` })).join(), /^controller-0\.log holds a (webhook|git)/);
     });
 
-  test('in a log: a token of Kubernetes, by its signature', async (t) => {
+  test('finds a Kubernetes token in a log by its signature', async (t) => {
     assert.deepEqual(await search(t, { log: `Bearer x.y.${signature}` }), [
       'controller-0.log holds a token of Kubernetes',
     ]);
   });
 
   for (const kind of ['gatewaysyncs', 'syncreports', 'events', 'rolebindings', 'controllerrevisions', 'leases'])
-    test(`in ${kind}`, async (t) => {
+    test(`finds a secret in ${kind}`, async (t) => {
       assert.match(
         (await search(t, { objects: { [kind]: hook } })).join(),
         new RegExp(`${kind} holds a webhook secret`),
@@ -55,6 +55,6 @@ suite('a secret is found', () => {
     });
 });
 
-test('nothing is found where no secret is', async (t) => {
+test('the check for secrets reports nothing if there is no secret', async (t) => {
   assert.deepEqual(await search(t, { log: 'header.claims', objects: { leases: 'hook-' } }), []);
 });

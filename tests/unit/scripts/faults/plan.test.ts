@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planOf } from '../../../../scripts/faults/plan.ts';
 
-test('a seed has one plan, and another seed another one', () => {
+test('a seed always gives the same plan of faults, and another seed another plan', () => {
   assert.deepEqual(planOf(7, 200), planOf(7, 200));
   assert.notDeepEqual(planOf(7, 200), planOf(8, 200));
 });
 
-test('a shorter plan is the beginning of a longer one', () => {
+test('a shorter plan of faults is the beginning of a longer one', () => {
   assert.deepEqual(planOf(7, 20), planOf(7, 200).slice(0, 20));
 });
 
-test('every kind of fault and of work comes up', () => {
+test('a long plan contains every kind of fault and of work', () => {
   const steps = planOf(1, 2_000);
   assert.equal(new Set(steps.map(({ fault }) => fault.kind)).size, 27);
   assert.equal(new Set(steps.flatMap(({ work }) => work.map(({ kind }) => kind))).size, 12);

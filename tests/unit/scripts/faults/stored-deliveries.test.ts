@@ -28,8 +28,8 @@ const answering =
   (_, response) =>
     void response.writeHead(status).end();
 
-suite('receivers may', () => {
-  test('not refuse a delivery', async (t) => {
+suite('the check of responses to deliveries', () => {
+  test('reports a receiver that rejects a delivery', async (t) => {
     for (const status of [400, 401, 404, 408, 429, 200, 500]) {
       const senders = await sendersTo(t, answering(status));
       await senders.post(0, delivery);
@@ -37,12 +37,12 @@ suite('receivers may', () => {
     }
   });
 
-  test('refuse one whose secret was rotated away while they stood still', () => {
+  test('accepts a rejection if the secret was rotated during the request', () => {
     assert.deepEqual(judgeAnswer(401, { isSecretAccepted: false }), { answer: 'refused', isStrange: false });
     assert.equal(judgeAnswer(404, { isSecretAccepted: false }).isStrange, true);
   });
 
-  test('be unavailable, but not for each of many deliveries', async (t) => {
+  test('accepts an unavailable receiver, but not for each of many deliveries', async (t) => {
     const senders = await sendersTo(t, answering(503));
     for (let count = 1; count < 10; count += 1) await senders.post(0, delivery);
     assert.deepEqual(takenDeliveries({ senders }), []);
@@ -51,7 +51,7 @@ suite('receivers may', () => {
   });
 });
 
-suite('once nothing is broken,', () => {
+suite('the check after all faults are repaired', () => {
   const resourcesOf = (...names: string[]) =>
     names.map((name) => ({
       namespace: 'n',
@@ -60,7 +60,7 @@ suite('once nothing is broken,', () => {
       mainWasAskedFor: () => {},
     })) as unknown as Resource[];
 
-  test('each resource must get a delivery, at once or a little later', async (t) => {
+  test('requires that each resource gets a delivery, at once or a little later', async (t) => {
     const asked: (string | undefined)[] = [];
     const senders = await sendersTo(t, (request, response) => {
       asked.push(request.url);
@@ -70,7 +70,7 @@ suite('once nothing is broken,', () => {
     assert.deepEqual(asked, ['/webhook/n/r', '/webhook/n/r', '/webhook/n/s']);
   });
 
-  test('a receiver that refuses them is found', async (t) => {
+  test('reports a receiver that rejects deliveries', async (t) => {
     const senders = await sendersTo(t, answering(401));
     assert.match(
       (await storedDeliveries({ senders, resources: resourcesOf('r') })).join(),

@@ -8,7 +8,7 @@ const release = { kind: 'release', wallAt, requestId: 'mine' } as const;
 const earlier = '2026-01-01T00:00:09.999Z';
 const later = '2026-01-01T00:00:10.000Z';
 
-test('a push is handled by a status that answers it or a newer one, and by none of before', () => {
+test('a push is handled once the status contains it or a newer one', () => {
   const answer = (at: string, outcome: 'Applied' | 'Pending') => ({ lastPush: { ref: 'main', at, outcome } });
   assert.equal(isHandled(push, answer(later, 'Applied')), true);
   assert.equal(isHandled(push, answer(earlier, 'Applied')), false);
@@ -17,7 +17,7 @@ test('a push is handled by a status that answers it or a newer one, and by none 
   assert.equal(isHandled(push, undefined), false);
 });
 
-test('a release is handled by a status that names it, or a newer one', () => {
+test('a release is handled once the status contains it or a newer one', () => {
   const answer = (id: string, at: string) => ({ lastRequest: { id, ref: 'v1', at, outcome: 'Superseded' as const } });
   assert.equal(isHandled(release, answer('mine', earlier)), true);
   assert.equal(isHandled(release, answer('another', earlier)), false);
