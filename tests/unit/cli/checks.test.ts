@@ -82,7 +82,7 @@ const crd = (name: string, schema: object | undefined, status: object[] = [{ typ
     },
   ]);
 
-suite('doctor names', () => {
+suite('kubectl gs doctor', () => {
   const certificate = (from: string) => makeAuthority(Date.parse(from)).certificate;
   const bundle = (...certificates: string[]) => Buffer.from(certificates.join('')).toString('base64');
   const rows: [string, Parameters<typeof find>[1], check: string, level: string, says: RegExp][] = [
@@ -92,7 +92,7 @@ suite('doctor names', () => {
       ...(['cluster/version', 'failed', /v1\.29\.4\+k3s1 is too old/] as const),
     ],
     [
-      'a version of the API that the plugin does not know',
+      "an API version that the plugin doesn't support",
       { cluster: { groupVersions: seen(['v1beta1']) } },
       ...(['crds/served', 'failed', /serve v1beta1, and this plugin knows v1alpha1/] as const),
     ],
@@ -107,7 +107,7 @@ suite('doctor names', () => {
       ...(['crds/schema', 'warning', /older than this plugin: it has no spec\.rollout\.waves/] as const),
     ],
     [
-      'a CRD whose names another one has',
+      'a CRD whose names are taken',
       {
         cluster: {
           crds: crd('syncreports.sync.io', {}, [
@@ -118,17 +118,17 @@ suite('doctor names', () => {
       ...(['crds/established', 'failed', /not in effect: sreport is taken/] as const),
     ],
     [
-      'a CA bundle that is no certificate',
+      "a CA bundle that isn't a certificate",
       { cluster: { webhooks: webhook({ clientConfig: { caBundle: bundle('no certificate') } }) } },
       ...(['webhook/ca-bundle', 'failed', /is no certificate/] as const),
     ],
     [
-      'a CA that has ended',
+      'an expired CA',
       { cluster: { webhooks: webhook({ clientConfig: { caBundle: bundle(certificate('2020-01-01T00:00:00Z')) } }) } },
       ...(['webhook/ca-bundle', 'failed', /has a caBundle that ended on 2020-12-31/] as const),
     ],
     [
-      'no CA that ended where another one has taken its place',
+      'no expired CA next to its successor',
       {
         cluster: {
           webhooks: webhook({
@@ -139,7 +139,7 @@ suite('doctor names', () => {
       ...(['webhook/ca-bundle', 'ok', /has a CA/] as const),
     ],
     [
-      'a missing CA that cert-manager should have put in',
+      'a missing CA that cert-manager should have added',
       { cluster: { webhooks: webhook({}, { annotations: { 'cert-manager.io/inject-ca-from': 'a/b' } }) } },
       ...(['webhook/ca-bundle', 'failed', /has no caBundle/] as const),
     ],
@@ -149,7 +149,7 @@ suite('doctor names', () => {
       ...(['pod/sidecar', 'failed', /it was created before the webhook/] as const),
     ],
     [
-      'a pod that its node has evicted',
+      'an evicted pod',
       {
         namespace: {
           pods: seen([pod(NOON, { status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' } })]),
@@ -158,7 +158,7 @@ suite('doctor names', () => {
       ...(['namespace/evicted', 'warning', /1 gateway pod in gateways was evicted: till: low on memory/] as const),
     ],
     [
-      'a pod that the objectSelector leaves out',
+      'a pod that the objectSelector excludes',
       {
         cluster: { webhooks: webhook({ objectSelector: { matchLabels: { a: 'b' } } }) },
         namespace: { pods: seen([pod(NOON)]) },
@@ -166,7 +166,7 @@ suite('doctor names', () => {
       ...(['pod/sidecar', 'failed', /the objectSelector of the webhook leaves it out/] as const),
     ],
     [
-      'a label that injection needs',
+      'a missing label that injection needs',
       {
         cluster: {
           webhooks: webhook({
@@ -180,28 +180,28 @@ suite('doctor names', () => {
       ...(['namespace/injection', 'failed', /leaves gateways out, and 1 pod asks for it/] as const),
     ],
     [
-      'an agent that should have reported long ago',
+      "an agent that hasn't reported for a long time",
       { namespace: { pods: seen([pod(EARLY, withSidecar)]) } },
       ...(['report/there', 'failed', /has not reported/] as const),
     ],
     [
-      'a namespace that goes',
+      'a namespace that is being deleted',
       { namespace: { namespace: seen({ metadata: {}, status: { phase: 'Terminating' } }) } },
       ...(['namespace/there', 'failed', /is being deleted/] as const),
     ],
     [
-      'what the caller may not read',
+      "objects that the user can't read",
       { cluster: { webhooks: { kind: 'hidden', why: 'forbidden' } } },
       ...(['webhook/installed', 'warning', /^not allowed to look at MutatingWebhookConfigurations$/] as const),
     ],
     [
-      'what the API server did not give',
+      "objects that the API server didn't return",
       { namespace: { pods: { kind: 'hidden', why: 'the API server answered 500' } } },
       ...(['namespace/pods', 'warning', /cannot be looked at: the API server answered 500/] as const),
     ],
   ];
   for (const [name, given, check, level, says] of rows)
-    test(name, () => {
+    test(`reports ${name}`, () => {
       const finding = find(check, given);
       assert.ok(finding, check);
       assert.equal(finding.level, level);
@@ -209,13 +209,13 @@ suite('doctor names', () => {
       if (level !== 'ok') assert.ok(finding.todo && finding.page);
     });
 
-  test('nothing of namespaces where the CRDs are missing: it would all follow from that', () => {
+  test('reports nothing about namespaces if the CRDs are missing, because it would all follow from that', () => {
     assert.equal(find('namespace/gatewaysyncs', { cluster: { groupVersions: seen([]) } }), undefined);
     assert.equal(find('namespace/gatewaysyncs', {})?.level, 'warning');
   });
 });
 
-test('many gateways in order are one line, next to those that are not', () => {
+test('many healthy gateways are one line in the output of doctor, next to the others', () => {
   const named = (name: string, changes: object) => {
     const made = pod(NOON, withSidecar);
     return { ...made, ...changes, metadata: { ...made.metadata, name } };
@@ -229,7 +229,7 @@ test('many gateways in order are one line, next to those that are not', () => {
   assert.equal(find('report/synced', { namespace: given }), undefined);
 });
 
-test('pods that never started are not ready', () => {
+test("pods that never started aren't ready", () => {
   const names = Array.from({ length: 500 }, (_, index) => `till-${index}`);
   const spec = { ...withSidecar.spec, securityContext: { fsGroup: 1 } };
   const pods = names.map((name) => {
@@ -243,7 +243,7 @@ test('pods that never started are not ready', () => {
   assert.equal(find('pod/run-as-user', { namespace: given }), undefined, 'fsGroup is enough');
 });
 
-test('the log of a container that cannot say why is named for no pod', () => {
+test('a suggestion for a pod contains only the log of a container that explains the problem', () => {
   const running = (name: string) => ({ name, ready: true, state: { running: {} } });
   const message = 'corresponding condition of pod readiness gate "lb.example/ready" does not exist.';
   const gated = {
@@ -268,7 +268,7 @@ test('the log of a container that cannot say why is named for no pod', () => {
   assert.equal(find('report/there', { namespace: given }), undefined, 'its agent has not started');
 });
 
-test('a NetworkPolicy lets the API server in by the port that the controller has, also in a range', () => {
+test("a NetworkPolicy admits the API server on the controller's port, even as part of a range", () => {
   const labels = { 'app.kubernetes.io/component': 'controller' };
   const controller = (port: string) => ({
     metadata: { name: 'c', namespace: 'stoker-system', labels },
@@ -304,7 +304,7 @@ test('a NetworkPolicy lets the API server in by the port that the controller has
   assert.equal(hasHint('10250', { protocol: 'TCP' }), false);
 });
 
-test('selectors fit labels as those of Kubernetes do', () => {
+test('selectors match labels like in Kubernetes', () => {
   const labels = { a: '1', b: '2' };
   const rows: [LabelSelector, boolean][] = [
     [{}, true],

@@ -64,7 +64,7 @@ const hostOf = (columns: number | undefined): Host => ({
   now: () => Date.parse('2026-01-01T00:05:00Z'),
 });
 
-test('a rollout of a thousand gateways fits into every terminal, and says the same in each', () => {
+test('a rollout of a thousand gateways fits into every terminal, with the same text in each', () => {
   for (const columns of [40, 60, 80, 200]) {
     const host = hostOf(columns);
     const fleet = { items: [view], totals: { resources: 1, ready: 0, gateways: 1000, synced: 999 } };
@@ -75,7 +75,7 @@ test('a rollout of a thousand gateways fits into every terminal, and says the sa
   }
 });
 
-test('a rollout shows a shape for each gateway, in a pipe as on a terminal', () => {
+test('a rollout has a shape for each gateway, in a pipe and on a terminal', () => {
   const lines = drawResource(view, hostOf(undefined));
   assert.ok(
     lines.some((line) => /▶ canary +▒ {2}0\/1, 1 on the way$/.test(line)),
@@ -146,7 +146,7 @@ suite('kubectl stoker status shows a fleet', () => {
     ]);
   });
 
-  test('of one namespace without its name, and nothing below where nobody waits', () => {
+  test('without the namespace if there is only one, and without gateways if none is waiting', () => {
     const items = [plain];
     assert.deepEqual(textOf(drawFleet({ ...fleet, items }, { host: hostOf(undefined), isEverywhere: false })), [
       '    NAME    REF    GATEWAYS   SAYS',
@@ -196,7 +196,7 @@ suite('kubectl stoker status shows a fleet', () => {
   });
 });
 
-test('what matters least is left out first where a terminal is narrow', () => {
+test('a narrow terminal drops the least important columns first', () => {
   /** The columns of a table, whose last one stays, in the order in which they go. */
   const order = (draw: (columns: number) => string[], last: string) => {
     const headOf = (columns: number) => draw(columns).find((line) => line.trimEnd().endsWith(last)) ?? '';
@@ -235,7 +235,7 @@ suite('kubectl stoker status shows one resource', () => {
         }),
     );
 
-  test('with what it follows, and nothing that it does not have', () => {
+  test('with its ref, and only with fields that it has', () => {
     assert.deepEqual(textOf(drawResource(plain, hostOf(undefined))), [
       '✔ gateways/press: all 2 gateways have it',
       '  repository https://git.example.com/press.git',
@@ -281,7 +281,7 @@ suite('kubectl stoker status shows one resource', () => {
     assert.equal(facts({ lastPush: push }).push, 'main: still open');
   });
 
-  test('with how far its rollout is, and what that waits for unless it has been said', () => {
+  test('with the progress of its rollout, and the obstacle unless it is already shown', () => {
     const rollout = view.rollout as NonNullable<ResourceView['rollout']>;
     assert.equal(facts({ rollout, says: 'x' }).rollout, 'canary 0/1: the wave canary waits for till-0');
     assert.equal(facts({ rollout, says: 'the wave canary waits for till-0' }).rollout, 'canary 0/1');
@@ -289,7 +289,7 @@ suite('kubectl stoker status shows one resource', () => {
     assert.equal(facts({ rollout: silent }).rollout, 'canary 0/1');
   });
 
-  test('with a legend only where shapes are shown', () => {
+  test('with a legend only if shapes are shown', () => {
     const { rollout } = view as { rollout: NonNullable<ResourceView['rollout']> };
     const waves = rollout.waves.map(({ name, state }) => ({ name, state }));
     const shapes = drawResource({ ...plain, rollout }, hostOf(undefined)).join('\n');

@@ -46,7 +46,7 @@ const words = (given: DiscoveredGateway, status: GatewaySyncStatus = {}, beyond:
     beyond,
   ).gateways[0]?.waitsFor;
 
-suite('a GatewaySync in words', () => {
+suite('the text about a GatewaySync', () => {
   const counts = (total: number, synced: number, other: object = {}) => ({
     summary: '',
     total,
@@ -60,33 +60,33 @@ suite('a GatewaySync in words', () => {
     ...other,
   });
   const rows: [string, GatewaySync, state: string, says: RegExp][] = [
-    ['nobody has looked at it', gatewaySync(undefined), 'busy', /the controller has not looked at it yet/],
+    ["the controller hasn't seen it", gatewaySync(undefined), 'busy', /the controller has not looked at it yet/],
     [
-      'the latest change was not seen',
+      "the controller hasn't seen the latest change",
       gatewaySync({ observedGeneration: 2, conditions: ready('True', 'Synced') }),
       'busy',
       /has not seen the latest change of the spec yet/,
     ],
     [
-      'all have it',
+      'all gateways have the commit',
       gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 3) }),
       'ready',
       /^all 3 gateways have it$/,
     ],
     [
-      'some rest',
+      'some gateways are paused',
       gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 1, { paused: 2 }) }),
       'ready',
       /^1 of 3 gateways have it, 2 paused$/,
     ],
     [
-      'some would change something',
+      'some gateways are in a dry run',
       gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 2, { dryRun: 1 }) }),
       'ready',
       /^2 of 3 gateways have it, 1 in a dry run$/,
     ],
     [
-      'an older controller counted',
+      'an older controller counted the gateways',
       gatewaySync({
         conditions: ready('True', 'Synced'),
         gateways: { summary: '', total: 2 } as ReturnType<typeof counts>,
@@ -95,14 +95,19 @@ suite('a GatewaySync in words', () => {
       /^all 2 gateways have it$/,
     ],
     [
-      'nobody looked at it since it was made, though it has a status',
+      "the controller hasn't seen it, although it has a status",
       gatewaySync({ conditions: [] }),
       'busy',
       /the controller has not looked at it yet/,
     ],
-    ['there is none', gatewaySync({ conditions: ready('True', 'NoGateways') }), 'ready', /no pod is annotated for it/],
     [
-      'something failed',
+      'there is no gateway',
+      gatewaySync({ conditions: ready('True', 'NoGateways') }),
+      'ready',
+      /no pod is annotated for it/,
+    ],
+    [
+      'its ref is missing',
       gatewaySync({ conditions: ready('False', 'RefNotFound', 'no such ref') }),
       'failed',
       /^no such ref$/,
@@ -115,14 +120,14 @@ suite('a GatewaySync in words', () => {
     ],
   ];
   for (const [what, given, state, says] of rows) {
-    test(`where ${what}`, () => {
+    test(`is correct if ${what}`, () => {
       const view = resourceView(given, {});
       assert.equal(view.state, state);
       assert.match(view.says, says);
     });
   }
 
-  test('names a new ref that is not followed, and why', () => {
+  test("contains a new ref that isn't followed yet, with the reason", () => {
     const unfollowed = (status: Condition['status'], target: object, ref = 'mian') => {
       const conditions = [{ ...ready(status, 'RefNotFound')[0], type: 'RefResolved' }] as Condition[];
       const given = { conditions, target } as GatewaySyncStatus;
@@ -140,14 +145,14 @@ suite('a GatewaySync in words', () => {
     assert.deepEqual(none, { ref: 'mian' });
   });
 
-  test('adds up what is shown', () => {
+  test('is summed up in the totals of all shown resources', () => {
     const one = gatewaySync({ conditions: ready('True', 'Synced'), gateways: counts(3, 3) });
     const two = gatewaySync({ conditions: ready('False', 'GatewaysFailed'), gateways: counts(5, 1, { error: 4 }) });
     assert.deepEqual(fleetView([one, two], {}).totals, { resources: 2, ready: 1, gateways: 8, synced: 4 });
   });
 });
 
-suite('what a gateway waits for', () => {
+suite('the text about a waiting gateway', () => {
   const starting = 'its agent has not reported yet: the pod may still be starting';
   const latest = 'its agent has not reported on the latest change yet';
   const dryRun = 'a dry run: it reports what it would change, and changes nothing';
@@ -167,13 +172,13 @@ suite('what a gateway waits for', () => {
     ['Skewed', 'the host is slow', {}, 'on its way to bbbbbbbb: the host is slow'],
   ];
   for (const [syncStatus, message, fields, says] of states) {
-    test(`is what its agent says, or what its state means: ${syncStatus} ${message}`, () => {
+    test(`is the message of its agent, or the meaning of its state: ${syncStatus} ${message}`, () => {
       const given = gateway('a', { syncStatus, ...(message && { message }), ...fields });
       assert.equal(words(given, { lastSyncCommit: NEW }), says);
     });
   }
 
-  test('is the first report, or the next one', () => {
+  test('mentions the missing first report, or the missing next one', () => {
     const { syncedCommit: _, ...given } = gateway('a', { syncStatus: 'Pending' });
     assert.equal(words(given), starting);
     const reports = [{ metadata: { name: 'a', namespace: 'gateways' }, status: { state: 'Pending' } }] as SyncReport[];
@@ -214,7 +219,7 @@ suite('what a gateway waits for', () => {
   const inRollout = (given: Partial<RolloutStatus>, beyond: Beyond) =>
     words(gateway('a'), { rollout: { ...rollout, ...given } }, beyond, spec);
 
-  test('is its wave in a rollout, or its turn in it, or its verification', () => {
+  test('mentions its wave, its turn in the wave, or its verification', () => {
     assert.equal(inRollout({}, { pods: pods() }), 'its wave rest, which comes after canary');
     assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in the wave rest');
     assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it stays on aaaaaaaa');
@@ -225,7 +230,7 @@ suite('what a gateway waits for', () => {
     assert.equal(inRollout({}, { pods: pods('canary') }), undefined, 'it is under way');
   });
 
-  test('is that it failed, unless its agent says more', () => {
+  test("mentions a failure, unless the agent's message explains it", () => {
     const failed = { commit: NEW, revision, rollout: 7, verification: 'Failed' as const };
     const said = (fields: object, changes: Partial<RolloutStatus> = {}) =>
       inRollout(changes, { pods: pods('canary'), reports: report({ ...failed, ...fields }) });
@@ -234,14 +239,14 @@ suite('what a gateway waits for', () => {
     assert.equal(said({}, { phase: 'Stopped' }), 'it failed with bbbbbbbb');
   });
 
-  test('is the commit before, on its way there, until its wave is let in', () => {
+  test('contains the new commit only once its wave is admitted', () => {
     const skewed = (tier?: string) =>
       words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
     assert.equal(skewed('canary'), 'on its way to bbbbbbbb');
     assert.equal(skewed(), 'on its way to its commit');
   });
 
-  test('comes with all else that is known of it', () => {
+  test('comes with all other fields of the gateway', () => {
     const given = gateway('a', { profile: 'line', lastSyncTime: 'then', lastSyncDuration: '2s' });
     const status = { conditions: ready('True', 'Synced'), discoveredGateways: [given], rollout };
     const [view] = resourceView(gatewaySync(status, spec), { pods: pods('canary') }).gateways;
@@ -260,7 +265,7 @@ suite('what a gateway waits for', () => {
     assert.deepEqual(plain, { name: 'a', pod: 'a', status: 'Synced' });
   });
 
-  test('is not known of waves whose labels may not be read, which is no error', () => {
+  test("is missing without an error if pod labels can't be read", () => {
     assert.equal(inRollout({}, {}), undefined);
     const { rollout: view } = resourceView(gatewaySync({ rollout, discoveredGateways: [gateway('a')] }, spec), {});
     assert.deepEqual(view?.waves, [
@@ -269,7 +274,7 @@ suite('what a gateway waits for', () => {
     ]);
   });
 
-  test('is not said by a report about another pod of the same name', () => {
+  test('ignores a report about another pod of the same name', () => {
     const look = (uid: string) =>
       resourceView(gatewaySync({ rollout, discoveredGateways: [gateway('a')] }, spec), {
         pods: pods('canary'),
@@ -280,7 +285,7 @@ suite('what a gateway waits for', () => {
   });
 });
 
-suite('a rollout in pictures', () => {
+suite('the picture of a rollout', () => {
   const rollout = {
     number: 7,
     phase: 'Progressing',
@@ -298,38 +303,43 @@ suite('a rollout in pictures', () => {
     [
       ['has the release', 'new', newest],
       ['has the release, and was verified', 'new', { ...newest, verification: 'Passed' }],
-      ['is not let in', 'old', newest, {}, false],
-      ['says nothing', 'onItsWay', undefined],
+      ["isn't admitted", 'old', newest, {}, false],
+      ["hasn't reported", 'onItsWay', undefined],
       ['is being verified', 'onItsWay', { ...newest, verification: 'Running' }],
-      ['is being verified when all is complete', 'new', { ...newest, verification: 'Running' }, { phase: 'Complete' }],
-      ['did not pass', 'failed', { ...newest, verification: 'Failed' }],
+      [
+        'is being verified after the rollout is complete',
+        'new',
+        { ...newest, verification: 'Running' },
+        { phase: 'Complete' },
+      ],
+      ['failed its verification', 'failed', { ...newest, verification: 'Failed' }],
       ['has failed', 'failed', { ...newest, hasFailed: true }],
       ['has failed in an earlier rollout', 'onItsWay', { ...newest, hasFailed: true, rollout: 6 }],
       ['has another commit', 'onItsWay', stable],
       ['has another revision', 'onItsWay', { ...newest, revision: 'r0' }],
       ['counts as failed', 'failed', newest, { failures: ['x'] }],
-      ['is one of others that failed', 'new', newest, { failures: ['y'] }],
-      ['has an error, but for a moment', 'onItsWay', { ...newest, state: 'Error' }],
-      ['is not let in, and counts as failed', 'old', newest, { failures: ['x'] }, false],
-      ['has to go back', 'onItsWay', newest, { phase: 'RollingBack' }],
-      ['is back', 'old', stable, { phase: 'RollingBack' }],
-      ['is back on another revision', 'onItsWay', { ...stable, revision }, { phase: 'RolledBack' }],
-      ['failed, and is back', 'old', stable, { phase: 'RolledBack', failures: ['x'] }],
+      ["isn't among the failed ones", 'new', newest, { failures: ['y'] }],
+      ['has a temporary error', 'onItsWay', { ...newest, state: 'Error' }],
+      ["isn't admitted, and counts as failed", 'old', newest, { failures: ['x'] }, false],
+      ['must be rolled back', 'onItsWay', newest, { phase: 'RollingBack' }],
+      ['has been rolled back', 'old', stable, { phase: 'RollingBack' }],
+      ['has been rolled back to another revision', 'onItsWay', { ...stable, revision }, { phase: 'RolledBack' }],
+      ['failed, and has been rolled back', 'old', stable, { phase: 'RolledBack', failures: ['x'] }],
       [
-        'failed, and is not well when it is back',
+        'failed, and has an error after the rollback',
         'failed',
         { ...stable, state: 'Error' },
         { phase: 'RolledBack', failures: ['x'] },
       ],
-      ['failed, and is not back', 'failed', newest, { phase: 'RolledBack', failures: ['x'] }],
+      ["failed, and hasn't been rolled back", 'failed', newest, { phase: 'RolledBack', failures: ['x'] }],
     ];
   for (const [name, look, report, changes = {}, isAdmitted = true] of looks) {
-    test(`a gateway that ${name} is ${look}`, () => {
+    test(`shows a gateway that ${name} as "${look}"`, () => {
       assert.equal(lookOf({ podName: 'x', isAdmitted }, report, { ...rollout, ...changes }), look);
     });
   }
 
-  test('marks the waves', () => {
+  test('marks each wave', () => {
     const marks = (changes: Partial<RolloutStatus>, look: 'new' | 'failed' = 'new') =>
       [0, 1, 2].map((index) => markOf(index, [{ look: 'new' }, { look }], { ...rollout, ...changes }));
     assert.deepEqual(marks({}), ['done', 'underWay', 'waiting']);
@@ -340,7 +350,7 @@ suite('a rollout in pictures', () => {
   });
 });
 
-suite('a fleet of more gateways than a status has room for', () => {
+suite('a fleet with more gateways than fit into a status', () => {
   const total = 500;
   const names = Array.from({ length: total }, (_, index) => `store-${String(index).padStart(3, '0')}`);
   const podsOf = (wanted: readonly string[]) =>
@@ -624,7 +634,7 @@ suite('the whole view', () => {
   });
 });
 
-suite('an order', () => {
+suite('a command of kubectl gs', () => {
   const entry = (commit: string, ref: string) => ({ commit, ref, revision, time: 'then' });
   const history = [entry(OLD, 'v1'), entry(`c1${OLD}`, 'v0'), entry(`c2${OLD}`, 'c2')];
   const rollout = {
@@ -639,7 +649,7 @@ suite('an order', () => {
     gatewaySync({ rollout: { ...rollout, ...changes } as RolloutStatus, history });
   const underWay = resource({ commit: NEW, phase: 'Progressing' });
 
-  test('to go back is to a commit of the history, the stable one only while another is under way', () => {
+  test('to roll back leads to a commit of the history, and to the stable one only during a rollout', () => {
     const way = (value: string, commit: string, ref: string) => ({
       kind: 'way',
       way: { value, commit, ref, isForward: false },
@@ -668,7 +678,7 @@ suite('an order', () => {
     assert.equal(historyView(resource({ stableRevision: 'other' }))[0]?.isStable, false);
   });
 
-  test('to go on is to a newer commit of the history, and the previous one is always the next older one', () => {
+  test('to go forward leads to a newer commit of the history, and "previous" is always the next older one', () => {
     const middle = resource({ commit: OLD, stableCommit: `c1${OLD}`, phase: 'RolledBack' });
     const oldest = resource({ commit: OLD, stableCommit: `c2${OLD}`, phase: 'RolledBack' });
     const wayOf = (from: GatewaySync, start: string) => {
@@ -690,7 +700,7 @@ suite('an order', () => {
     );
   });
 
-  test('to go to a commit that is there with several revisions of spec.sync names one of them', () => {
+  test('names the revision if its commit is in the history with several revisions of spec.sync', () => {
     const other = { ...entry(OLD, 'v1'), revision: 'other' };
     const status = { rollout: { ...rollout, stableCommit: `c1${OLD}` } as RolloutStatus };
     const both = gatewaySync({ ...status, history: [entry(OLD, 'v1'), other, entry(`c1${OLD}`, 'v0')] });
@@ -705,7 +715,7 @@ suite('an order', () => {
     assert.equal(rollbackTarget(`${OLD}/other`, both.status as never)?.revision, 'other');
   });
 
-  test('to approve is of the commit that waits, or is under way', () => {
+  test('to approve names the commit that waits or is in progress', () => {
     const approved = (changes: Partial<RolloutStatus>) => toApprove({ ...rollout, ...changes } as RolloutStatus);
     assert.equal(approved({}), undefined);
     assert.equal(approved({ nextCommit: NEW }), NEW);
@@ -714,7 +724,7 @@ suite('an order', () => {
     for (const phase of ['Stopped', 'RollingBack', 'RolledBack'] as const) assert.equal(approved({ phase }), undefined);
   });
 
-  test('to try again is of the commit that was given up', () => {
+  test('to retry names the commit that was given up', () => {
     const retried = (changes: Partial<RolloutStatus>) => toRetry({ ...rollout, ...changes } as RolloutStatus);
     assert.equal(retried({}), undefined);
     assert.equal(retried({ phase: 'Stopped' }), OLD);
@@ -722,7 +732,7 @@ suite('an order', () => {
     assert.equal(retried({ givenUp: ['x r'] }), 'x');
   });
 
-  test('names commits with the ref that led to them', () => {
+  test('shows commits with the ref that led to them', () => {
     assert.deepEqual([named(OLD, 'v1'), named(OLD, OLD), named(OLD)], ['aaaaaaaa (v1)', 'aaaaaaaa', 'aaaaaaaa']);
   });
 });

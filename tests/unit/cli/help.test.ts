@@ -18,7 +18,7 @@ async function linesOfPages(): Promise<{ file: string; line: string }[]> {
 }
 
 suite('command lines of kubectl stoker', () => {
-  test('in the pages and in its own examples are ones that it understands', async () => {
+  test('are valid in all pages and examples', async () => {
     const examples = COMMANDS.flatMap(({ name, examples }) => examples.map(({ line }) => ({ file: name, line })));
     const all = [...examples, ...(await linesOfPages())].filter(({ line }) => !/COMMAND|\[|…| --to$/.test(line));
     assert.ok(all.length > 25, `${all.length}`);
@@ -38,7 +38,7 @@ suite('command lines of kubectl stoker', () => {
     }
   });
 
-  test('that it does not understand end with 64, and say why', async () => {
+  test('exit with 64 and a reason if they are invalid', async () => {
     const cases: [string[], RegExp][] = [
       [['statsu'], /there is no command statsu/],
       [['status', '--namespaces=x'], /there is no option --namespaces/],
@@ -66,19 +66,19 @@ suite('command lines of kubectl stoker', () => {
     }
   });
 
-  test('may have options before the command, as those of kubectl', async () => {
+  test('can have options before the command, like kubectl', async () => {
     const { status, notes } = await runCli(['-n', 'status', '--kubeconfig', '/nowhere', 'status', 'plant']);
     assert.equal(status, 3, notes);
   });
 
-  test('are in the reference as their help has them', async () => {
+  test('have the same help text in the reference', async () => {
     for (const [file, content] of Object.entries(generateCliReference())) {
       const written = await readFile(path.join(import.meta.dirname, '../../..', file), 'utf8');
       assert.equal(content, written, `${file}: run npm run generate`);
     }
   });
 
-  test('ask for help everywhere, which fits the terminal', async () => {
+  test('show help everywhere, at the width of the terminal', async () => {
     for (const line of [[], ['--help'], ['help'], ['help', 'status'], ['status', '-h'], ['rollback', '--help']]) {
       const { status, output } = await runCli(line, { columns: 60 });
       assert.equal(status, 0, line.join(' '));

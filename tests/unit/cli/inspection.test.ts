@@ -80,7 +80,7 @@ suite('the gateways that are queried', () => {
     assert.equal(unheard?.unable, 'its agent has not reported yet');
   });
 
-  test('are only those whose agent runs: others are listed with the reason', () => {
+  test('are only those with a running agent, and others are listed with the reason', () => {
     const reports = ['a-0', 'd-0', 'e-0', 'f-0', 'g-0', 'i-0'].map((pod) => reportOf(pod, { podUID: 'first' }));
     const agentPods = new Map<string, AgentPod>([
       ['a-0', { phase: 'Succeeded' }],
@@ -169,7 +169,7 @@ suite('a patch for the repository', () => {
     ]);
   });
 
-  test('deletes only if that is wanted', () => {
+  test('deletes files only if requested', () => {
     const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
     assert.deepEqual(patchOf({ a: answer(gone) }), {
       text: '',
@@ -178,14 +178,14 @@ suite('a patch for the repository', () => {
     assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
   });
 
-  test('never leaves the repository', () => {
+  test('never changes files outside the repository', () => {
     for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
       const { text, refused } = patchOf({ a: answer(change({ source })) });
       assert.deepEqual([text, refused[0]?.why], ['', 'no path of a repository (a)'], source);
     }
   });
 
-  test('has no file that nobody delivered', () => {
+  test('contains only delivered files', () => {
     const { before: _, ...added } = change({ source: '.github/workflows/x.yml', kind: 'add' });
     for (const given of [added, change({ kind: 'restore' })]) {
       const { text, refused } = patchOf({ a: answer(given) }, true);
@@ -193,7 +193,7 @@ suite('a patch for the repository', () => {
     }
   });
 
-  test('has what gateways agree on next to what they do not, in the order of the answers', () => {
+  test('contains agreed changes next to disputed ones, in the order of the responses', () => {
     const first = change({ source: 'b' });
     const last = change({ source: 'a' });
     const other = change({ after: version('3\n') });
@@ -205,7 +205,7 @@ suite('a patch for the repository', () => {
     ]);
   });
 
-  test('has what is not from the repository under the path that it has on the gateway', () => {
+  test('lists a file from elsewhere with its path on the gateway', () => {
     const own = omit(change(), 'source');
     assert.match(patchOf({ a: answer(own) }).text, /^diff --git a\/etc\/a b\/etc\/a$/m);
   });
@@ -218,13 +218,13 @@ suite('a patch for the repository', () => {
   const { before, after, ...bare } = change();
   const unknown = { executable: false };
   const without: [what: string, InspectedChange][] = [
-    ['before', { ...bare, before: unknown, ...(after && { after }) }],
-    ['after', { ...bare, after: unknown, ...(before && { before }) }],
-    ['before, nor that there was one', { ...bare, ...(after && { after }) }],
-    ['after, nor that there is one', { ...bare, ...(before && { before }) }],
+    ['before the change', { ...bare, before: unknown, ...(after && { after }) }],
+    ['after the change', { ...bare, after: unknown, ...(before && { before }) }],
+    ['before the change, like its existence', { ...bare, ...(after && { after }) }],
+    ['after the change, like its existence', { ...bare, ...(before && { before }) }],
   ];
   for (const [what, given] of without) {
-    test(`has nothing whose content is not known ${what}`, () => {
+    test(`leaves out a file whose content is unknown ${what}`, () => {
       const why = 'left out, since the answer is full (a)';
       assert.deepEqual(patchOf({ a: answer(given) }), { text: '', refused: [{ path: 'config/a', why }] });
       assert.equal(answerView({ name: 'a', pod: 'a' }, answer(given)).changes[0]?.diff, undefined);
@@ -245,7 +245,7 @@ suite('a patch for the repository', () => {
     template: 'made of a template',
   };
   for (const [leftOut, why] of Object.entries(reasons) as [LeftOut, string][]) {
-    test(`names what has no content: ${leftOut}`, () => {
+    test(`lists the reason why a file has no content: ${leftOut}`, () => {
       const given = answer(change({ leftOut }));
       assert.deepEqual(patchOf({ a: given }), { text: '', refused: [{ path: 'config/a', why: `${why} (a)` }] });
       const { path, source, kind, reason } = change();
@@ -276,7 +276,7 @@ const viewOf = (answers: Record<string, Answer>): InspectionView => ({
 });
 
 suite('the output of diff and drift', () => {
-  test('is shown once for all gateways with the same answer', () => {
+  test('is shown once for all gateways with the same response', () => {
     const shared = new SharedAnswers();
     const [a, b, c] = [answer(change()), answer(change()), answer(change({ path: 'etc/b' }))].map((each, index) =>
       shared.take({ name: `g${index}`, pod: `g${index}-0` }, each),
@@ -288,7 +288,7 @@ suite('the output of diff and drift', () => {
     assert.deepEqual(b?.view, answerView({ name: 'g1', pod: 'g1-0' }, answer(change())));
   });
 
-  test('is all of an answer', () => {
+  test('contains the whole response', () => {
     const { source: _, ...own } = change();
     const { path, kind, reason } = own;
     const diff = 'diff --git a/etc/a b/etc/a\n';
@@ -302,7 +302,7 @@ suite('the output of diff and drift', () => {
     assert.deepEqual(unchanged, { gateway: 'a', pod: 'a-0', changes: [], more: 0 });
   });
 
-  test('contains once what several gateways share', () => {
+  test('contains changes that several gateways share once', () => {
     const lines = drawInspection(viewOf({ a: answer(change()), b: answer(change()), c: answer() }), hostOf(undefined));
     assert.equal(lines[0], 'a, b: main (c0ffee11) would change 1 file');
     assert.deepEqual(lines.slice(-5), ['@@ -1 +1 @@', '-1', '+2', '', 'c: main (c0ffee11) would change nothing']);
@@ -319,7 +319,7 @@ suite('the output of diff and drift', () => {
     assert.match(text, /\n\+\t {2}x/);
   });
 
-  test('is a line for each file, then what there is of their content', () => {
+  test('has a line for each file, and then the available content', () => {
     const added = omit(change({ path: 'etc/b', source: 'etc/b', kind: 'add', reason: 'Added' }), 'before');
     const gone = omit(change({ path: 'etc/c', kind: 'delete', reason: 'Removed', leftOut: 'binary' }), 'after');
     const answered = { ...answer(added, gone, change({ path: 'etc/d', kind: 'restore' })), more: 2 };
@@ -348,7 +348,7 @@ suite('the output of diff and drift', () => {
     assert.ok(coloured[4]?.includes(ink('dim', 'binary')), coloured.join('\n'));
   });
 
-  test('names five gateways at most, and the pods of those that are called otherwise', () => {
+  test('lists at most five gateways, with the pod if its name differs', () => {
     const leadOf = (names: string[]) => {
       const answers = names.map((name) => answerView({ name, pod: name === 'b' ? 'b-0' : name }, answer()));
       return drawInspection({ ...viewOf({}), answers }, hostOf(undefined))[0];
@@ -357,7 +357,7 @@ suite('the output of diff and drift', () => {
     assert.equal(leadOf([...'abcdef']), 'a, b (b-0), c, d, e and 1 more: main (c0ffee11) would change nothing');
   });
 
-  test('says what the files are compared with', () => {
+  test('contains the base of the comparison', () => {
     const said = (kind: InspectionView['kind'], fields: Partial<Answer>) =>
       drawInspection({ ...viewOf({ a: { ...answer(), ...fields } }), kind }, hostOf(undefined))[0];
     assert.equal(said('drift', {}), 'a: all files are as main (c0ffee11) has them');
@@ -371,7 +371,7 @@ suite('the output of diff and drift', () => {
     assert.equal(lead, inkFor(true)('red', 'a: no disk'));
   });
 
-  test('is colored as by git', () => {
+  test('has the same colors as git', () => {
     const ink = inkFor(true);
     const lines = drawDiff('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+diff --git\n y\n', ink);
     const bold = ['diff --git a/x b/x', '--- a/x', '+++ b/x'].map((line) => ink('bold', line));

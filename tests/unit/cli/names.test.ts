@@ -12,5 +12,5 @@ suite('a sentence about the gateways of a resource', () => {
     [1, 'its one gateway keeps its files'],
     [2, 'its 2 gateways keep their files'],
   ] as const)
-    test(`is right for ${total}`, () => assert.equal(gatewaysDo(withGateways(total), says), sentence));
+    test(`is correct for ${total}`, () => assert.equal(gatewaysDo(withGateways(total), says), sentence));
 });

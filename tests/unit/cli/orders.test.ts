@@ -85,7 +85,7 @@ suite('an approval', () => {
     assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may have`));
   });
 
-  test('counts once, unless spec.sync was edited since', () => {
+  test('counts once, unless spec.sync was edited after it', () => {
     const approved = { annotations: approve };
     const says = `${NEW} is approved already for gateways/plant.`;
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
@@ -121,7 +121,7 @@ suite('a retry', () => {
     assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
   });
 
-  test('of a commit before says that it only starts if the ref leads to it', () => {
+  test('of an earlier commit warns that it starts only if the ref leads to it', () => {
     const earlier = { rollout: { ...rollout, givenUp: [`${OLDER} ${revision}`] } };
     assert.equal(
       planRetry(resource(earlier)).says,
@@ -132,7 +132,7 @@ suite('a retry', () => {
     assert.equal(says, 'gateways/plant: cccccccc starts again at the first wave.');
   });
 
-  test('counts once: what was carried out before is removed first', () => {
+  test('counts once, because the handled annotation is removed first', () => {
     const told = planRetry(resource({ rollout: stopped, annotations: retry }));
     const says = 'gateways/plant was told so already: the controller has not got to it yet.';
     assert.deepEqual(told, { kind: 'done', says });
@@ -207,7 +207,7 @@ suite('a rollback', () => {
     ],
   ];
   for (const [to, message, status, given] of refusals)
-    test(`is refused: ${message.slice(0, 40)}`, () => {
+    test(`is rejected with the message "${message.slice(0, 40)}"`, () => {
       assert.throws(() => planRollback(resource(given), to), { name: 'Problem', message, status });
     });
 });
@@ -240,7 +240,7 @@ suite('a pause', () => {
     assert.deepEqual(planResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
   });
 
-  test('warns of a tool that sets the spec back', () => {
+  test('warns about a tool that resets the spec', () => {
     const keepers: [given: Given, keeper: string][] = [
       [{ labels: { 'kustomize.toolkit.fluxcd.io/name': 'x' } }, 'Flux'],
       [{ labels: { 'helm.toolkit.fluxcd.io/name': 'x' } }, 'Flux'],
@@ -278,7 +278,7 @@ suite('a sync', () => {
     });
   });
 
-  test('names the request that it replaces', () => {
+  test('shows the request that it replaces', () => {
     const { says, about } = planSync(resource({ annotations: open }));
     const who =
       'gateways/plant: ci asked for v9 at 2026-01-01T00:00:00Z, which waits: a request for main takes its place.';
@@ -292,7 +292,7 @@ suite('a sync', () => {
     );
   });
 
-  test('is the same order whenever it is made, and another one where it would take the place of another request', () => {
+  test('needs a new confirmation only if it would replace another request', () => {
     assert.equal(agreementOf(planSync(resource())), agreementOf(planSync(resource({ total: 9 }))));
     assert.notEqual(agreementOf(planSync(resource())), agreementOf(planSync(resource({ annotations: open }))));
     const pause = planPause(resource());

@@ -56,18 +56,18 @@ suite('the proxy to an API server', () => {
     });
   }
 
-  test('is that of the kubeconfig, whatever the environment says', () => {
+  test('comes from the kubeconfig, even if the environment has another one', () => {
     const environment = { HTTPS_PROXY: 'http://other.test', NO_PROXY: '*' };
     assert.equal(find('https://127.0.0.1:6443', environment, PROXY), `${PROXY}/`);
   });
 
-  test('goes by the protocol of the server, in capitals first, and may lack its own', () => {
+  test("is chosen by the server's protocol, first from upper-case variables, and can lack a scheme", () => {
     const environment = { HTTPS_PROXY: 'up.test:1', https_proxy: 'http://low.test', http_proxy: 'http://plain.test' };
     assert.equal(find('https://api.test', environment), 'http://up.test:1/');
     assert.equal(find('http://api.test', environment), 'http://plain.test/');
   });
 
-  test('is refused where it is none that we speak, without its password', () => {
+  test("is rejected without its password if its protocol isn't supported", () => {
     assert.throws(() => find('https://api.test', {}, 'socks5://user:hunter2@proxy.test'), {
       message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl stoker takes http and https',
     });

@@ -44,21 +44,21 @@ const gatewaySync = (conditions: Condition[]) => gatewaySyncOf({ status: { condi
 suite('the reasons in docs/reference/conditions.md', () => {
   const rows = rowsOfPage();
 
-  test('are described where the plugin says', () => {
+  test('have the page and heading that the plugin links to', () => {
     assert.ok(rows.length > 50, `${rows.length}`);
     for (const { anchor, types, reasons } of rows)
       for (const type of types.filter((each) => !SUMS.includes(each) || types.length === 1))
         for (const reason of reasons) assert.equal(pageOfReason(type, reason), `reference/conditions.md#${anchor}`);
   });
 
-  test('have something to do in the plugin where they have in the page', () => {
+  test('have a suggestion in the plugin if the page has one', () => {
     for (const { types, reasons, hasTodo } of rows) {
       if (!hasTodo || types.includes('Stalled')) continue;
       for (const reason of reasons) assert.ok(todoOf(reason), reason);
     }
   });
 
-  test('become one finding each, with that page, where they are False or Unknown', () => {
+  test('give one finding each with a link to the page, if False or Unknown', () => {
     for (const { anchor, types, reasons } of rows) {
       for (const reason of reasons) {
         const [type = ''] = types.filter((each) => each !== 'Ready' || types.length === 1);
@@ -80,7 +80,7 @@ suite('the conditions of a GatewaySync', () => {
   const levels = (...conditions: Condition[]) =>
     checkConditions(gatewaySync(conditions)).map(({ check, level }) => `${check} ${level}`);
 
-  test('that sum up others are not said twice', () => {
+  test("that summarize others aren't reported twice", () => {
     const rows: [Condition[], string[]][] = [
       [
         [condition('RefResolved', 'RefNotFound', 'False'), condition('Ready', 'RefNotFound', 'False')],
@@ -100,7 +100,7 @@ suite('the conditions of a GatewaySync', () => {
     for (const [given, expected] of rows) assert.deepEqual(levels(...given), expected);
   });
 
-  test('may be True and not well', () => {
+  test('can be True and still give a finding', () => {
     const ready = condition('Ready', 'Synced', 'True');
     assert.deepEqual(levels(ready, condition('RefResolved', 'AmbiguousRef', 'True')), [
       'conditions/RefResolved/AmbiguousRef warning',
@@ -114,7 +114,7 @@ suite('the conditions of a GatewaySync', () => {
   });
 });
 
-test('every page that a check names exists, with its heading', () => {
+test('every page that a check links to exists, with its heading', () => {
   const sources = globSync('cli/checks/*.ts', { cwd: checkout }).map(read);
   const named = sources.flatMap((text) => [
     ...text.matchAll(/'((?:how-to|reference|explanation)\/[\w./-]+\.md)(#[\w-]+)?'/g),

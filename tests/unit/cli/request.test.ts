@@ -9,29 +9,25 @@ const LATE = '2026-01-02T00:00:00.000Z';
 const target = { ref: 'v1', source: 'Request' } as const;
 const seen = { observedRef: 'main', observedRepo: 'https://git.test/x' };
 
-suite('what is followed', () => {
+suite('the followed ref', () => {
   const rows: [what: string, status: GatewaySyncStatus | undefined, ref: string][] = [
-    ['nobody has looked at it', undefined, 'main'],
-    ['it was asked for', { ...seen, target, targetTime: EARLY }, 'v1'],
-    ['it was asked for after the last edit', { ...seen, target, targetTime: LATE, observedRefTime: EARLY }, 'v1'],
-    [
-      'an edit came later and is not resolved yet',
-      { ...seen, target, targetTime: EARLY, observedRefTime: LATE },
-      'main',
-    ],
-    ['an edit was not seen yet', { ...seen, observedRef: 'next', target, targetTime: LATE }, 'main'],
+    ["the controller hasn't seen the resource", undefined, 'main'],
+    ['it was requested', { ...seen, target, targetTime: EARLY }, 'v1'],
+    ['it was requested after the last edit', { ...seen, target, targetTime: LATE, observedRefTime: EARLY }, 'v1'],
+    ["a later edit isn't resolved yet", { ...seen, target, targetTime: EARLY, observedRefTime: LATE }, 'main'],
+    ["the controller hasn't seen an edit", { ...seen, observedRef: 'next', target, targetTime: LATE }, 'main'],
     ['the repository was edited', { ...seen, observedRepo: 'y', target, targetTime: LATE }, 'main'],
     ['the spec was followed before an edit', { ...seen, target: { ref: 'v1', source: 'Spec' } }, 'main'],
   ];
   for (const [what, status, ref] of rows) {
-    test(`where ${what}`, () => {
+    test(`is ${ref} if ${what}`, () => {
       const gatewaySync = gatewaySyncOf({ status });
       assert.equal(followedRef(gatewaySync), ref);
     });
   }
 });
 
-suite('a request is open', () => {
+suite('a request', () => {
   const annotations = {
     'sync.io/requested-ref': 'next',
     'sync.io/requested-at': EARLY,
@@ -45,21 +41,21 @@ suite('a request is open', () => {
     lastRequest: GatewaySyncStatus['lastRequest'],
     isOpen: boolean,
   ][] = [
-    ['not where there is none', {}, undefined, false],
-    ['until it is seen', annotations, undefined, true],
-    ['while the host is asked', annotations, { ...handled, outcome: 'Pending' }, true],
-    ['not once it is handled', annotations, handled, false],
-    ['where the last one was for something else', annotations, { ...handled, ref: 'main' }, true],
-    ['where it is made again', annotations, { ...handled, id: '0' }, true],
+    ['without annotations', {}, undefined, false],
+    ['until the controller has seen it', annotations, undefined, true],
+    ['during the query', annotations, { ...handled, outcome: 'Pending' }, true],
+    ['once it is handled', annotations, handled, false],
+    ['if the last one was for another ref', annotations, { ...handled, ref: 'main' }, true],
+    ['if it is repeated', annotations, { ...handled, id: '0' }, true],
     [
-      'not where somebody who set the ref alone was heard',
+      'if a request with only a ref was handled',
       annotations,
       { ref: 'next', at: EARLY, by: 'manual', outcome: 'Applied' },
       false,
     ],
   ];
   for (const [what, given, lastRequest, isOpen] of rows) {
-    test(what, () => {
+    test(`${isOpen ? 'is open' : "isn't open"} ${what}`, () => {
       const gatewaySync = gatewaySyncOf({ metadata: { annotations: given }, status: { lastRequest } });
       assert.equal(openRequest(gatewaySync) !== undefined, isOpen);
     });

@@ -34,37 +34,47 @@ const gatewaySync = (status: GatewaySyncStatus, { id = '1', paused = false } = {
     status: { observedGeneration: 1, lastSyncCommit: COMMIT, ...status },
   });
 
-suite('how far a request is', () => {
+suite('the progress of a request', () => {
   const rows: [string, GatewaySync, kind: string, says: RegExp, Asked?][] = [
-    ['nobody has looked at it', gatewaySync(ready('True', 'from before')), 'waiting', /waiting for the controller/],
-    ['the host is asked', gatewaySync(request('Pending')), 'waiting', /asking the git host: why/],
-    ['it is not allowed', gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
     [
-      'nobody named a ref, so that it does not matter whether it is allowed',
+      "the controller hasn't seen it",
+      gatewaySync(ready('True', 'from before')),
+      'waiting',
+      /waiting for the controller/,
+    ],
+    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /asking the git host: why/],
+    ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
+    [
+      "a ref that isn't allowed was only refreshed",
       gatewaySync({ ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, synced: 2, error: 0 } }),
       'done',
       /v2 is c0ffee11: its 2 gateways have it/,
       { ...asked, isRefresh: true },
     ],
-    ['somebody asked for another one', gatewaySync({}, { id: '2' }), 'failed', /somebody asked for v3 since/],
-    ['it is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /it is paused/],
+    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /somebody asked for v3 since/],
+    ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /it is paused/],
     [
-      'gateways are on the way',
+      'gateways are still syncing',
       gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }),
       'waiting',
       /: 1\/2$/,
     ],
-    ['all have it', gatewaySync({ ...request('Applied'), ...ready('True', '') }), 'done', /there is no gateway/],
+    [
+      'all gateways have the commit',
+      gatewaySync({ ...request('Applied'), ...ready('True', '') }),
+      'done',
+      /there is no gateway/,
+    ],
   ];
   for (const [what, given, kind, says, by = asked] of rows) {
-    test(`where ${what}`, () => {
+    test(`is "${kind}" if ${what}`, () => {
       const progress = judgeProgress(given, by);
       assert.equal(progress.kind, kind);
       assert.match(progress.says, says);
     });
   }
 
-  test('names those that have an error, once nobody else is on the way', () => {
+  test('lists gateways with an error once no other gateway is syncing', () => {
     const bad = {
       name: 'x',
       namespace: 'a',
@@ -93,7 +103,7 @@ suite('how far a request is', () => {
     });
   });
 
-  test('waits for the controller as long as the status is about another request, or another generation', () => {
+  test('is "waiting" while the status is about another request or generation', () => {
     const says = 'waiting for the controller';
     for (const other of [{ at: '2025-01-01T00:00:00.000Z' }, { ref: 'v1' }]) {
       const { lastRequest } = request('Applied');
@@ -115,7 +125,7 @@ suite('how far a request is', () => {
     );
   });
 
-  test('is over where the commit was stopped or taken back', () => {
+  test('is "failed" if the commit was stopped or rolled back', () => {
     const rollout = rolloutStatusOf({
       phase: 'RolledBack',
       commit: COMMIT,
@@ -127,7 +137,7 @@ suite('how far a request is', () => {
     assert.deepEqual(judgeProgress(gatewaySync(status), asked), { kind: 'failed', says: 'it failed on x' });
   });
 
-  test('goes on where the commit that was given up comes with another revision of spec.sync', () => {
+  test('continues if the given-up commit comes with another revision of spec.sync', () => {
     const common = rolloutStatusOf({ commit: COMMIT, revision: REVISION, givenUp: [`${COMMIT} before`] });
     const complete = { ...common, phase: 'Complete' as const };
     const done = { ...request('Applied'), ...ready('True', ''), rollout: complete };
@@ -141,7 +151,7 @@ suite('how far a request is', () => {
     assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');
   });
 
-  test('names what is followed where the request was ignored', () => {
+  test('contains the followed ref if the request was ignored', () => {
     const status = { ...request('Ignored'), ...ready('True', ''), target: { ref: 'main', source: 'Spec' as const } };
     assert.match(judgeProgress(gatewaySync(status), { ...asked, isRefresh: true }).says, /^main is c0ffee11/);
   });
@@ -157,7 +167,7 @@ suite('the gateways of a request', () => {
   });
   const fleet = (...discoveredGateways: object[]) => gatewaySync({ discoveredGateways } as GatewaySyncStatus);
 
-  test('are drawn as one bar where there are no waves', () => {
+  test('are drawn as one bar without waves', () => {
     const gateways = [
       gatewayOf('new', 'Synced', { syncedCommit: COMMIT }),
       gatewayOf('other', 'Synced', { syncedCommit: 'x' }),
@@ -173,7 +183,7 @@ suite('the gateways of a request', () => {
     assert.equal(barsOf(fleet(gateways[0] ?? {}), {})[0]?.mark, 'done');
   });
 
-  test('that do not have it are named, with what they wait for', () => {
+  test("are listed with their obstacle if they don't have the commit", () => {
     const missing = missingOf(
       fleet(gatewayOf('new', 'Synced', { syncedCommit: COMMIT }), gatewayOf('bad', 'Error', { message: 'full' })),
       {},
@@ -184,7 +194,7 @@ suite('the gateways of a request', () => {
     ]);
   });
 
-  test('are a bar for each wave where there are some', () => {
+  test('are drawn as one bar for each wave', () => {
     const admission = ['canary', 'rest'].map((wave) => ({ wave, members: 'all', admitted: '' }));
     const rollout = { phase: 'Progressing', wave: 'rest', commit: COMMIT, plan: 'other', admission };
     assert.deepEqual(barsOf(gatewaySync({ rollout } as never), {}), [
@@ -193,11 +203,11 @@ suite('the gateways of a request', () => {
     ]);
   });
 
-  test('are one bar that is done where there is none', () => {
+  test('are drawn as one complete bar if there are none', () => {
     assert.deepEqual(barsOf(gatewaySync({}), {}), [{ name: 'all', mark: 'done', gateways: [] }]);
   });
 
-  test('are counted when it is done', () => {
+  test('are counted when the request is done', () => {
     const says = (changes: object) =>
       judgeProgress(
         gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: { ...counts, ...changes } }),
@@ -215,7 +225,7 @@ suite('the gateways of a request', () => {
     assert.equal(told.says, 'v2 is c0ffee11: its one gateway has it', 'of a version that counted less');
   });
 
-  test('are spoken for by the rollout', () => {
+  test('have the text of their rollout', () => {
     const rollout = { phase: 'Progressing', commit: COMMIT, revision: REVISION, summary: 'canary 1/2' };
     const judged = (changes: object) =>
       judgeProgress(

@@ -14,14 +14,14 @@ const ink = inkFor(false);
 const columns = [{ title: 'NAME' }, { title: 'REF', dropped: 1 }, { title: 'SAYS', wraps: true }];
 
 suite('a table', () => {
-  test('is as wide as it has to be, and leaves out columns without a text', () => {
+  test('is as wide as needed, and leaves out empty columns', () => {
     assert.deepEqual(drawTable(columns, [['a', '', 'all is well']], { columns: undefined, ink }), [
       'NAME   SAYS',
       'a      all is well',
     ]);
   });
 
-  test('breaks what is said into lines before it cuts anything', () => {
+  test('wraps text before it truncates any', () => {
     assert.deepEqual(drawTable(columns, [['plant', 'main', 'the volume is full: free some']], { columns: 32, ink }), [
       'NAME    REF    SAYS',
       'plant   main   the volume is',
@@ -29,12 +29,12 @@ suite('a table', () => {
     ]);
   });
 
-  test('leaves out columns where even that is too wide', () => {
+  test("leaves out columns if wrapping isn't enough", () => {
     const row = ['plant', 'refs/heads/main', 'the volume is full'];
     assert.deepEqual(drawTable(columns, [row], { columns: 26, ink }), ['NAME    SAYS', 'plant   the volume is full']);
   });
 
-  test('of any texts has no line that is wider than the terminal, and none that moves its cursor', () => {
+  test('never has a line wider than the terminal, or a control character', () => {
     const cell = fc.string({ unit: 'binary', maxLength: 30 });
     fc.assert(
       fc.property(
@@ -52,12 +52,12 @@ suite('a table', () => {
   });
 });
 
-suite('a text', () => {
-  test('of a tenant cannot steer the terminal', () => {
+suite('terminal text', () => {
+  test("from a tenant can't control the terminal", () => {
     assert.equal(plain('a\u001b[2Jb\nc\u009bd\u202ee'), 'a\ufffd[2Jb c\ufffdd\ufffde');
   });
 
-  test('is as wide as it looks', () => {
+  test('is measured by its display width', () => {
     for (const [first, last] of [
       [0x1100, 0x115f],
       [0x2e80, 0xa4cf],
@@ -77,13 +77,13 @@ suite('a text', () => {
     assert.equal(cut('plant-with-a-long-name', 8), 'plant-w…');
   });
 
-  test('is broken between words, or within one that is too long', () => {
+  test('is wrapped between words, or within a word that is too long', () => {
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
     assert.deepEqual(wrap('x'.repeat(10), 4), ['xxxx', 'xxxx', 'xx']);
   });
 });
 
-test('colours are for terminals, unless the environment says otherwise', () => {
+test('colors are used on terminals, unless environment variables override that', () => {
   const cases: [Record<string, string>, isTerminal: boolean, expected: boolean][] = [
     [{}, true, true],
     [{}, false, false],
@@ -98,7 +98,7 @@ test('colours are for terminals, unless the environment says otherwise', () => {
   assert.equal(inkFor(true)('red', 'x'), '\u001b[31mx\u001b[0m');
 });
 
-test('data says exactly what it is about, with nothing that a terminal obeys', () => {
+test('structured output has the exact values, without control characters', () => {
   const value = { says: 'a\u001b[2J\u009b1m\u202e"', list: ['no', 'true', 1] };
   for (const format of ['json', 'yaml'] as const) {
     const text = drawData(value, format);
@@ -108,7 +108,7 @@ test('data says exactly what it is about, with nothing that a terminal obeys', (
   assert.equal(drawData({ a: ['no', 1] }, 'yaml'), 'a:\n  - "no"\n  - 1\n');
 });
 
-test('an age is in the unit that says most', () => {
+test('an age is in the most useful unit', () => {
   const now = Date.parse('2026-01-10T00:00:00Z');
   const ages = ['2026-01-09T23:59:55Z', '2026-01-09T23:58:30Z', '2026-01-09T23:50:00Z', '2026-01-01T00:00:00Z', 'x'];
   assert.deepEqual(
@@ -124,7 +124,7 @@ test('an age is in the unit that says most', () => {
   assert.deepEqual([48 * hour - 1, 48 * hour].map(after), ['47h', '2d']);
 });
 
-suite('waves', () => {
+suite('the waves of a rollout', () => {
   const gateways = (...looks: Look[]) => looks.map((look) => ({ look }));
   const waves = [
     { name: 'canary', mark: 'done' as const, gateways: gateways('new', 'new') },
@@ -141,7 +141,7 @@ suite('waves', () => {
     ]);
   });
 
-  test('are drawn in colours, with their meaning', () => {
+  test('are drawn in colors, with a legend', () => {
     const coloured = inkFor(true);
     const [first, second] = drawWaves(waves, { columns: 80, ink: coloured });
     const bold = (text: string) => `\u001b[1m${text}\u001b[0m`;
@@ -153,7 +153,7 @@ suite('waves', () => {
     assert.deepEqual([drawLegend(ink, 60).length, drawLegend(ink, 59).length], [1, 0]);
   });
 
-  test('are cut to the terminal', () => {
+  test('are truncated to the terminal', () => {
     const many = (count: number) => [
       { name: 'w', mark: 'done' as const, gateways: gateways(...Array<Look>(count).fill('new')) },
     ];
@@ -165,7 +165,7 @@ suite('waves', () => {
   });
 });
 
-test('a timeline has bars as long as things took', () => {
+test('a timeline has bars in proportion to the durations', () => {
   const moments = [
     { what: 'began', atMs: 0 },
     { what: 'half', atMs: 500.4 },
@@ -180,7 +180,7 @@ test('a timeline has bars as long as things took', () => {
   assert.deepEqual(drawTimeline(moments.slice(0, 1), { columns: 10, ink }), ['     0 ms  ━      began']);
 });
 
-test('a screen replaces its rows on a terminal, and prints one line for each change elsewhere', () => {
+test('a screen replaces its rows on a terminal, and prints one line per change elsewhere', () => {
   const printed = (columns: number | undefined) => {
     let text = '';
     const screen = new Screen({ columns, print: (more: string) => (text += more) } as never);

@@ -28,8 +28,8 @@ const resolved: ObservedEvent = {
 const applied: ObservedEvent = { reason: 'PushApplied', eventTime: at('10.410000') };
 const pushed = { lastPush: { ref: 'refs/heads/main', at: at('10.100'), outcome: 'Applied' as const } };
 
-suite('a trace', () => {
-  test('tells in order what happened, from the delivery to each disk', () => {
+suite('the output of kubectl gs trace', () => {
+  test('lists all steps in order, from the delivery to each disk', () => {
     const view = traceView(
       gatewaySync({
         ...pushed,
@@ -52,7 +52,7 @@ suite('a trace', () => {
     assert.deepEqual(view?.missing, []);
   });
 
-  test('begins with the delivery, also where the clock of the receiver is ahead', () => {
+  test("begins with the delivery, even if the receiver's clock is ahead", () => {
     const discoveredGateways = [gateway('a', { lastSyncTime: at('10.900'), lastSyncDuration: '450ms' })];
     const lastPush = { ...pushed.lastPush, at: at('10.600') };
     const view = traceView(gatewaySync({ lastPush, lastSyncTime: at('10'), discoveredGateways }), [applied, resolved]);
@@ -67,7 +67,7 @@ suite('a trace', () => {
     );
   });
 
-  test('names those that do not have it, and why', () => {
+  test('lists gateways without the commit, and the reason', () => {
     const discoveredGateways = [
       gateway('a', { lastSyncTime: at('10.900') }),
       gateway('b', { syncStatus: 'Error', syncedCommit: 'old', message: 'the volume is full' }),
@@ -76,7 +76,7 @@ suite('a trace', () => {
     assert.deepEqual(view?.missing, ['b does not have c0ffee11 (Error): the volume is full']);
   });
 
-  test('says what became of a delivery that was refused, or brought nothing new', () => {
+  test('shows the outcome of a delivery that was rejected or brought no new commit', () => {
     const refused = { ref: 'x', at: at('20.000'), outcome: 'Ignored' as const, message: 'it is not allowed' };
     const ignored = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('10') }), []);
     assert.deepEqual(ignored?.missing, ['it was not applied (Ignored): it is not allowed']);
@@ -90,7 +90,7 @@ suite('a trace', () => {
     assert.deepEqual(same?.missing, ['it brought no other commit: the one from before is still the newest']);
   });
 
-  test('is of the poll that found a newer commit after the last delivery', () => {
+  test('is about the poll that found a newer commit after the last delivery', () => {
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('30') }), [applied]);
     assert.deepEqual(view?.delivery, { kind: 'poll', ref: 'main', at: at('30') });
     const target = { ref: 'v9', source: 'Push' as const };
@@ -98,7 +98,7 @@ suite('a trace', () => {
     assert.equal(named?.delivery.ref, 'v9');
   });
 
-  test('is of the delivery where the commit is not clearly newer than what came of it', () => {
+  test("is about the delivery if the commit isn't clearly newer than its outcome", () => {
     const kindOf = (lastSyncTime: string, events: ObservedEvent[]) =>
       traceView(gatewaySync({ ...pushed, lastSyncTime }), events)?.delivery.kind;
     // The status keeps whole seconds.
@@ -113,7 +113,7 @@ suite('a trace', () => {
     assert.equal(kindOf(at('30'), [{ ...old, eventTime: null }]), 'push');
   });
 
-  test('takes of several events the first one after the delivery, and the last look at the commit', () => {
+  test('uses the first event after the delivery, and the last query of the commit', () => {
     const view = traceView(gatewaySync({ ...pushed, lastSyncTime: at('10') }), [
       { reason: 'Synced', eventTime: at('12') },
       { reason: 'Synced', eventTime: at('11') },
@@ -138,7 +138,7 @@ suite('a trace', () => {
     );
   });
 
-  test('says nothing of a commit where none is known, nor of a second time that it was found', () => {
+  test('contains neither an unknown commit nor a repeated result', () => {
     const { status, ...rest } = gatewaySync({ ...pushed, lastSyncTime: at('10') });
     const { lastSyncCommit: _, ...without } = status ?? {};
     const view = traceView({ ...rest, status: without } as GatewaySync, [resolved]);
@@ -154,7 +154,7 @@ suite('a trace', () => {
     });
   });
 
-  test('says of a commit from the second of the delivery that it came of it', () => {
+  test('attributes a commit to a delivery in the same second', () => {
     const missing = (lastSyncTime: string) => traceView(gatewaySync({ ...pushed, lastSyncTime }), [])?.missing;
     const same = ['it brought no other commit: the one from before is still the newest'];
     assert.deepEqual(missing(at('09.100')), same);
@@ -164,7 +164,7 @@ suite('a trace', () => {
     assert.deepEqual(view?.missing, ['it was not applied (Ignored)']);
   });
 
-  test('says so where events may not be read', () => {
+  test("mentions that events can't be read", () => {
     assert.match(traceView(gatewaySync(pushed), undefined)?.missing.at(-1) ?? '', /you may not read events/);
     assert.equal(traceView({ ...gatewaySync({}), status: {} } as GatewaySync, []), undefined);
   });
@@ -173,7 +173,7 @@ suite('a trace', () => {
 suite('the delivery of a trace', () => {
   const request = { ref: 'v1', id: 'i', by: 'github', at: at('10.000'), outcome: 'Applied' as const };
 
-  test('is the last one that has a time', () => {
+  test('is the last one with a time', () => {
     const kindOf = (status: GatewaySyncStatus) => {
       const { kind, ref, at: time } = lastDelivery(gatewaySync(status)) ?? {};
       return [kind, ref, time];
@@ -195,7 +195,7 @@ suite('the delivery of a trace', () => {
     assert.deepEqual(kindOf({}), [undefined, undefined, undefined]);
   });
 
-  test('is all there, with who sent it', () => {
+  test('has all fields, with its sender', () => {
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10') }), []);
     assert.deepEqual(view, {
       namespace: 'gateways',
@@ -210,7 +210,7 @@ suite('the delivery of a trace', () => {
     });
   });
 
-  test('begins with who made it', () => {
+  test('begins with its sender', () => {
     const beginning = (by: string | undefined) =>
       traceView(
         gatewaySync({ lastRequest: { ...request, ...(by ? { by } : {}) }, lastSyncTime: at('10') } as never),
@@ -228,7 +228,7 @@ suite('the delivery of a trace', () => {
     );
   });
 
-  test('says of gateways that they had it before, or that nobody knows when', () => {
+  test('shows gateways that had the commit before, or at an unknown time', () => {
     const discoveredGateways = [
       gateway('a', { lastSyncTime: at('09.999') }),
       gateway('b', { lastSyncTime: at('10.000') }),
@@ -242,7 +242,7 @@ suite('the delivery of a trace', () => {
     ]);
   });
 
-  suite('of a rollout', () => {
+  suite('during a rollout', () => {
     const OLD = '0'.repeat(40);
     const rollout = (state: object) =>
       ({ commit: COMMIT, stableCommit: OLD, summary: 'canary 1/1, waiting for approval', ...state }) as never;
@@ -254,7 +254,7 @@ suite('the delivery of a trace', () => {
     const hasReady = (view: ReturnType<typeof traceView>) =>
       view?.moments.some(({ what }) => what.startsWith('Ready:')) === true;
 
-    test('says once that all gateways were taken back later, and keeps that they had it', () => {
+    test('mentions once that all gateways were rolled back later, and still that they had the commit', () => {
       const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a', 'b') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
       assert.ok(hasReady(view));
@@ -264,7 +264,7 @@ suite('the delivery of a trace', () => {
       assert.deepEqual(going?.missing, ['1 gateway was taken back to 00000000 since']);
     });
 
-    test('says of a commit that was given up why, and never that all have it', () => {
+    test('shows why a commit was given up, and never that all gateways have it', () => {
       const failed = { ...asked, outcome: 'Failed' as const, message: 'commit c0ffee11 failed on a' };
       const status = { lastRequest: failed, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
@@ -285,7 +285,7 @@ suite('the delivery of a trace', () => {
       ]);
     });
 
-    test('says what a gateway waits for that is not let in yet', () => {
+    test('shows what a gateway waits for before its admission', () => {
       const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'AwaitingApproval' }) }), []);
       assert.deepEqual(view?.missing, ['a stays on 00000000 for now: canary 1/1, waiting for approval']);

@@ -23,7 +23,7 @@ function arrange() {
 }
 
 suite('the access check of the page', () => {
-  test('accepts the secret address, again and again', () => {
+  test('accepts the secret address repeatedly', () => {
     const { door, knock } = arrange();
     assert.equal(knock(door.address, { host }), 'enter');
     assert.equal(knock(door.address, { host }), 'enter');
@@ -43,7 +43,7 @@ suite('the access check of the page', () => {
     assert.notEqual(new URL(second).search, new URL(door.address).search);
   });
 
-  test('rejects all clients when a ticket comes for the second time', () => {
+  test('rejects all clients after a ticket is used twice', () => {
     const { door, knock, own, page } = arrange();
     const ticket = door.makeTicket();
     const { session, pageToken } = door;
@@ -61,14 +61,14 @@ suite('the access check of the page', () => {
     assert.ok(!door.session.aborted);
   });
 
-  test('accepts this host only, whatever name leads here', () => {
+  test('accepts only its own host name and port', () => {
     const { knock, cookie, page } = arrange();
     assert.equal(knock(page), 'welcome');
     for (const other of ['evil.example:8123', 'localhost:8123', '127.0.0.1', '127.0.0.1:80', undefined])
       assert.equal(knock(page, { cookie, ...(other && { host: other }) }), 421, `${other}`);
   });
 
-  test('wants the cookie on every path of the page, and knows no other path', () => {
+  test('requires the cookie on every path of the page, and has no other path', () => {
     const { knock, cookie, page } = arrange();
     for (const path of ['', 'page/main.js', 'events', 'trace', 'rights']) {
       assert.equal(knock(page + path, { host }), 401);
@@ -102,14 +102,14 @@ suite('the access check of the page', () => {
     for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PATCH']) assert.equal(knock(page, own, method), 405, method);
   });
 
-  test('keeps its secrets apart, and sends the cookie to no other server', () => {
+  test('uses separate secrets, and sends the cookie to no other server', () => {
     const { door } = arrange();
     assert.match(door.cookie, /^stoker-ui=[\w-]{43}; Path=\/[\w-]{12}\/; HttpOnly; SameSite=Strict$/);
     const secrets = [door.cookie, door.address, door.pageToken, door.base];
     assert.equal(new Set(secrets).size, secrets.length);
   });
 
-  test('allows the page nothing from elsewhere, and no script in the text', () => {
+  test('allows the page no external resource and no inline script', () => {
     const policy = SAFE_HEADERS['Content-Security-Policy'] ?? '';
     assert.match(policy, /default-src 'none'/);
     assert.doesNotMatch(policy, /unsafe|http|\*|data:/);

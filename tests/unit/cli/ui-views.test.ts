@@ -86,14 +86,14 @@ suite('the data for the page', () => {
     assert.match(offers.find(({ verb }) => verb === 'pause')?.says ?? '', /pauses: its one gateway keep/);
   });
 
-  test('moves no other text about', () => {
+  test('contains no control characters from untrusted text', () => {
     const hostile = '\u202eevil\u0000 \u001b[31m<b>x</b>';
     const detail = detailOf(gatewaySync([gateway(hostile, { syncStatus: 'Error', message: hostile })]), {});
     assert.doesNotMatch(JSON.stringify(detail), /\u202e|\\u0000|\\u001b/);
     assert.match(detail.waits[0]?.why ?? '', /<b>x<\/b>/);
   });
 
-  test('adds up its cards and nothing else', () => {
+  test('has totals of exactly its cards', () => {
     const counts = { ...cardOf(gatewaySync([gateway('a')]), {}).counts, total: 3, synced: 2 };
     assert.deepEqual(
       totalsOf([

@@ -46,8 +46,8 @@ const content = fc
   .map(([lines, ends]) => lines.join('\n') + (ends && lines.length > 0 ? '\n' : ''));
 const version = fc.record({ text: content, executable: fc.boolean() });
 
-suite('a diff', () => {
-  test('makes git apply turn what was into what is, for any text', () => {
+suite('a unified diff', () => {
+  test('lets git apply turn the old text into the new one, for any text', () => {
     fc.assert(
       fc.property(version, version, (before, after) => {
         assert.deepEqual(applied({ path: 'a/b.txt', before, after }), { ...after });
@@ -56,7 +56,7 @@ suite('a diff', () => {
     );
   });
 
-  test('adds and deletes files, also empty ones', () => {
+  test('adds and deletes files, even empty ones', () => {
     for (const text of ['', '\n', 'a', 'a\nb\n']) {
       for (const executable of [false, true]) {
         const file = { text, executable };
@@ -66,7 +66,7 @@ suite('a diff', () => {
     }
   });
 
-  test('of an empty file has no more than git has', () => {
+  test("of an empty file is the same as git's", () => {
     const after = { text: '', executable: false };
     const none = '0'.repeat(40);
     const empty = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391';
@@ -79,7 +79,7 @@ suite('a diff', () => {
     assert.equal(unifiedDiff({ path: 'x', before: after, after: { ...after, executable: true } }), mode.join('\n'));
   });
 
-  test('names any file', () => {
+  test('works for any file name', () => {
     for (const name of [
       'with space',
       'tab\there',
@@ -96,7 +96,7 @@ suite('a diff', () => {
     }
   });
 
-  test('of a file in which everything changed takes little time, and applies', () => {
+  test('of a large, completely changed file is fast, and applies', () => {
     const [before, after] = ['a', 'b'].map((mark) => ({
       text: Array.from({ length: 30_000 }, (_, index) => `${mark}${index % 7}${index}`).join('\n'),
       executable: false,
@@ -111,7 +111,7 @@ suite('a diff', () => {
     assert.equal(unifiedDiff({ path: 'x', before, after: ended }).match(/^\\ No newline/gm)?.length, 1);
   });
 
-  test('has the ids that git has', () => {
+  test('has the same object IDs as git', () => {
     const [before, after] = ['x\n', 'y\n'].map((text) => ({ text, executable: false }));
     const ids = [before, after].map((each) => {
       const options = { input: each?.text ?? '', encoding: 'utf8' as const };

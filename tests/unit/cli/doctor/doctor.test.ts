@@ -34,10 +34,10 @@ const expected = new Map(
     }),
 );
 
-suite('doctor says', () => {
-  test('that all is well in a healthy installation', () => {
+suite('kubectl gs doctor', () => {
+  test('reports that all is well in a healthy installation', () => {
     const said = linesOf(inOrder());
-    assert.deepEqual(said, expected.get('an installation in order'));
+    assert.deepEqual(said, expected.get('a healthy installation'));
     const { totals, sections } = diagnose(inOrder() as Loose);
     assert.deepEqual(totals, { ok: said.length, warning: 0, failed: 0 });
     const titles = ['Cluster', 'Operator', 'Injection', 'Rights', 'Namespace plant', 'GatewaySync plant/line'];
@@ -48,13 +48,14 @@ suite('doctor says', () => {
   });
 
   for (const [what, change] of Object.entries(CHANGES))
-    test(`of ${what}`, () => assert.deepEqual(newsOf(change), expected.get(what)));
+    test(`reports exactly the expected findings for ${what}`, () =>
+      assert.deepEqual(newsOf(change), expected.get(what)));
 
-  test('only expected findings', () => {
+  test('has exactly one test case for each entry of doctor.txt', () => {
     assert.deepEqual([...expected.keys()].slice(1), Object.keys(CHANGES));
   });
 
-  test("nothing else about a cluster that can't be queried", () => {
+  test("reports nothing else about a cluster that can't be queried", () => {
     const { sections, totals } = unreachable('no route');
     const says =
       'failed cluster/reachable: no route | check the kubeconfig: kubectl cluster-info | how-to/find-out-what-is-wrong.md';

@@ -39,7 +39,7 @@ suite('the output of doctor about untrusted content', () => {
     assert.equal(condition?.says.length, 2_000);
   });
 
-  test('cuts no character in two', () => {
+  test('is never cut within a character', () => {
     const inject = found('pod/inject', ({ pod }) => {
       pod.metadata.annotations['sync.io/inject'] = `${'😀'.repeat(2_000)}`;
     });
@@ -86,7 +86,7 @@ suite('the output of doctor about untrusted content', () => {
   });
 });
 
-test('a word of millions of characters is broken into lines', () => {
+test('a word of millions of characters is wrapped', () => {
   const lines = wrap('x'.repeat(5_000_000), 20);
   assert.equal(lines.length, 250_000);
   assert.equal(lines.at(-1), 'x'.repeat(20));

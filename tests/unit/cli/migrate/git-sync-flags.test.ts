@@ -42,47 +42,47 @@ function notesOf(fields: Partial<Container>): string {
   return found.kind === 'source' ? linesOf(found.notes).join('\n') : `${found.kind}: ${found.why}`;
 }
 
-suite('kubectl stoker migrate knows', () => {
+suite('kubectl stoker migrate', () => {
   for (const flag of `${V4} ${SINCE}`.split(/\s+/))
-    test(`${flag} of git-sync`, () => {
+    test(`knows the git-sync flag ${flag}`, () => {
       assert.doesNotMatch(notesOf({ args: [REPO, '--period=1m', flag] }), /does not know|does not have|no option/);
     });
 
-  test('their variables', () => {
+  test('knows the environment variables of newer git-sync flags', () => {
     const variables = ['GITSYNC_INIT_PERIOD', 'GITSYNC_INIT_MAX_FAILURES', 'GITSYNC_FILTER'];
     const env = variables.map((name) => ({ name, value: '5' }));
     assert.doesNotMatch(notesOf({ args: [REPO], env }), /does not know|does not have/);
   });
 });
 
-suite('kubectl stoker migrate says', () => {
-  test('that files were checked before they were published, and are not any more', () => {
+suite('the notes of kubectl stoker migrate', () => {
+  test('mention that files are no longer checked before they are published', () => {
     const notes = notesOf({ args: [REPO, '--pre-publish-exechook-command=/hooks/check.sh --token hunter2'] });
     assert.match(notes, /^todo: --pre-publish-exechook-command \/hooks\/check\.sh has no counterpart: /m);
     assert.doesNotMatch(notes, /hunter2/);
   });
 
-  test('how often a first sync was tried, and what git was configured with', () => {
+  test('mention the attempts of the first sync, and the configuration of git', () => {
     const notes = notesOf({ args: [REPO, '--init-max-failures=10', '--init-period=1s', '--git-config-add=a.b:c'] });
     assert.match(notes, /^dropped: --init-max-failures 10: /m);
     assert.match(notes, /^dropped: --init-period: /m);
     assert.match(notes, /^todo: --git-config-add has no counterpart/m);
   });
 
-  test('what it does not know itself, instead of calling it meaningless', () => {
+  test('list unknown options as unknown, instead of as meaningless', () => {
     const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
     const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
     assert.match(notes, /^todo: kubectl stoker migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
   });
 
-  test('that variables configured git itself, with certificates that were not verified', () => {
+  test('mention variables that configured git itself, even without certificate verification', () => {
     const variables = ['GIT_SSL_NO_VERIFY', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'TZ'];
     const notes = notesOf({ args: [REPO], env: variables.map((name) => ({ name, value: '1' })) });
     assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT have no counterpart: /m);
     assert.match(notes, /^dropped: variables that went with the container: TZ$/m);
   });
 
-  test('what an older git-sync does not have', () => {
+  test("list options that an older git-sync doesn't have", () => {
     const env = [{ name: 'GITSYNC_REF', value: 'x' }];
     const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
     assert.match(notesOf({ ...old, args: [REPO], env }), /^dropped: git-sync v3 does not have these: GITSYNC_REF$/m);
@@ -92,7 +92,7 @@ suite('kubectl stoker migrate says', () => {
 suite('credentials of git-sync', () => {
   const URL = '"url":"https://git.example.com","username":"bot"';
 
-  test('that name a file hold no password', () => {
+  test('count as free of passwords if they name a file', () => {
     const credential = `{${URL},"password-file":"/etc/access/token"}`;
     const expected = /^stays: --credential cannot be moved/;
     assert.match(notesOf({ args: [REPO, `--credential=${credential}`] }), expected);
@@ -100,7 +100,7 @@ suite('credentials of git-sync', () => {
     assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: credential }] }), expected);
   });
 
-  test('that hold a password are refused, wherever they are', () => {
+  test('are rejected if they contain a password, in any place', () => {
     const secret = `{${URL}, "password" : "hunter2"}`;
     const file = `{${URL},"password-file":"/etc/access/token"}`;
     const capital = `{${URL},"Password":"hunter2"}`;
@@ -116,7 +116,7 @@ suite('credentials of git-sync', () => {
     assert.match(notesOf({ command: ['sh', '-c', `git-sync --credential='${secret}'`] }), /^refused: /);
   });
 
-  test('of several SSH keys are all named, and one is taken', () => {
+  test('with several SSH keys are all listed, and one is used', () => {
     const repo = '--repo=git@git.example.com:acme/site.git';
     const several = /^todo: git-sync tries 2 SSH keys, .*: \/etc\/other\/ssh$/m;
     for (const fields of [
@@ -131,7 +131,7 @@ suite('credentials of git-sync', () => {
     }
   });
 
-  test('at a subPathExpr are not read as missing', () => {
+  test("with a subPathExpr don't count as missing", () => {
     const volumeMounts = [{ name: 'html', mountPath: '/git', subPathExpr: '$(POD_NAME)' }];
     assert.match(notesOf({ args: [REPO], volumeMounts }), /^stays: .*subPathExpr/);
   });

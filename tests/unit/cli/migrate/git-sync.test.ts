@@ -59,7 +59,7 @@ type Case = [args: string[], changes: object, notes?: string[], container?: Part
 
 function check(cases: readonly Case[], base: object = source): void {
   for (const [args, changes, notes = [], container] of cases) {
-    test(`${[...args, ...Object.keys(container ?? {})].join(' ') || 'nothing else'}`, () => {
+    test(`are migrated as expected: ${[...args, ...Object.keys(container ?? {})].join(' ') || 'none'}`, () => {
       assert.deepEqual(read(args, container), { ...base, ...changes, notes });
     });
   }
@@ -69,7 +69,7 @@ const tooShort = 'spec.polling.interval is 5s to 24h';
 const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
 const webhookInstead = 'and the operator each 60 s: set up a webhook, or spec.polling.interval';
 
-suite('of git-sync is read', () => {
+suite('options of git-sync', () => {
   check([
     [[], {}],
     [['--period=90s'], { polling: { interval: '1m30s' } }],
@@ -116,7 +116,7 @@ suite('of git-sync is read', () => {
   ]);
 });
 
-suite('of git-sync that does not say how often it asks is read', () => {
+suite('options of git-sync without a period', () => {
   const bare = (image: string, mountPath = '/git') => ({
     image,
     args: [REPO],
@@ -164,7 +164,7 @@ suite('of git-sync that does not say how often it asks is read', () => {
   );
 });
 
-suite('of git-sync is said', () => {
+suite('options of git-sync that need a note', () => {
   const forEver = 'the agent tries again for ever; maxFailures in spec.sync takes the pod out of service instead';
   const probe = { httpGet: { port: 1 } };
   check([
@@ -242,7 +242,7 @@ const ofApp = (more: object = {}) => ({
 });
 const chartValue = 'todo: a GitHub App needs the chart value githubApp.enabled of the operator';
 
-suite('the credentials of git-sync are', () => {
+suite('credentials of git-sync', () => {
   const inNoSecret = (what: string, file: string, key: string) =>
     `todo: ${what} (${file}) is in no Secret that the pod mounts: ${create(key)}`;
   check([
@@ -370,7 +370,7 @@ const reloads = (request: object, port: number, more: object = {}) => ({
 const noCounterpart = (place: string, why: string) =>
   `todo: the call of ${place} after a change has no counterpart: ${why}`;
 
-suite('the call of git-sync after a change is', () => {
+suite('webhook options of git-sync', () => {
   const url = '--webhook-url=http://localhost/';
   const any = 'differs: any answer to the call was fine, and now any 2xx is';
   const anySuccess = { gateway: { port: 80, reload: { requests: [{ method: 'POST', path: '/' }] } } };
@@ -437,7 +437,7 @@ suite('the call of git-sync after a change is', () => {
   ]);
 });
 
-suite('git-sync stays as it is', () => {
+suite('a git-sync container', () => {
   const elsewhere = (by: string) => `${by} gets its value from elsewhere: write it into the manifest`;
   const ofField = { env: [{ name: 'GITSYNC_REF', valueFrom: {} }] };
   const cases: [why: string, args: string[], container?: Partial<Container>][] = [
@@ -471,7 +471,7 @@ suite('git-sync stays as it is', () => {
     ],
   ];
   for (const [why, args, container] of cases) {
-    test(`since ${why.slice(0, 60)}: ${args.join(' ')}`, () => {
+    test(`stays unchanged because ${why.slice(0, 60)}: ${args.join(' ')}`, () => {
       assert.deepEqual(read(args, container), { kind: 'stays', title: 'container sync', why });
     });
   }

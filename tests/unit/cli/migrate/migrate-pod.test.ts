@@ -12,7 +12,7 @@ import { linesOf, REPO, variable } from './pods.ts';
 const html = { name: 'html', mountPath: '/git' };
 const git = { repo: 'https://git.example.com/acme/site.git', ref: 'HEAD', submodules: true };
 
-suite('of a gitRepo volume is read', () => {
+suite('a gitRepo volume', () => {
   const rights =
     'differs: the kubelet cloned with the rights of the node: if the repository is private, name a Secret in spec.git.auth';
   const modules =
@@ -56,12 +56,12 @@ suite('of a gitRepo volume is read', () => {
     [{ repository: 'ssh://bob@git.test/me/site.git' }, withRepo('ssh://bob@git.test/me/site.git')],
   ];
   for (const [given, changes] of volumes) {
-    test(JSON.stringify(given), () => {
+    test(`is migrated as expected with ${JSON.stringify(given)}`, () => {
       assert.deepEqual(readVolume({ repository, ...given }), { ...whole, ...changes });
     });
   }
 
-  test('why it stays, or is not printed', () => {
+  test('has a reason if it stays or is rejected', () => {
     const title = 'the gitRepo volume v';
     const whyOf = (given: object) => readVolume({ repository, ...given });
     assert.deepEqual(whyOf({ directory: '../x' }), { kind: 'stays', title, why: 'its directory holds ..' });
@@ -76,7 +76,7 @@ suite('of a gitRepo volume is read', () => {
   });
 });
 
-test('a GatewaySync is named after the last part of its repository, as Kubernetes takes names', () => {
+test('a GatewaySync is named after the last part of its repository, as a valid Kubernetes name', () => {
   const names: [repo: string, name: string][] = [
     ['https://git.test/a/Site.git', 'site'],
     ['https://git.test/a/my_site//', 'my-site'],
@@ -89,7 +89,7 @@ test('a GatewaySync is named after the last part of its repository, as Kubernete
   for (const [repo, name] of names) assert.equal(nameFor(repo), name, repo);
 });
 
-test('a path is inside of a folder, or is that folder', () => {
+test('a path is inside a directory if it is below it or the same', () => {
   for (const [folder, file, expected] of [
     ['/a', '/a', true],
     ['/a', '/a/b', true],
@@ -103,7 +103,7 @@ test('a path is inside of a folder, or is that folder', () => {
     assert.equal(isInside(folder, file), expected, `${file} in ${folder}`);
 });
 
-suite('of k8s-sidecar is read', () => {
+suite('a k8s-sidecar container', () => {
   const named = { repo: 'https://git.test/ops/boards.git', ref: 'main', folder: './boards/' };
   const readSidecar = (env: Record<string, string>, source: typeof named | undefined = named) => {
     const given = { LABEL: 'board', FOLDER: '/data/boards', ...env };
@@ -167,12 +167,12 @@ suite('of k8s-sidecar is read', () => {
     ],
   ];
   for (const [env, changes] of sidecars) {
-    test(Object.keys(env).join(' ') || 'nothing else', () => {
+    test(`is migrated as expected with ${Object.keys(env).join(' ') || 'no other variables'}`, () => {
       assert.deepEqual(readSidecar(env), { ...whole, ...changes });
     });
   }
 
-  test('the whole repository at its HEAD, where nothing else is named', () => {
+  test('is migrated to the whole repository at HEAD by default', () => {
     const { folder: _, ...source } = named;
     assert.deepEqual(readSidecar({}, { ...source, ref: undefined, folder: '.' } as never), {
       ...whole,
@@ -182,7 +182,7 @@ suite('of k8s-sidecar is read', () => {
     });
   });
 
-  test('why it stays', () => {
+  test('has a reason if it stays', () => {
     const title = 'container copy';
     assert.deepEqual(readSidecar({ FOLDER: '' }), { kind: 'stays', title, why: 'no volume is mounted at its FOLDER ' });
     assert.deepEqual(readSidecar({ FOLDER: '/x' }), {
@@ -195,7 +195,7 @@ suite('of k8s-sidecar is read', () => {
   });
 });
 
-suite('the pod of an application is left with', () => {
+suite('the pod of an application', () => {
   const app = { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }] };
   const sync = { name: 'sync', image: 'git-sync:v4.4.0', args: [REPO, '--period=1m'], volumeMounts: [html] };
   const emptyDir = { name: 'html', emptyDir: {} };
@@ -236,7 +236,7 @@ suite('the pod of an application is left with', () => {
   const pods: [what: string, Given, changes: object][] = [
     ['its files where they were', {}, {}],
     [
-      'all that has nothing to do with it',
+      'all unrelated fields',
       { volumes: [emptyDir, { name: 'own', emptyDir: {} }], securityContext: { runAsUser: 5 } },
       {
         pod: {
@@ -247,7 +247,7 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'none of the volumes that nothing else mounts',
+      'no volume that only git-sync mounted',
       {
         containers: [app, { ...sync, volumeMounts: [html, { name: 'key', mountPath: '/key' }] }],
         volumes: [emptyDir, { name: 'key', secret: { secretName: 'x' } }],
@@ -255,7 +255,7 @@ suite('the pod of an application is left with', () => {
       { notes: [place, 'dropped: volumes that nothing else mounts: key'] },
     ],
     [
-      'no git-sync that brought the same before it started',
+      'no init container of git-sync with the same files',
       { initContainers: [init] },
       {
         notes: [
@@ -265,7 +265,7 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'what git-sync brought once, which it goes on following',
+      'the files of a one-time git-sync, which are followed from then on',
       { initContainers: [init], containers: [app] },
       {
         notes: [
@@ -275,12 +275,12 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'the commit that git-sync brought once',
+      'the commit of a one-time git-sync',
       { initContainers: [{ ...init, args: [...init.args, `--ref=${'c'.repeat(40)}`] }], containers: [app] },
       { spec: { ...spec(), git: { ...git, ref: 'c'.repeat(40) } } },
     ],
     [
-      'a user that the sidecar may be',
+      'a user that the sidecar can run as',
       { securityContext: { runAsUser: 0 } },
       {
         notes: [
@@ -302,7 +302,7 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'init containers that find no files',
+      'init containers that find no files yet',
       { initContainers: [{ ...app, name: 'early' }] },
       {
         notes: [
@@ -313,12 +313,12 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'a volume that outlives it',
+      'a volume that outlives the pod',
       { volumes: [{ name: 'html', hostPath: {} }] },
       { notes: [place, links], pod: { containers: [app], volumes: [{ name: 'html', hostPath: {} }] } },
     ],
     [
-      'a volume that is its own, and goes with it',
+      'a volume with the same lifetime as the pod',
       { volumes: [{ name: 'html', ephemeral: {} }] },
       { pod: { containers: [app], volumes: [{ name: 'html', ephemeral: {} }] } },
     ],
@@ -332,7 +332,7 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'the folder that it sees of the volume',
+      'the directory of the volume that it sees',
       { containers: [part('deep'), { ...sync, args: [...sync.args, '--root=/git/deep', '--touch-file=now'] }] },
       {
         spec: spec(undefined, { gateway: { reload: { touchFile: 'now' } } }),
@@ -344,7 +344,7 @@ suite('the pod of an application is left with', () => {
       },
     ],
     [
-      'files that the group may write',
+      'files that the group can write',
       { containers: [app, { ...sync, args: [...sync.args, '--group-write'] }] },
       { spec: { ...spec(), sync: { defaults: { groupWrite: true }, ...spec().sync } } },
     ],
@@ -358,7 +358,7 @@ suite('the pod of an application is left with', () => {
     ],
   ];
   for (const [what, given, changes] of pods) {
-    test(what, () => assert.deepEqual(migrated(given), { ...moved, ...changes }));
+    test(`keeps ${what}`, () => assert.deepEqual(migrated(given), { ...moved, ...changes }));
   }
 
   const unmoved: [why: string, Given][] = [
@@ -381,12 +381,12 @@ suite('the pod of an application is left with', () => {
     ],
   ];
   for (const [why, given] of unmoved) {
-    test(`all that it had: ${why.slice(32, 90)}`, () => {
+    test(`stays unchanged because ${why.slice(32, 90)}`, () => {
       assert.deepEqual(migrated(given), { kind: 'unmoved', stays: [why] });
     });
   }
 
-  test('all that it had, where nothing brings files of git', () => {
+  test('stays unchanged if no container delivers files from git', () => {
     assert.deepEqual(migrated({ containers: [app] }), { kind: 'unmoved', stays: [] });
   });
 });
@@ -458,7 +458,7 @@ suite('a manifest', () => {
     ...['repository', 'revision', 'directory'].map((key): [string, unknown] => [`spec.volumes.0.gitRepo.${key}`, 1]),
   ];
   for (const [path, value] of wrong) {
-    test(`holds no pod with ${JSON.stringify(value)} as ${path}`, () => {
+    test(`has no valid pod with ${JSON.stringify(value)} as ${path}`, () => {
       const given: Record<string, unknown> = JSON.parse(JSON.stringify(pod()));
       const keys = path.split('.');
       const last = keys.pop() as string;
@@ -470,7 +470,7 @@ suite('a manifest', () => {
     });
   }
 
-  test('holds the pods of whatever makes them, and names the rest', () => {
+  test('provides the pods of all workload kinds, and lists the other objects', () => {
     const template = omit(pod(), 'apiVersion', 'kind');
     const makes = (kind: string, fields: object) => ({ kind, metadata: { name: kind.toLowerCase() }, ...fields });
     const list = { kind: 'List', items: [makes('Deployment', { spec: { template } }), null] };
@@ -498,7 +498,7 @@ suite('a manifest', () => {
     assert.deepEqual(found.problems, Array(5).fill('a document is no Kubernetes object: it has no kind'));
   });
 
-  test('keeps nothing that only the cluster writes', () => {
+  test('loses all fields that only the cluster writes', () => {
     const state = {
       managedFields: [],
       uid: 'u',

@@ -18,7 +18,7 @@ const OPTIONS: Record<string, string[]> = {
 };
 
 suite('kubectl stoker migrate', () => {
-  test('makes of manifests what is expected, each with a spec that the API takes', async () => {
+  test('converts manifests as expected, each with a valid spec', async () => {
     const files = await readdir(manifests);
     assert.deepEqual(files, await readdir(expected));
     assert.ok(files.length >= 9);
@@ -31,7 +31,7 @@ suite('kubectl stoker migrate', () => {
     }
   });
 
-  test('prints nothing of a manifest with a password, and says how to make a Secret', async () => {
+  test('prints nothing of a manifest with a password, and explains how to create a Secret', async () => {
     const secret = 'hunter2';
     const containers: object[] = [
       { args: [REPO, '--username=bot', `--password=${secret}`] },
@@ -50,7 +50,7 @@ suite('kubectl stoker migrate', () => {
     }
   });
 
-  test('never reads a Secret that is in the manifest, and names what it does not print', async () => {
+  test("never reads a Secret in the manifest, and lists the objects that it doesn't print", async () => {
     const secret = JSON.stringify({ kind: 'Secret', metadata: { name: 'access' }, stringData: { pass: 'hunter2' } });
     const pod = podWith({ args: [REPO], env: [fromSecret('GITSYNC_PASSWORD')] });
     const { status, output, notes } = await migrateText(`${secret}\n---\n${pod}`);
@@ -65,7 +65,7 @@ suite('kubectl stoker migrate', () => {
     });
   });
 
-  test('leaves what it cannot move as it is, and says why', async () => {
+  test("leaves a container unchanged if it can't be converted, with the reason", async () => {
     const part = (subPath: string) => ({ volumeMounts: [{ name: 'html', mountPath: '/html', subPath }] });
     const cases: [what: string, RegExp][] = [
       [podWith({ command: ['sh', '-c', `git-sync ${REPO}`] }), /a shell script starts it/],
@@ -105,7 +105,7 @@ suite('kubectl stoker migrate', () => {
     }
   });
 
-  test('moves one repository of a pod, and leaves the others', async () => {
+  test('converts one repository of a pod, and leaves the others unchanged', async () => {
     const pod = JSON.parse(podWith({ args: [REPO] }));
     const [, sync] = pod.spec.containers;
     pod.spec.containers.push({ ...sync, name: 'theme', args: ['--repo=https://git.example.com/acme/theme'] });
@@ -120,7 +120,7 @@ suite('kubectl stoker migrate', () => {
     );
   });
 
-  test('says of a container that sees another part of the volume that it stays', async () => {
+  test('leaves git-sync unchanged if containers see different parts of its volume', async () => {
     const pod = JSON.parse(podWith({ args: [REPO] }));
     const [app] = pod.spec.containers;
     const part = { name: 'html', mountPath: '/html', subPath: 'site.git/public' };
@@ -130,7 +130,7 @@ suite('kubectl stoker migrate', () => {
     assert.match(notes, /that container web mounts, and there container app would not find all files/);
   });
 
-  test('reads options as git-sync does: the command line first, then the variables of its version', async () => {
+  test('reads options like git-sync: first the command line, then the variables of its version', async () => {
     const cases: [container: object, git: object, destination?: string][] = [
       [{ args: [REPO, '--ref', 'v1'], env: [variable('GITSYNC_REF', 'v2')] }, { ref: 'v1' }],
       [{ args: [REPO], env: [variable('GITSYNC_REF', 'v2'), variable('GIT_SYNC_BRANCH', '')] }, { ref: 'v2' }],
@@ -153,7 +153,7 @@ suite('kubectl stoker migrate', () => {
     }
   });
 
-  test('names every option that is set and has no counterpart', async () => {
+  test('lists every option that has no counterpart', async () => {
     const args = [
       ...[REPO, '--depth=5', '--error-file=e', '--sync-on-signal=HUP', '--max-failures=3', '--git-config=a:b'],
       ...[
@@ -178,7 +178,7 @@ suite('kubectl stoker migrate', () => {
     assert.ok(!output.includes('hunter2'));
   });
 
-  test('moves no control character into a comment or a terminal', async () => {
+  test('copies no control character into a comment or a terminal', async () => {
     const manifest = podWith({ args: [REPO, '--exechook-command=a\n- evil: \u001b[2J\u009b1m'] });
     const { output } = await migrateText(manifest);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there
@@ -186,7 +186,7 @@ suite('kubectl stoker migrate', () => {
     assert.equal(parseAllDocuments(output).length, 2);
   });
 
-  test('reads YAML as kubectl does', async () => {
+  test('reads YAML like kubectl', async () => {
     const { output } = await migrateText(
       podWith({ args: [REPO] }).replace(
         '"name":"site"',
@@ -198,7 +198,7 @@ suite('kubectl stoker migrate', () => {
     assert.deepEqual(values, { a: 256, b: true, c: '22:30', d: '2026-01-02', e: '.', f: 0.5 });
   });
 
-  test('says what is wrong with what it is given', async () => {
+  test('reports the problem with an invalid argument or manifest', async () => {
     const cases: [string[], string, number, RegExp][] = [
       [['-f', '-'], 'kind: Service', 1, /there is no git-sync, k8s-sidecar or gitRepo volume in it/],
       [['-f', '-'], '- a\n- b', 1, /a document is no Kubernetes object/],

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods.ts';
 
-suite('what kubectl stoker migrate prints', () => {
-  test('prints nothing of a pod with another git-sync that stays, and that has a password', async () => {
+suite('the output of kubectl stoker migrate', () => {
+  test('is empty for a pod with a remaining git-sync that has a password', async () => {
     const secret = 'hunter2';
     const url = `https://bot:${secret}@git.example.com/acme/theme.git`;
     const containers: object[] = [
@@ -25,7 +25,7 @@ suite('what kubectl stoker migrate prints', () => {
     }
   });
 
-  test('prints nothing of a pod of which another container has the password of the repository', async () => {
+  test('is empty for a pod in which another container has the password of the repository', async () => {
     const url = 'https://bot:hunter2@git.example.com/acme/site.git';
     const init = { name: 'first', image: 'alpine/git', command: ['git', 'clone', url, '/html'] };
     const pods = [
@@ -51,7 +51,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.equal(status, 0, notes);
   });
 
-  test('looks for that password in all that a container has', async () => {
+  test('is empty if any field of another container has that password', async () => {
     const url = 'https://bob:hunter2@git.example.com/acme/site.git';
     const exec = { exec: { command: ['git', 'pull', url] } };
     const header = 'Authorization: Bearer hunter2';
@@ -94,7 +94,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.equal(status, 0, notes);
   });
 
-  test('looks for that password next to the containers', async () => {
+  test('is empty if any field next to the containers has that password', async () => {
     const url = 'https://bob:hunter2@git.example.com/acme/site.git';
     const html = { name: 'html', emptyDir: {} };
     const csi = { name: 'other', csi: { driver: 'git.example.com', volumeAttributes: { repository: url } } };
@@ -108,7 +108,7 @@ suite('what kubectl stoker migrate prints', () => {
     }
   });
 
-  test('prints nothing of a git-sync that stays with a password next to what starts it', async () => {
+  test('is empty for a remaining git-sync with a password in a field other than its command', async () => {
     const containers: object[] = [
       { env: [fromSecret('GITSYNC_REF'), variable('GIT_TOKEN', 'hunter2')] },
       { env: [fromSecret('GITSYNC_REF')], args: ['--git-config=http.extraHeader:Authorization: Basic hunter2'] },
@@ -124,7 +124,7 @@ suite('what kubectl stoker migrate prints', () => {
     }
   });
 
-  test('names the program of a hook without what it is called with', async () => {
+  test('contains the program of a hook without its arguments', async () => {
     const hook = '--exechook-command=/hooks/reload.sh --token hunter2';
     const { status, output, notes } = await migrateText(podWith({ args: [REPO, hook] }));
     assert.equal(status, 0, notes);
@@ -132,7 +132,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.ok(!output.includes('hunter2'), output);
   });
 
-  test('reports invalid YAML, even if only its aliases are wrong', async () => {
+  test('is an error for invalid YAML, even if only its aliases are wrong', async () => {
     const lists = Array.from(
       { length: 12 },
       (_, index) => `l${index + 1}: &l${index + 1} [${Array(9).fill(`*l${index}`)}]`,
@@ -145,7 +145,7 @@ suite('what kubectl stoker migrate prints', () => {
     }
   });
 
-  test('takes a token in the place of a user name for what it is', async () => {
+  test('is empty if a token is in the place of a user name', async () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const { status, output, notes } = await migrateText(
       podWith({ args: [`--repo=https://${token}@github.com/acme/site.git`] }),
@@ -158,7 +158,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.match(named.output, /^# dropped: the user name in the URL/m);
   });
 
-  test('puts variables into the values of others as the kubelet does', async () => {
+  test('has variables expanded like by the kubelet', async () => {
     const git = async (env: object[]) => {
       const { output, notes } = await migrateText(podWith({ env }));
       return output ? (specOf(output).git as unknown as { repo: string }).repo : notes;
@@ -169,7 +169,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.match(await git([fromSecret('ORG'), repo]), /the variable GITSYNC_REPO gets its value from elsewhere/);
   });
 
-  test('removes annotations about containers that are gone, which the API server would refuse', async () => {
+  test('has no annotations about removed containers, which the API server would reject', async () => {
     const pod = JSON.parse(podWith({ args: [REPO] }));
     const armor = 'container.apparmor.security.beta.kubernetes.io';
     const kept = { [`${armor}/app`]: 'runtime/default', note: 'sync' };
@@ -188,7 +188,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.match(output, /^# dropped: annotations about containers that are gone: .*default-container$/m);
   });
 
-  test('replaces no GatewaySync that the manifest holds', async () => {
+  test('has a new name for the GatewaySync if the manifest contains one of that name', async () => {
     const present = { apiVersion: 'sync.io/v1alpha1', kind: 'GatewaySync', metadata: { name: 'site' }, spec: {} };
     const { output } = await migrateText(`${JSON.stringify(present)}\n---\n${podWith({ args: [REPO] })}`);
     const [made] = parseAllDocuments(output) as { toJS(): { metadata: { name: string } } }[];
@@ -196,7 +196,7 @@ suite('what kubectl stoker migrate prints', () => {
     assert.match(output, /sync\.io\/cr-name: site-2$/m);
   });
 
-  test('says of a claim that one agent at a time delivers to it', async () => {
+  test('warns that only one agent at a time delivers to a claim', async () => {
     const volumes = (volume: object) => ({ spec: { volumes: [{ name: 'html', ...volume }] } });
     const shared = await migrateText(podWith({ args: [REPO] }, volumes({ persistentVolumeClaim: { claimName: 'c' } })));
     assert.match(shared.output, /^# TODO: only one agent at a time delivers to volume html, .* strategy Recreate/m);
