@@ -35,8 +35,6 @@ after(async () => {
 });
 
 step('every command of the tutorial "Getting started" works', async () => {
-  const { repository, tag } = imageOf('agent');
-  // There is no internet in the cluster of a test.
   await runTutorial('getting-started.md', (command) =>
     command.replace('https://github.com/stoker-operator/example-site.git', git.url).replace(NGINX, webServer()),
   );
