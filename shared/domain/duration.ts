@@ -70,7 +70,8 @@ export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(3))}s`;
   const seconds = Math.round(ms / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
   return `${hours ? `${hours}h` : ''}${minutes}m${seconds % 60}s`;
 }
 

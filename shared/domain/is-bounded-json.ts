@@ -5,8 +5,14 @@ export interface JsonBounds {
   parts: number;
 }
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
-const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+export const QUOTE = 0x22;
+export const BACKSLASH = 0x5c;
+export const OPEN_LIST = 0x5b;
+export const CLOSE_LIST = 0x5d;
+export const OPEN_OBJECT = 0x7b;
+export const CLOSE_OBJECT = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 /**
  * Tells whether JSON may be parsed. Two megabytes of brackets become objects of sixty, which with all else is more than

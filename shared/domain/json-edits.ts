@@ -33,7 +33,7 @@ function splitEscaped(text: string): string[] {
 /** Brings edits into one tree, so that their order decides nothing; two that touch the same place are a problem. */
 export function editTree(edits: JsonEdit[]): EditTreeResult {
   const root: EditTree = { kind: 'below', children: new Map() };
-  const sorted = [...edits].sort((a, b) => compare(a.path.join('\0'), b.path.join('\0')));
+  const sorted = [...edits].sort((a, b) => (a.path.join('\0') < b.path.join('\0') ? -1 : 1));
   for (const { path, json } of sorted) {
     let node: EditTree = root;
     for (const [index, key] of path.entries()) {
@@ -58,5 +58,3 @@ function conflict(path: string[], shorter: string[]): EditTreeResult {
   const message = `${path.join('.')} and ${shorter.join('.')} are the same place, or one lies in the other`;
   return { kind: 'problem', message };
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

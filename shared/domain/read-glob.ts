@@ -56,7 +56,8 @@ export function readGlob(glob: string): { tokens: Token[]; range: string | undef
 
 /** `**` is folders or the rest where it is all that is between two slashes, and no more than `*` elsewhere. */
 function resolved(token: Written, index: number, tokens: Written[]): Token[] {
-  const [before, after] = [tokens[index - 1], tokens[index + 1]];
+  const before = tokens[index - 1];
+  const after = tokens[index + 1];
   if (token.kind === 'globstar') {
     if (!isStart(before)) return [{ kind: 'star' }];
     if (isSlash(after)) return [{ kind: 'folders' }];
@@ -78,7 +79,8 @@ function markGroup(tokens: Written[], { places: [open = 0, ...commas] }: OpenBra
 }
 
 function readToken(chars: string[], at: number): Read {
-  const [char = '', next] = [chars[at], chars[at + 1]];
+  const char = chars[at] ?? '';
+  const next = chars[at + 1];
   if (char === '\\' && next !== undefined) return [{ kind: 'char', code: codeOf(next) }, 2];
   if (char === '?') return [{ kind: 'class', class: { isNegated: true, ranges: [] } }, 1];
   if (char !== '*') return [{ kind: 'char', code: codeOf(char) }, 1];

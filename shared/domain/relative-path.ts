@@ -103,5 +103,6 @@ export function allFolders(paths: Iterable<string>): Set<string> {
 
 /** One path after another; the root adds nothing. */
 export function joinPath(folder: string, path: string): string {
-  return folder === '' ? path : path === '' ? folder : `${folder}/${path}`;
+  if (folder === '' || path === '') return folder + path;
+  return `${folder}/${path}`;
 }

@@ -9,7 +9,7 @@ import { WorkBudget } from './work-budget.ts';
 export interface RenderedMapping {
   source: string;
   /** The source as the spec has it, if the name of the gateway or its pod is in it. */
-  namedSource?: string;
+  namedSource?: string | undefined;
   destination: string;
   /** Whether the destination was written as a folder (`x/`, `.`): a single file goes into it under its own name. */
   intoFolder: boolean;
@@ -69,7 +69,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
   const isNamed = /\{\{-?\s*\.(GatewayName|PodName)\b/.test(mapping.source);
   return {
     source: source.path,
-    ...(isNamed && { namedSource: mapping.source }),
+    namedSource: isNamed ? mapping.source : undefined,
     destination: destination.path,
     intoFolder: destination.folder,
     type: mapping.type,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from './objects.ts';
 import { withoutTrailingSlashes } from './relative-path.ts';
 
 /** How a repository is reached. */
@@ -33,14 +34,15 @@ const userOfHttp = /^(https?:\/\/)((?:[^/\\%?#@\s]|%40)*)@(?![^/]*@)/i;
 export function parseRepository(repo: string): Repository | undefined {
   if (hasSpace.test(repo) || hasForeignHost(repo)) return undefined;
   const url = withoutTrailingSlashes(repo.replace(userOfHttp, '$1'));
-  const host = scpLike.exec(repo)?.[1];
-  if (host && !repo.includes('://')) return { url, transport: 'ssh', host: host.toLowerCase() };
+  const sshHost = scpLike.exec(repo)?.[1];
+  if (sshHost && !repo.includes('://')) return { url, transport: 'ssh', host: sshHost.toLowerCase() };
   if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
   const { protocol, hostname } = new URL(url);
   const transport = transports[protocol];
   if (!transport || hostname === '') return undefined;
   const [user] = (userOfHttp.exec(repo)?.[2] ?? '').replaceAll('%40', '@').split(':');
-  return { url, transport, host: hostname.toLowerCase().replace(/^\[|\]$/g, ''), ...(user && { user }) };
+  const host = hostname.toLowerCase().replace(/^\[|\]$/g, '');
+  return withoutUndefined({ url, transport, host, user: user || undefined });
 }
 
 /** What a URL must not hold, for RE2 as well: a password, or a token in the place of a user, which git servers take. */

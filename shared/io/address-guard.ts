@@ -25,10 +25,9 @@ export class AddressGuard {
 
   /** For who connects by itself: gives a socket the addresses at the moment of connecting, or {@link TerminalError}. */
   readonly lookup: LookupFunction = (hostname, { all, family }, callback) => {
-    const wanted = family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family;
     this.#resolve(hostname).then(
       (addresses) => {
-        const fitting = addresses.filter((entry) => !wanted || entry.family === wanted);
+        const fitting = addresses.filter((entry) => !family || entry.family === family);
         const [first] = fitting;
         // An empty list is no answer: Node would fail on it where nobody catches that.
         if (!first) callback(notFound(hostname), '');

@@ -36,8 +36,8 @@ const hasText = ({ before, after }: Change): boolean => before?.text !== undefin
 function withoutText({ before, after, ...change }: Change): Change {
   return {
     ...change,
-    ...(before && { before: { executable: before.executable } }),
-    ...(after && { after: { executable: after.executable } }),
+    before: before && { executable: before.executable },
+    after: after && { executable: after.executable },
     leftOut: 'limit',
   };
 }

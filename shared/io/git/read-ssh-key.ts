@@ -31,7 +31,8 @@ export function readSshKey(given: string): string {
     .replaceAll('\\n', '\n')
     .trim();
   const label = /-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY)-----/.exec(text)?.[1];
-  const [begin, end] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`];
+  const begin = `-----BEGIN ${label}-----`;
+  const end = `-----END ${label}-----`;
   const start = text.indexOf(begin) + begin.length;
   const stop = text.indexOf(end, start);
   if (!label || stop < 0) throw unusable(misfits.find(({ pattern }) => pattern.test(text))?.problem ?? NO_KEY);

@@ -27,7 +27,9 @@ export async function* bytesOf(
   response: IncomingMessage,
   { bytes, error = tooLarge, stallMs = FLOOR.ms }: AnswerLimit,
 ): AsyncGenerator<Buffer> {
-  let [size, pieces, before] = [0, 0, 0];
+  let size = 0;
+  let pieces = 0;
+  let before = 0;
   const timer = setInterval(() => {
     if (size - before < FLOOR.bytes) response.destroy(stalled());
     before = size;

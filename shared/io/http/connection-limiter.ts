@@ -122,8 +122,13 @@ export class ConnectionLimiter {
     const key = keyOf(socket);
     const since = performance.now();
     const connection: Connection = {
-      ...{ socket, address: networkOf(socket.remoteAddress ?? ''), state: { kind: 'head', since } },
-      ...{ unanswered: 0, last: undefined, bytes: 0, progressAt: since },
+      socket,
+      address: networkOf(socket.remoteAddress ?? ''),
+      state: { kind: 'head', since },
+      unanswered: 0,
+      last: undefined,
+      bytes: 0,
+      progressAt: since,
     };
     this.#connections.set(key, connection);
     // A client may have taken the same port again before the end of this one was heard of.

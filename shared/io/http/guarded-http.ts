@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ConnectionOptions } from 'node:tls';
 import { isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { CONNECT_MS } from '../connectable-first.ts';
@@ -47,7 +48,8 @@ const HEAD_MS = 60_000;
 
 interface Connecting
   extends RequestOptions,
-    Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'> {
+    Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>,
+    Pick<ConnectionOptions, 'secureContext'> {
   /** Gets the connection that is opened for a request: to the host, or to a proxy. */
   onConnection?: (socket: Duplex) => void;
 }
@@ -71,8 +73,12 @@ interface Agents {
 
 function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
   const options = {
-    ...{ keepAlive: true, maxSockets, maxFreeSockets: 4, timeout: IDLE_MS },
-    ...{ maxCachedSessions: MAX_IDLE, proxyEnv },
+    keepAlive: true,
+    maxSockets,
+    maxFreeSockets: 4,
+    timeout: IDLE_MS,
+    maxCachedSessions: MAX_IDLE,
+    proxyEnv,
   };
   return { plain: boundIdle(new HttpAgent(options)), secure: boundIdle(new TellingAgent(options)) };
 }
@@ -118,10 +124,10 @@ export class GuardedHttp {
     let connection: Duplex | undefined;
     const options: Connecting = {
       method,
-      headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }) },
+      headers,
       agent: isSecure ? secure : plain,
-      ...(ca && { ca }), // by which Node keeps connections apart
-      ...(isSecure && { secureContext: this.#cas.contextOf(ca) }),
+      ca, // by which Node keeps connections apart
+      secureContext: isSecure ? this.#cas.contextOf(ca) : undefined,
       lookup: this.guard.lookup,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: CONNECT_MS,

@@ -75,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     qr: false,
     tunnel: false,
     ws: false,
-    ...(served ? { https: served } : {}),
+    https: served ?? false,
   });
   const server = anyServer as Server;
   if (served?.ca !== undefined) askForCertificates(anyServer as SecureServer, served);
@@ -104,15 +104,15 @@ interface Certificate {
   cert: string;
   key: string;
   /** CAs of clients. */
-  ca?: string;
+  ca?: string | undefined;
 }
 
 async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<Certificate> {
-  const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
-  const [cert = '', key = '', ca] = await Promise.all(files.map(readPem));
+  const [cert, key] = await Promise.all([readPem(certFile), readPem(keyFile)]);
+  const ca = clientCaFile === undefined ? undefined : await readPem(clientCaFile);
   // Node would take what is no certificate for no CA at all, and refuse everybody.
   if (ca !== undefined) new X509Certificate(ca);
-  return { cert, key, ...(ca !== undefined && { ca }) };
+  return { cert, key, ca };
 }
 
 /**

@@ -227,7 +227,8 @@ const UNREAD_BYTES = 4 * 3_145_728;
  * would reset it. A sender that goes on for long, or in tiny pieces, is cut off.
  */
 export function discard(request: IncomingMessage, maxBytes = UNREAD_BYTES): void {
-  let [discarded, pieces] = [0, 0];
+  let discarded = 0;
+  let pieces = 0;
   request.on('data', (chunk: Buffer) => {
     discarded += chunk.length;
     pieces += 1;

@@ -23,7 +23,7 @@ export class Connections {
     const options = {
       keepAlive: true,
       maxSockets: this.#maxSockets,
-      ...(proxy && { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+      proxyEnv: proxy ? { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } : undefined,
     };
     this.#agent = protocol === 'https:' ? new OneServerAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#fingerprint = fingerprint;

@@ -1,4 +1,4 @@
-const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [34, 92, 123, 125, 91, 93];
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../domain/is-bounded-json.ts';
 
 /** The text before the list of objects ends so, whatever order the fields have. */
 const BEFORE_ITEMS = /"items"\s*:\s*$/;
@@ -24,16 +24,16 @@ export class ListSplitter {
       const byte = chunk[index];
       if (this.#inString) this.#passString(byte);
       else if (byte === QUOTE) this.#inString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
         if (this.#place === 'between') {
           this.#place = 'object';
           start = index;
-        } else if (byte === OPEN_BRACKET && this.#depth === 1 && this.#opensItems(chunk.subarray(start, index))) {
+        } else if (byte === OPEN_LIST && this.#depth === 1 && this.#opensItems(chunk.subarray(start, index))) {
           this.#rest.push(chunk.subarray(start, index + 1));
           this.#place = 'between';
         }
         this.#depth += 1;
-      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
         this.#depth -= 1;
         if (this.#place === 'object' && this.#depth === 2) {
           yield this.#endObject(chunk.subarray(start, index + 1));

@@ -173,7 +173,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       allowWatchBookmarks: true,
       timeoutSeconds: WATCH_SECONDS.min + Math.floor(Math.random() * WATCH_SECONDS.spread),
     };
-    const [version, started] = [this.#version, performance.now()];
+    const version = this.#version;
+    const started = performance.now();
     for await (const event of watch<TRaw>(client, path, {
       query,
       signal,

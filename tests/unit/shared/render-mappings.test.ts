@@ -57,10 +57,11 @@ suite('renderMappings', () => {
     const result = renderMappings(given, values);
     assert.ok(result.kind === 'mappings');
     const [first, { patches = [], ...second } = {}] = result.mappings;
-    const plain = { type: undefined, required: true, template: false, patches: [] };
+    const plain = { namedSource: undefined, type: undefined, required: true, template: false, patches: [] };
     assert.deepEqual(first, { source: 'a', destination: 'b', intoFolder: false, ...plain });
     assert.deepEqual(second, {
       source: '',
+      namedSource: undefined,
       destination: 'b',
       intoFolder: true,
       type: 'dir',
