@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
@@ -20,12 +20,14 @@ export interface Destination {
 }
 
 /** Why a status is not posted, in words for a condition. */
-export interface Problem {
-  reason: string;
+export interface Problem<Reason extends string = string> {
+  reason: Reason;
   message: string;
 }
 
-export type FoundDestination = { kind: 'destination'; destination: Destination } | ({ kind: 'problem' } & Problem);
+type InvalidDestination = { kind: 'problem' } & Problem<'CommitStatusInvalid' | 'ClusterNameMissing'>;
+
+export type FoundDestination = { kind: 'destination'; destination: Destination } | InvalidDestination;
 
 /** Hosts that everybody knows, by the names that they have for https and ssh, and the API of each. */
 const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
@@ -70,13 +72,13 @@ export function destinationOf(
   if (api === undefined) return invalid('name the API of the git host in spec.git.commitStatus.url');
   if (!isPlainHttps(api)) return invalid('the URL of the API must begin with https:// and hold no credentials');
   const destination = {
-    ...{ provider, context: context.text, api: withoutTrailingSlashes(api) },
+    provider,
+    context: context.text,
+    api: withoutTrailingSlashes(api),
     project: provider === 'gitlab' ? withoutRoot(path, api) : path.slice(-2),
   };
-  return {
-    kind: 'destination',
-    destination: { ...destination, target: hashOf(JSON.stringify(destination)).slice(0, 16) },
-  };
+  const target = hash('sha256', JSON.stringify(destination)).slice(0, 16);
+  return { kind: 'destination', destination: { ...destination, target } };
 }
 
 interface Names {
@@ -86,17 +88,17 @@ interface Names {
 }
 
 /** Without the name of its cluster two clusters would take turns in one status. */
-function contextOf(template: string, { cluster, namespace, name }: Names) {
-  const values = new Map([
-    ['Namespace', namespace],
-    ['Name', name],
-    ...(cluster ? ([['Cluster', cluster]] as const) : []),
-  ]);
+function contextOf(
+  template: string,
+  { cluster, namespace, name }: Names,
+): { kind: 'rendered'; text: string } | InvalidDestination {
+  const values = new Map(Object.entries({ Namespace: namespace, Name: name }));
+  if (cluster) values.set('Cluster', cluster);
   const rendered = renderTemplate(template, values, BOUNDS.statusContext);
   if (rendered.kind === 'rendered') return rendered;
   if (!cluster && /\{\{ *\.Cluster *\}\}/.test(template))
     return {
-      kind: 'problem' as const,
+      kind: 'problem',
       reason: 'ClusterNameMissing',
       message:
         'spec.git.commitStatus.context names the cluster, and the operator does not know its name: set the chart value clusterName, or write a context without {{ .Cluster }}',
@@ -146,6 +148,4 @@ function withoutRoot(path: string[], api: string): string[] {
     : path;
 }
 
-const invalid = (message: string) => ({ kind: 'problem' as const, reason: 'CommitStatusInvalid', message });
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const invalid = (message: string): InvalidDestination => ({ kind: 'problem', reason: 'CommitStatusInvalid', message });

@@ -15,16 +15,8 @@ export interface StatusNews {
   problem: Problem | 'unknown' | undefined;
 }
 
-/**
- * What was last posted. What a host may have stored counts as a post and as pending, so that a result is posted again;
- * `isUnclear` where it was pending.
- */
-type Posted = CommitStatusRecord & { isUnclear?: boolean };
-
 /** What is said of one commit at most; GitHub refuses more than 1,000 statuses of one name. */
 const MAX_POSTS = 5;
-/** How often pending is sent to a host that may have stored it: the result needs the rest. */
-const MAX_UNCLEAR_PENDING = 2;
 
 /**
  * How long a change must last before it is posted, in milliseconds, by how much has been posted of the commit: nobody
@@ -40,28 +32,21 @@ export interface NextPost {
 }
 
 /**
- * What is to be posted next of what has been wanted for so many milliseconds, after what was posted last. What was once
- * said to be decided is never pending again, and other words for the same state are no news.
+ * Returns the next post for a commit, whose status has been wanted for a time (ms), after the last post for it. A result
+ * never goes back to pending, and another description of the same state is not posted.
  */
 export function nextPost(
-  posted: Posted | undefined,
-  { destination, wanted }: WantedPost,
+  posted: CommitStatusRecord | undefined,
+  { commit, ref, state, description, settling, isDecided }: WantedStatus,
   wantedForMs: number,
 ): NextPost | undefined {
-  const { commit, state, description, settling, isDecided, ref } = wanted;
-  const about = { commit, ...(ref !== undefined && { ref }) };
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
-  if (!posted || posted.commit !== commit || posted.target !== destination.target) {
-    const meanwhile = { ...about, state: 'pending' as const, description: settling?.meanwhile ?? '' };
-    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : { ...about, state, description } };
+  const status = { commit, ref, state, description };
+  if (!posted) {
+    const meanwhile = { ...status, state: 'pending' as const, description: settling?.meanwhile ?? '' };
+    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : status };
   }
-  const isLost = posted.isUnclear === true && state === 'pending' && posted.posts < MAX_UNCLEAR_PENDING;
-  const isSaid = posted.state === state || state === 'pending';
-  if ((isSaid && !isLost) || posted.posts >= MAX_POSTS) return undefined;
+  if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
   const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
-  return {
-    inMs: Math.max(0, unsettledMs, lastsMs),
-    number: posted.posts + 1,
-    status: { ...about, state, description },
-  };
+  return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status };
 }

@@ -1,16 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CommitStatusRecord } from '../../shared/api/gateway-sync-status.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import { timerMs } from '../../shared/domain/duration.ts';
+import { timerMs, wholeSeconds } from '../../shared/domain/duration.ts';
 import { LruMap } from '../../shared/domain/lru-map.ts';
-import { isTyped, TerminalError } from '../../shared/errors.ts';
+import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
 import { type HostCall, HostLimiter, type HostLimits } from '../polling/host-limiter.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Destination } from './destination.ts';
-import { formerOf, type KnownStatuses, note, recall, recordOf } from './known-statuses.ts';
 import { type NextPost, nextPost, type StatusNews, type WantedPost } from './next-post.ts';
-import { UnclearError } from './requests.ts';
 import type { SendStatus } from './send-status.ts';
 
 export interface PosterOptions {
@@ -22,10 +21,15 @@ export interface PosterOptions {
   log: Logger;
 }
 
-interface Entry extends KnownStatuses {
+interface Entry {
   gatewaySync: ObservedGatewaySync;
-  /** Of a monotonic clock, as all times here, in milliseconds. */
+  wanted: WantedPost | undefined;
+  /** Milliseconds of a monotonic clock, like all times here. */
   wantedSince: number;
+  /** The last post for the wanted commit, or for the previous one. */
+  posted: CommitStatusRecord | undefined;
+  /** The last post for each commit and destination, by `postKey`: a ref that goes back and forth causes no more posts. */
+  records: LruMap<string, CommitStatusRecord>;
   problem: StatusNews['problem'];
   /** Of the last attempt, where it failed. */
   trouble: Trouble | undefined;
@@ -46,20 +50,22 @@ interface Trouble {
   failures: number;
   since: number;
   retryAt: number;
-  /** Whether the last one surely failed. */
-  isClear: boolean;
-  /** What was sent last of what the host may have stored. */
-  unclear: CommitStatusRecord['state'] | undefined;
+  /** Whether a user has to change something. */
+  isFinal: boolean;
 }
 
 /** GitHub asks for one request a second at most that creates something. */
 const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
 /** First delays before a retry (ms), which double, and the longest one. Final: until a user changes something. */
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
-/** The same where the host may have stored the status, by how often it may have: few attempts have to outlast a failure. */
-const UNCLEAR_MS = [5_000, 30_000, 300_000];
 /** Maximum credentials whose pauses are kept: tenants choose them. */
 const MAX_PAUSES = 1_000;
+/** Maximum commits of a resource whose last post is remembered. */
+const MAX_RECORDS = 8;
+const UNEXPECTED = {
+  reason: 'CommitStatusFailed',
+  message: 'something unexpected happened, see the log of the controller',
+};
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
@@ -100,9 +106,9 @@ export class StatusPoster {
     if (!before && !commitStatus && !stands) return;
     const entry = before ?? newEntry(gatewaySync, stands);
     this.#entries.set(key, entry);
-    // Somebody may have changed what was wrong.
+    // A user may have corrected what the host refused. A host that fails is retried no sooner.
     const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
-    if (isEdited && entry.trouble?.isClear) Object.assign(entry.trouble, { failures: 0, retryAt: 0 });
+    if (isEdited && entry.trouble?.isFinal) entry.trouble = undefined;
     entry.gatewaySync = gatewaySync;
     if (isOther(entry.wanted, wanted)) entry.wantedSince = performance.now();
     entry.wanted = wanted;
@@ -125,13 +131,16 @@ export class StatusPoster {
   }
 
   /** What is to be posted next, and after how many milliseconds. */
-  #next({ wanted, wantedSince, posted, earlier, trouble, gatewaySync }: Entry): Planned | undefined {
-    if (!wanted) return undefined;
+  #next({ wanted: post, wantedSince, records, trouble, gatewaySync }: Entry): Planned | undefined {
+    if (!post) return undefined;
     const now = performance.now();
-    const { destination } = wanted;
-    const isUnclear = trouble?.unclear === 'pending' && trouble.about === postKey(destination, wanted.wanted);
-    const before = formerOf(wanted, [...earlier, ...(posted ? [posted] : [])]);
-    const next = before ?? nextPost(posted && { ...posted, isUnclear }, wanted, now - wantedSince);
+    const { destination, wanted } = post;
+    const { former } = wanted;
+    // A former commit without any post gets none now.
+    const before = former && records.get(postKey(destination, former));
+    const next =
+      (before && nextPost(before, former, 0)) ??
+      nextPost(records.get(postKey(destination, wanted)), wanted, now - wantedSince);
     if (!next) return undefined;
     const credentials = credentialsOf(gatewaySync, destination);
     const retryAt = trouble?.about === postKey(destination, next.status) ? trouble.retryAt : 0;
@@ -142,10 +151,15 @@ export class StatusPoster {
   #schedule(key: ObjectKey, entry: Entry): void {
     clearTimeout(entry.timer);
     if (entry.call || this.#entries.get(key) !== entry) return;
-    if (recall(entry)) this.#options.enqueue(key);
+    const { wanted: post, records } = entry;
+    const posted = post && records.get(postKey(post.destination, post.wanted));
+    if (posted && posted !== entry.posted) {
+      entry.posted = posted;
+      this.#options.enqueue(key);
+    }
     const next = this.#next(entry);
     if (!next) {
-      this.#setProblem(key, entry, entry.wanted && entry.trouble?.unclear ? entry.problem : undefined);
+      this.#setProblem(key, entry, undefined);
     } else if (next.inMs > 0) {
       entry.timer = setTimeout(() => this.#schedule(key, entry), timerMs(Math.ceil(next.inMs))).unref();
     } else {
@@ -167,8 +181,10 @@ export class StatusPoster {
       if (this.#entries.get(key) !== entry) return;
       if (failure) this.#failed(key, entry, { failure, next });
       else {
-        note(entry, recordOf(next, next.status.state));
-        Object.assign(entry, { trouble: undefined, problem: undefined });
+        entry.posted = recordOf(next);
+        entry.records.set(postKey(next.destination, next.status), entry.posted);
+        entry.trouble = undefined;
+        entry.problem = undefined;
         this.#options.onAttempt('success');
         this.#options.enqueue(key);
       }
@@ -181,42 +197,51 @@ export class StatusPoster {
     const { namespace, name } = entry.gatewaySync;
     const now = performance.now();
     const isFinal = failure instanceof TerminalError;
-    const isUnclear = failure instanceof UnclearError;
     const about = postKey(next.destination, next.status);
     const before = entry.trouble?.about === about ? entry.trouble : undefined;
-    const { failures = 0 } = before ?? {};
-    const since = before && failures > 0 ? before.since : now;
-    const waitMs = retryMs(failure, isUnclear ? next.number : failures + 1);
-    const unclear = isUnclear ? next.status.state : before?.unclear;
-    entry.trouble = { about, failures: failures + 1, since, retryAt: now + waitMs, isClear: !isUnclear, unclear };
-    if (isUnclear) {
-      // It counts, and the result is not in place for sure.
-      note(entry, recordOf(next, 'pending'));
-      this.#options.enqueue(key);
-    }
-    const { reason, retryAfterMs } = failure as Partial<Record<'reason', string> & Record<'retryAfterMs', number>>;
-    if (retryAfterMs !== undefined) this.#pausedUntil.set(next.credentials, now + waitMs);
+    const failures = (before?.failures ?? 0) + 1;
+    const since = before?.since ?? now;
+    const waitMs = retryMs(failure, failures);
+    entry.trouble = { about, failures, since, retryAt: now + waitMs, isFinal };
+    if (failure instanceof TransientError && failure.retryAfterMs !== undefined)
+      this.#pausedUntil.set(next.credentials, now + waitMs);
     this.#options.onAttempt(isFinal ? 'refused' : 'failure');
     this.#options.log.warn({ err: failure, namespace, name, waitMs: Math.round(waitMs) }, 'commit status not posted');
     const isWorthAWord = isFinal || now - since >= PATIENCE_MS;
     if (isWorthAWord) {
-      const words = isTyped(failure) ? failure.message : 'something unexpected happened, see the log of the controller';
-      const message = `the status of the commit cannot be posted: ${words}`;
-      this.#setProblem(key, entry, { reason: reason ?? 'CommitStatusFailed', message });
+      const { reason, message } = isTyped(failure) ? failure : UNEXPECTED;
+      this.#setProblem(key, entry, { reason, message: `the status of the commit cannot be posted: ${message}` });
     }
   }
 
   #setProblem(key: ObjectKey, entry: Entry, problem: StatusNews['problem']): void {
-    const isNews = JSON.stringify(entry.problem) !== JSON.stringify(problem);
+    const isNews = !isDeepStrictEqual(entry.problem, problem);
     entry.problem = problem;
     if (isNews) this.#options.enqueue(key);
   }
 }
 
-const newEntry = (gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry => ({
-  ...{ gatewaySync, posted, wanted: undefined, problem: 'unknown', call: undefined, timer: undefined },
-  ...{ earlier: [], wantedSince: performance.now(), trouble: undefined },
-});
+function newEntry(gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord | undefined): Entry {
+  const records = new LruMap<string, CommitStatusRecord>(MAX_RECORDS);
+  if (posted) records.set(postKey(posted, posted), posted);
+  return {
+    gatewaySync,
+    posted,
+    records,
+    wanted: undefined,
+    wantedSince: performance.now(),
+    problem: 'unknown',
+    trouble: undefined,
+    call: undefined,
+    timer: undefined,
+  };
+}
+
+/** The record of a post that was made just now. */
+function recordOf({ destination: { context, target }, status, number }: Planned): CommitStatusRecord {
+  const { commit, state } = status;
+  return { commit, context, state, target, posts: number, time: wholeSeconds(Date.now()) };
+}
 
 /** Other words for the same state count as the same. */
 function isOther(before: WantedPost | undefined, after: WantedPost | undefined): boolean {
@@ -225,7 +250,7 @@ function isOther(before: WantedPost | undefined, after: WantedPost | undefined):
   return what(before) !== what(after);
 }
 
-const postKey = ({ target }: Destination, { commit }: { commit: string }): string => `${commit} ${target}`;
+const postKey = ({ target }: Pick<Destination, 'target'>, { commit }: { commit: string }) => `${commit} ${target}`;
 
 /** Names what a host counts requests by. */
 function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Destination): string {
@@ -234,13 +259,7 @@ function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api 
 
 /** Milliseconds before the retry after the n-th failure, the first being 1. `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {
-  const { retryAfterMs = 0 } = failure as { retryAfterMs?: number };
-  const isUnclear = failure instanceof UnclearError;
+  const { retryAfterMs = 0 } = failure instanceof TransientError ? failure : {};
   const baseMs = failure instanceof TerminalError ? RETRY_MS.final : RETRY_MS.transient;
-  const backoff = {
-    baseMs: isUnclear ? (UNCLEAR_MS[n - 1] ?? RETRY_MS.max) : baseMs,
-    maxMs: RETRY_MS.max,
-    jitter: 0.25,
-  };
-  return Math.max(retryAfterMs, backoffMs(isUnclear ? 1 : n, backoff, chance));
+  return Math.max(retryAfterMs, backoffMs(n, { baseMs, maxMs: RETRY_MS.max, jitter: 0.25 }, chance));
 }

@@ -54,7 +54,9 @@ const SHAPES: Record<StatusProvider, Shape> = {
       url: `${api}/repositories/${joined(project)}/commit/${commit}/statuses/build`,
       body: {
         state: { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED' }[state],
-        ...{ key: shortened(context, MAX_KEY), name: context, description },
+        key: shortened(context, MAX_KEY),
+        name: context,
+        description,
         url: `https://bitbucket.org/${joined(project)}/commits/${commit}`,
       },
     }),
@@ -108,9 +110,6 @@ export function authorizationFor(secret: string): string | undefined {
   return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
 }
 
-/** The host may have stored the status all the same: a proxy in front of it does not know. */
-export class UnclearError extends TransientError {}
-
 /** What a host answered; of its words nothing is repeated. */
 export interface StatusAnswer {
   status: number;
@@ -129,32 +128,31 @@ export function judgeAnswer(
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
   const retryAfterMs = pauseMs(headers, now);
-  const transient = (message: string, { reason }: { reason: string }) =>
+  const transient = (message: string, reason: 'GitRateLimited' | 'GitUnreachable') =>
     new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
   if (isTooOften(status, retryAfterMs))
-    return transient(`${HOST} answered ${status}, since it was asked too often: it is asked again later`, {
-      reason: 'GitRateLimited',
-    });
-  const again = `${HOST} answered ${status}: it is tried again`;
-  if (status >= 500 || status === 408)
-    return new UnclearError(again, { code: 'commitStatus.unclear', reason: 'GitUnreachable', retryAfterMs });
-  if (status === 409) return transient(again, { reason: 'GitUnreachable' });
+    return transient(
+      `${HOST} answered ${status}, since it was asked too often: it is asked again later`,
+      'GitRateLimited',
+    );
+  if (status >= 500 || status === 408 || status === 409)
+    return transient(`${HOST} answered ${status}: it is tried again`, 'GitUnreachable');
   if (status === 401)
     return terminal(
       `${HOST} refused the token (401): check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
-      { reason: 'AuthenticationFailed' },
+      'AuthenticationFailed',
     );
   if (status === 403 || status === 404)
     return terminal(
       `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
-      { reason: 'CommitStatusRefused' },
+      'CommitStatusRefused',
     );
   if (status >= 300 && status < 400)
     return terminal(
       `${HOST} sends the request elsewhere, and the token goes nowhere else: name the API in spec.git.commitStatus.url`,
-      { reason: 'UnexpectedRedirect' },
+      'UnexpectedRedirect',
     );
-  return terminal(`${HOST} answered ${status} to the status ${context}`, { reason: 'CommitStatusRefused' });
+  return terminal(`${HOST} answered ${status} to the status ${context}`, 'CommitStatusRefused');
 }
 
 const HOST = 'the API of the git host';
@@ -164,5 +162,5 @@ const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
 };
 
-const terminal = (message: string, { reason }: { reason: string }) =>
+const terminal = (message: string, reason: 'AuthenticationFailed' | 'CommitStatusRefused' | 'UnexpectedRedirect') =>
   new TerminalError(message, { code: 'commitStatus.refused', reason });

@@ -5,7 +5,7 @@ import type { GithubApps, TokenRequest } from '../polling/github-app.ts';
 import { readSecret } from '../polling/read-secret.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Destination } from './destination.ts';
-import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest, UnclearError } from './requests.ts';
+import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest } from './requests.ts';
 
 export interface SendTools {
   client: KubernetesClient;
@@ -48,26 +48,13 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
     const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
-      throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : unlessSent(error);
+      throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : error;
     });
     const problem = judgeAnswer(destination, answer, Date.now());
     // A token may end before its time: when the App's rights change, for one.
     if (problem?.reason === 'AuthenticationFailed') githubApps?.forget(app);
     if (problem) throw problem;
   };
-}
-
-/** What went wrong before anything could be sent. */
-const NOT_SENT = new Set([
-  ...['git.unknownName', 'git.noNameServer', 'git.refused', 'git.noRoute', 'git.noTls', 'git.proxy'],
-  'commitStatus.fenced',
-]);
-
-/** The error, or, where the host may have got the status, one that says so. */
-function unlessSent(error: unknown): unknown {
-  if (!(error instanceof TransientError) || NOT_SENT.has(error.code)) return error;
-  const { code, reason, retryAfterMs } = error;
-  return new UnclearError(error.message, { code, reason, retryAfterMs, cause: error });
 }
 
 function invalidToken(): never {

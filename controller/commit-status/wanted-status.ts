@@ -6,6 +6,7 @@ import type {
   GatewaySyncStatus,
 } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
@@ -16,13 +17,13 @@ export interface WantedStatus {
   /** For people; may hold anything that an agent says. */
   description: string;
   /** The ref that led to the commit, where the status names one. */
-  ref?: string;
+  ref?: string | undefined;
   /** Where it may be about the commit before: for so long it must be so, in milliseconds, and what is said meanwhile. */
   settling?: { ms: number; meanwhile: string };
   /** It stays so, whatever gateways do: nothing has to last before it is said. */
   isDecided?: true;
   /** What comes first, where something else was said of that commit: it failed or was taken back, and another one waits. */
-  former?: WantedStatus;
+  former?: WantedStatus | undefined;
 }
 
 /** A report does not name the commit that an agent failed with, and an agent soon says something of the next one. */
@@ -51,7 +52,7 @@ function withRef(wanted: WantedStatus, status: GatewaySyncStatus): WantedStatus 
   const { commit, former } = wanted;
   const followed = commit === lastSyncCommit ? lastSyncRef : undefined;
   const ref = commit === rollout?.commit ? rollout.ref : followed;
-  return { ...wanted, ...(ref !== undefined && { ref }), ...(former && { former: withRef(former, status) }) };
+  return withoutUndefined({ ...wanted, ref, former: former && withRef(former, status) });
 }
 
 interface Facts {
@@ -67,7 +68,7 @@ function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefin
   if (nextCommit !== undefined) {
     // A commit that was given up has its status already.
     const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
-    return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), ...(verdict && { former: verdict }) };
+    return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), former: verdict };
   }
   if (verdict) return verdict;
   return phase === 'Complete'

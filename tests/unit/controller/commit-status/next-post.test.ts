@@ -1,42 +1,31 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { nextPost, type WantedPost } from '../../../../controller/commit-status/next-post.ts';
+import { nextPost } from '../../../../controller/commit-status/next-post.ts';
+import type { WantedStatus } from '../../../../controller/commit-status/wanted-status.ts';
 import type { CommitStatusRecord } from '../../../../shared/api/gateway-sync-status.ts';
 import { commit } from './resource.ts';
 
-const destination: WantedPost['destination'] = {
-  provider: 'github',
-  api: 'https://api.github.com',
-  project: ['plant', 'config'],
-  context: 'plant',
-  target: 'here',
-};
 type State = CommitStatusRecord['state'];
-const want = (state: State, more: Partial<WantedPost['wanted']> = {}): WantedPost => ({
-  destination,
-  wanted: { commit, state, description: 'words', ...more },
+const want = (state: State, more: Partial<WantedStatus> = {}): WantedStatus => ({
+  commit,
+  state,
+  description: 'words',
+  ...more,
 });
-const record = (state: State, posts: number, more: Partial<CommitStatusRecord> = {}): CommitStatusRecord => ({
+const record = (state: State, posts: number): CommitStatusRecord => ({
   commit,
   state,
   posts,
   context: 'plant',
   target: 'here',
   time: '2026-01-01T00:00:00Z',
-  ...more,
 });
 
 suite('the next post of a commit status', () => {
   test('is the first, at once, for a commit without a status', () => {
-    for (const before of [
-      undefined,
-      record('success', 5, { commit: 'b'.repeat(40) }),
-      record('success', 5, { target: 'elsewhere' }),
-    ]) {
-      const status = { commit, state: 'pending', description: 'words' };
-      assert.deepEqual(nextPost(before, want('pending'), 0), { inMs: 0, number: 1, status });
-    }
+    const status = { commit, ref: undefined, state: 'pending', description: 'words' };
+    assert.deepEqual(nextPost(undefined, want('pending'), 0), { inMs: 0, number: 1, status });
   });
 
   test('is at once for a result after pending, and never repeats a result', () => {
@@ -55,14 +44,6 @@ suite('the next post of a commit status', () => {
     assert.equal(nextPost(record('success', 3), want('failure'), 59_000)?.inMs, 1_000);
   });
 
-  test('repeats pending once if the server may have stored it, so that the results keep the other posts', () => {
-    const unclear = (posts: number) => ({ ...record('pending', posts), isUnclear: true });
-    assert.equal(nextPost(unclear(1), want('pending'), 0)?.number, 2);
-    assert.equal(nextPost(unclear(2), want('pending'), 1e9), undefined);
-    assert.equal(nextPost(unclear(2), want('success'), 1e9)?.number, 3);
-    assert.equal(nextPost(unclear(5), want('success'), 1e9), undefined);
-  });
-
   test('contains the ref that led to the commit', () => {
     for (const before of [undefined, record('pending', 1)])
       assert.equal(nextPost(before, want('success', { ref: 'main' }), 0)?.status.ref, 'main');
@@ -77,7 +58,12 @@ suite('the next post of a commit status', () => {
   test('starts with pending if a failure may belong to the previous commit', () => {
     const failure = want('failure', { settling: { ms: 10_000, meanwhile: '0/1 gateways' } });
     const first = nextPost(undefined, failure, 0);
-    assert.deepEqual(first?.status, { commit, state: 'pending', description: '0/1 gateways' });
+    assert.deepEqual(first?.status, {
+      commit,
+      ref: undefined,
+      state: 'pending',
+      description: '0/1 gateways',
+    });
     assert.equal(nextPost(record('pending', 1), failure, 2_000)?.inMs, 8_000);
     assert.equal(nextPost(undefined, failure, 10_000)?.status.state, 'failure');
   });

@@ -6,7 +6,6 @@ import {
   type CommitStatus,
   judgeAnswer,
   statusRequest,
-  UnclearError,
 } from '../../../../controller/commit-status/requests.ts';
 import { TransientError } from '../../../../shared/errors.ts';
 import { commit } from './resource.ts';
@@ -171,12 +170,12 @@ suite('the response to a commit status', () => {
       [400, 400, 'commitStatus.refused', 'CommitStatusRefused'],
       [401, 401, 'commitStatus.refused', 'AuthenticationFailed'],
       [402, 407, 'commitStatus.refused', 'CommitStatusRefused'],
-      [408, 408, 'commitStatus.unclear', 'GitUnreachable'],
+      [408, 408, 'commitStatus.unavailable', 'GitUnreachable'],
       [409, 409, 'commitStatus.unavailable', 'GitUnreachable'],
       [410, 428, 'commitStatus.refused', 'CommitStatusRefused'],
       [429, 429, 'commitStatus.unavailable', 'GitRateLimited'],
       [430, 499, 'commitStatus.refused', 'CommitStatusRefused'],
-      [500, 599, 'commitStatus.unclear', 'GitUnreachable'],
+      [500, 599, 'commitStatus.unavailable', 'GitUnreachable'],
     ];
     for (const [from, to, code, reason] of codes) {
       for (const status of [from, to]) {
@@ -196,10 +195,10 @@ suite('the response to a commit status', () => {
     assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
   });
 
-  test('is told apart if the server may have stored the status', () => {
-    const isUnclear = (status: number) => judgeAnswer(places.github, answer(status), now) instanceof UnclearError;
-    assert.deepEqual([500, 502, 504, 408].map(isUnclear), [true, true, true, true]);
-    assert.deepEqual([409, 429, 401, 404, 422].map(isUnclear), [false, false, false, false, false]);
+  test('is retried if the server failed', () => {
+    const isRetried = (status: number) => judgeAnswer(places.github, answer(status), now) instanceof TransientError;
+    assert.deepEqual([500, 502, 504, 408, 409, 429].map(isRetried), [true, true, true, true, true, true]);
+    assert.deepEqual([401, 404, 422].map(isRetried), [false, false, false]);
   });
 
   test('from GitLab names the role that protected branches need, if it forbids the post', () => {
