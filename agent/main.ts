@@ -54,7 +54,8 @@ async function main(): Promise<void> {
   const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock } = dependencies;
   const clock = new ServerClock();
   const client = new KubernetesClient(ApiCredentials.load(), {
-    ...{ userAgent: `sync-agent/${version}`, maxSockets: 4 },
+    userAgent: `sync-agent/${version}`,
+    maxSockets: 4,
     onServerTime: (date) => clock.observe(date),
   });
   const reportLog = log.child({ component: 'report' });
@@ -105,7 +106,8 @@ async function main(): Promise<void> {
 }
 
 function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: AbortSignal } {
-  const [stopping, waiting] = [new AbortController(), new AbortController()];
+  const stopping = new AbortController();
+  const waiting = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping');
@@ -125,7 +127,8 @@ const cutOff = () =>
   });
 
 function currentUser(): User {
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const uid = process.getuid?.() ?? 0;
+  const gid = process.getgid?.() ?? 0;
   try {
     userInfo();
     return { uid, gid, hasName: true };

@@ -91,17 +91,23 @@ export class GatewayClient {
     const open = tls ? httpsRequest : httpRequest;
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
-    // Its certificate is for the name by which the world knows it; here there is no network in between.
     const options = {
+      host: 'localhost',
+      port,
+      lookup,
+      autoSelectFamily: true,
       // Only a refused connection leads to the second address: a gateway that accepts one and is silent is running.
-      ...{ host: 'localhost', port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: timeoutMs + 1_000 },
-      ...{ method, path, signal, agent: false, rejectUnauthorized: false },
+      autoSelectFamilyAttemptTimeout: timeoutMs + 1_000,
+      method,
+      path,
+      headers: { Host: `127.0.0.1:${port}`, Accept: 'application/json', ...headers },
+      signal,
+      agent: false,
+      // Its certificate is for the name by which the world knows it; here there is no network in between.
+      rejectUnauthorized: false,
     };
     try {
-      const response = await answerTo(
-        open({ ...options, headers: { Host: `127.0.0.1:${port}`, Accept: 'application/json', ...headers } }).end(),
-        signal,
-      );
+      const response = await answerTo(open(options).end(), signal);
       this.#hasAnswered = true;
       if (ignoresBody) response.destroy();
       return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };
@@ -147,8 +153,10 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
   });
 }
 
+type AwayCode = 'gateway.down' | 'gateway.silent' | 'gateway.notReady';
+
 /** The gateway is expected to answer before long. */
-export const gatewayAway = (message: string, details: { code: string; cause: unknown }): WaitingError =>
+export const gatewayAway = (message: string, details: { code: AwayCode; cause: unknown }): WaitingError =>
   new WaitingError(message, { ...details, reason: 'GatewayAway', retryAfterMs: 1_000 });
 
 /** The code of an error. If no address took the connection, that of the one on which something refused it. */

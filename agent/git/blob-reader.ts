@@ -34,7 +34,9 @@ export class BlobReader implements AsyncDisposable {
 
   /** Says what will be opened, in this order: git does not have to wait for one question after the other then. */
   announce(blobs: string[]): void {
-    [this.#announced, this.#asked, this.#opened] = [blobs, 0, 0];
+    this.#announced = blobs;
+    this.#asked = 0;
+    this.#opened = 0;
   }
 
   /** Throws {@link MissingBlobError} where the repository does not have it, and {@link TerminalError} where it is none. */

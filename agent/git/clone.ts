@@ -57,7 +57,6 @@ export class Clone {
   readonly modules: ModuleStore;
   readonly #options: CloneOptions;
   readonly #git: Git;
-  readonly #limits: TransferLimits | undefined;
   /** Whether files can be left out: until the server refuses to send one by its id, or git refuses harmless objects. */
   #canFilter = true;
   /** Whether small files are missing as well: differences from those would be of no use. */
@@ -67,7 +66,6 @@ export class Clone {
     this.#options = options;
     this.#git = options.git;
     this.repository = new Repository(options);
-    this.#limits = options.limits;
     this.modules = new ModuleStore(options.git, options.path, this.repository.pins);
   }
 
@@ -198,8 +196,8 @@ export class Clone {
   }
 
   /** The tag that was last fetched for a commit: its object, the name that it says of itself and what it leads to. */
-  async tag(of: string): Promise<Tag | undefined> {
-    return await readTag(this.#git, this.repository.path, tagRef(of));
+  async tag(commit: string): Promise<Tag | undefined> {
+    return await readTag(this.#git, this.repository.path, tagRef(commit));
   }
 
   /** Who wrote the commit: name and address. */
@@ -274,7 +272,7 @@ export class Clone {
 
   #optionsOf({ access, signal }: Way) {
     const { path, contents } = this.repository;
-    return { gitDir: path, access, signal, isPartial: contents.isPartial, limits: this.#limits };
+    return { gitDir: path, access, signal, isPartial: contents.isPartial, limits: this.#options.limits };
   }
 
   /** Whether to fetch all small files of a commit rather than the wanted files by their ids. */

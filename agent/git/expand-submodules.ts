@@ -135,7 +135,7 @@ class Run {
     if (!isTrusted) await beforeAbort(signal, refuseLocal(url, intent.repo));
     const files = isTrusted ? accessFiles : { ...accessFiles, ...NO_CREDENTIALS };
     const { fetchTimeoutMs, ignoresHostKey } = intent;
-    const source = { repo: url, ...wanted, ...(fetchTimeoutMs !== undefined && { fetchTimeoutMs }) };
+    const source = { repo: url, ...wanted, fetchTimeoutMs };
     const from = { repo: url, ignoresHostKey: isTrusted && ignoresHostKey, signal };
     await withGitAccess(from, files, (access) => modules.fetch(source, { access, signal }));
     return module;

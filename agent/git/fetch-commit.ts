@@ -14,7 +14,7 @@ export interface CommitSource {
   ref: string;
   commit: string;
   /** Time for one fetch, in milliseconds. */
-  fetchTimeoutMs?: number;
+  fetchTimeoutMs?: number | undefined;
 }
 
 export interface FetchOptions {

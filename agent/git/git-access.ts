@@ -120,7 +120,7 @@ async function openAccess<T>(
   if (repository.transport === 'ssh') {
     const targets = await beforeAbort(signal, targetsOf(repository, repo, http));
     const runWith = (key?: string) =>
-      untilConnected(targets, (target) => run({ ...common, ...target, ...(key && { sshKeyFile: key }) }));
+      untilConnected(targets, (target) => run({ ...common, ...target, sshKeyFile: key }));
     if (!sshKeyFile) return await runWith();
     return await withSshKey(
       await readSecret(sshKeyFile),

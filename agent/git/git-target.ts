@@ -46,7 +46,8 @@ function httpTargetOf(url: string, addresses: [string, ...string[]]): Target {
   // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
   const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
   const isPinned = written !== addresses[0] && !written.startsWith('[');
-  return { origin, ...(isPinned && { resolve: `${written}:${portOf(new URL(url))}:${addresses.map(inUrl).join()}` }) };
+  const pinned = `${written}:${portOf(new URL(url))}:${addresses.map(inUrl).join()}`;
+  return { origin, resolve: isPinned ? pinned : undefined };
 }
 
 function gitTargetOf({ url, host }: Repository, [address]: [string, ...string[]]): Target {
@@ -73,11 +74,8 @@ export async function findRepository(
   http: GuardedHttp,
 ): Promise<string> {
   const start = new URL(`${repo}${DISCOVERY}`);
-  const headers = {
-    'User-Agent': 'git/2 (stoker-operator)',
-    'Git-Protocol': 'version=2',
-    ...(authorization && { Authorization: authorization.value }),
-  };
+  const headers: Record<string, string> = { 'User-Agent': 'git/2 (stoker-operator)', 'Git-Protocol': 'version=2' };
+  if (authorization) headers.Authorization = authorization.value;
   const credentials = authorization ? 'token' : 'none';
   const next = (to: URL) => {
     const isWithin = authorization ? to.origin === start.origin : to.hostname === start.hostname;

@@ -11,7 +11,7 @@ export interface ModuleSource {
   commit: string;
   parent: string;
   /** Time for its fetch, in milliseconds. */
-  fetchTimeoutMs?: number;
+  fetchTimeoutMs?: number | undefined;
 }
 
 /** Bytes of a `.gitmodules`, and of its settings as git tells them: each with the whole name of its submodule. */

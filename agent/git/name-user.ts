@@ -20,7 +20,8 @@ export interface User {
 export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
   const library = hasName ? undefined : FOLDERS.map((folder) => join(folder, 'libnss_wrapper.so')).find(existsSync);
   if (!library) return {};
-  const [passwd, group] = [join(tmpdir(), 'sync-agent-passwd'), join(tmpdir(), 'sync-agent-group')];
+  const passwd = join(tmpdir(), 'sync-agent-passwd');
+  const group = join(tmpdir(), 'sync-agent-group');
   await writeFile(passwd, `sync-agent:x:${uid}:${gid}::${tmpdir()}:/bin/false\n`);
   await writeFile(group, `sync-agent:x:${gid}:\n`);
   return { LD_PRELOAD: library, NSS_WRAPPER_PASSWD: passwd, NSS_WRAPPER_GROUP: group };

@@ -156,12 +156,11 @@ export async function diffTrees(
 }
 
 /** A folder counts as nothing: what changes in it is listed by itself. */
-function changesOf(
-  name: Buffer,
-  [, before = '', after = '', oldBlob = '', newBlob = '']: RegExpExecArray,
-): TreeChange[] {
-  const [was, is] = [sideOf(name, before, oldBlob), sideOf(name, after, newBlob)];
-  return was || is ? [{ path: name.toString('utf8'), before: was, after: is }] : [];
+function changesOf(name: Buffer, sides: RegExpExecArray): TreeChange[] {
+  const [, oldMode = '', newMode = '', oldBlob = '', newBlob = ''] = sides;
+  const before = sideOf(name, oldMode, oldBlob);
+  const after = sideOf(name, newMode, newBlob);
+  return before || after ? [{ path: name.toString('utf8'), before, after }] : [];
 }
 
 function sideOf(name: Buffer, mode: string, blob: string): TreeEntry | undefined {

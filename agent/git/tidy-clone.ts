@@ -57,7 +57,7 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
       timeoutMs: TIMEOUT_MS,
       signal,
       maxOutputBytes: MAX_IDS_BYTES,
-      ...(input && { input }),
+      input,
     });
   if (isPartial) await repackPartial(folder, names, run);
   else await run(['repack', '-a', '-d', '-q']);

@@ -48,7 +48,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
       timeoutMs,
       signal,
       limits: { ...git.limits, fileBytes: limits.packBytes },
-      ...(input !== undefined && { input }),
+      input,
     });
   } catch (error) {
     const isFull = mayBeFull(error) && !(await hasRoom(gitDir));

@@ -60,11 +60,10 @@ async function fill({ change, before, after }: Candidate, sources: Sources): Pro
   const one = before && (await read(before, sources));
   const other = after && (await read(after, sources));
   for (const side of [one, other]) if (side?.kind === 'leftOut') return { ...change, leftOut: side.why };
-  return {
-    ...change,
-    ...(one?.kind === 'text' && change.before && { before: { ...change.before, text: one.text } }),
-    ...(other?.kind === 'text' && change.after && { after: { ...change.after, text: other.text } }),
-  };
+  const filled = { ...change };
+  if (one?.kind === 'text' && change.before) filled.before = { ...change.before, text: one.text };
+  if (other?.kind === 'text' && change.after) filled.after = { ...change.after, text: other.text };
+  return filled;
 }
 
 async function read(origin: Origin, { root, sizes, reader }: Sources): Promise<Shown> {

@@ -1,4 +1,5 @@
 import { type Answer, INSPECTION, type LeftOut, type Question } from '../../shared/api/inspection.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import type { Manifest } from '../plan/manifest.ts';
@@ -59,16 +60,11 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
   const file = 'file' in change ? change.file : undefined;
   const record = files.get(path);
   const source = file?.source ?? record?.source;
-  const was = 'was' in change ? change.was : undefined;
-  const before = was?.kind === 'file' ? { executable: was.executable } : undefined;
-  const leftOut = whyNot(change, { file, was, isOurs: record !== undefined && !record.found });
+  const existing = 'existing' in change ? change.existing : undefined;
+  const before = existing?.kind === 'file' ? { executable: existing.executable } : undefined;
+  const leftOut = whyNot(change, { file, existing, isOurs: record !== undefined && !record.found });
   return {
-    change: {
-      ...{ path, kind, reason },
-      ...(source !== undefined && { source }),
-      ...(before && { before }),
-      ...(file && { after: { executable: file.executable } }),
-    },
+    change: withoutUndefined({ path, kind, reason, source, before, after: file && { executable: file.executable } }),
     before: before && { kind: 'disk', path },
     after: file && { kind: 'blob', blob: file.blob, isInLfs: file.lfs === true },
     leftOut: leftOut ?? (record && isRendered(record) ? 'template' : undefined),
@@ -77,17 +73,17 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
 
 interface Circumstances {
   file: DesiredFile | undefined;
-  was: LiveEntry | undefined;
+  existing: LiveEntry | undefined;
   /** Whether the agent wrote what is there. */
   isOurs: boolean;
 }
 
 /** Values of templates are never shown, nor what others put on the disk. */
-function whyNot({ kind, reason }: Change, { file, was, isOurs }: Circumstances): LeftOut | undefined {
+function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstances): LeftOut | undefined {
   if (file?.template) return 'template';
   if (file?.patches) return 'patched';
-  if (kind === 'restore' || reason === 'TakenOver' || (was?.kind === 'file' && !isOurs)) return 'foreign';
-  return was && was.kind !== 'file' ? 'noFile' : undefined;
+  if (kind === 'restore' || reason === 'TakenOver' || (existing?.kind === 'file' && !isOurs)) return 'foreign';
+  return existing && existing.kind !== 'file' ? 'noFile' : undefined;
 }
 
 /** What is on the disk was made of a template, or of patches. */

@@ -1,4 +1,5 @@
 import { type Answer, INSPECTION, type LeftOut } from '../../shared/api/inspection.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { withGitAccess } from '../git/git-access.ts';
 import { type DriftedFile, driftOf } from '../plan/drift-of.ts';
@@ -43,11 +44,14 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
   const { path, source, blob, executable, lfs = false } = record;
   const isFile = live?.kind === 'file';
   return {
-    change: {
-      ...{ path, source, reason, kind: live ? 'modify' : 'delete' },
+    change: withoutUndefined({
+      path,
+      source,
+      reason,
+      kind: live ? ('modify' as const) : ('delete' as const),
       before: { executable },
-      ...(isFile && { after: { executable: live.executable } }),
-    },
+      after: isFile ? { executable: live.executable } : undefined,
+    }),
     before: { kind: 'blob', blob, isInLfs: lfs },
     after: isFile ? { kind: 'disk', path } : undefined,
     leftOut: whyNot(record) ?? (live && !isFile ? 'noFile' : leftOut),

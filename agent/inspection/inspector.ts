@@ -64,7 +64,8 @@ export class Inspector implements Inspections {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const [question, resource] = [this.#question, this.#resource];
+    const question = this.#question;
+    const resource = this.#resource;
     if (!question || this.dueMs > 0 || !resource) return;
     this.#startedAt = performance.now();
     const answer = await this.#answer(question, resource, signal);

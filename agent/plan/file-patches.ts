@@ -79,7 +79,8 @@ function parseErrorOf(text: string): string | undefined {
 
 /** Finds an unexpected token, whose place V8 doesn't give, by halving: a text that ends before it has another error. */
 function endOfParsed(text: string): number {
-  let [parsed, refused] = [0, text.length];
+  let parsed = 0;
+  let refused = text.length;
   while (refused - parsed > 1) {
     const middle = Math.floor((parsed + refused) / 2);
     if (parseErrorOf(text.slice(0, middle))?.startsWith('Unexpected token')) refused = middle;
@@ -152,7 +153,8 @@ class Places {
   #inObject(start: number, { children, path }: { children: Map<string, EditTree>; path: string[] }): number {
     const content = this.#content;
     const missing = new Map(children);
-    let [last, before]: [Member | undefined, number] = [undefined, start];
+    let last: Member | undefined;
+    let before = start;
     let at = skipSpace(content, start + 1);
     while (content[at] !== BRACKETS.endOfObject) {
       const key = { start: at, end: endOfString(content, at) };

@@ -4,8 +4,9 @@ export interface Span {
   end: number;
 }
 
-const [TAB, NEWLINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 /** The bytes with which objects and arrays begin and end. */
 export const BRACKETS = { list: 0x5b, endOfList: 0x5d, object: 0x7b, endOfObject: 0x7d };
 
@@ -55,5 +56,5 @@ export function skipSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-const isSpace = (byte: number | undefined): boolean =>
-  byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB;
+/** Checks for white space as RFC 8259 has it: space, line feed, carriage return, tab. */
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { OwnedFile } from './manifest.ts';
@@ -18,7 +19,7 @@ export type WriteReason =
 export type Judged =
   | { kind: 'right'; record: OwnedFile }
   | { kind: 'add'; reason: WriteReason }
-  | { kind: 'modify'; reason: WriteReason; was: LiveEntry }
+  | { kind: 'modify'; reason: WriteReason; existing: LiveEntry }
   /** It is not as it was delivered, and stays so. */
   | { kind: 'left'; reason: Drift['reason'] }
   | { kind: 'refused'; problem: string };
@@ -27,13 +28,14 @@ export type Judged =
 export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   const { path } = file;
   const { manifest, values } = input;
-  const [record, live] = [manifest.files.get(path), input.live.get(path)];
+  const record = manifest.files.get(path);
+  const live = input.live.get(path);
   if (live?.kind !== 'file') return judgeMissing(file, live, input);
   if (!record || record.found) return judgeForeign(file, live, input);
   const content = input.contents?.get(path);
   const sourceChange = compareSource(file, record, values);
   if (sourceChange) {
-    if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, was: live };
+    if (!isSameContent(file, live, content)) return { kind: 'modify', reason: sourceChange, existing: live };
     return right(file, live, { record, content, input });
   }
   if (live.sha256 !== record.sha256) return drifted(path, live, input);
@@ -67,14 +69,16 @@ function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, v
   // What a file that is rendered will hold has to be found out first.
   const isKnown = content !== undefined || !isRendered(file);
   if (settings.onConflict === 'refuse' && isKnown) return { kind: 'refused', problem: foreignProblem(path) };
-  return { kind: 'modify', reason: 'TakenOver', was: live };
+  return { kind: 'modify', reason: 'TakenOver', existing: live };
 }
 
 const foreignProblem = (path: string) =>
   `${path} is a file in the data volume that the agent did not write, with other content or another mode (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
 
-function drifted(path: string, was: LiveEntry, input: PlanInput): Judged {
-  return staysDrifted(path, input) ? { kind: 'left', reason: 'Drifted' } : { kind: 'modify', reason: 'Drifted', was };
+function drifted(path: string, existing: LiveEntry, input: PlanInput): Judged {
+  return staysDrifted(path, input)
+    ? { kind: 'left', reason: 'Drifted' }
+    : { kind: 'modify', reason: 'Drifted', existing };
 }
 
 function staysDrifted(path: string, { settings, repairs }: PlanInput): boolean {
@@ -108,10 +112,10 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
   const { record } = basis;
   if (live.executable !== file.executable) {
     if (record?.executable === file.executable) return drifted(file.path, live, input);
-    return { kind: 'modify', reason: 'ModeChanged', was: live };
+    return { kind: 'modify', reason: 'ModeChanged', existing: live };
   }
   if (Boolean(record?.groupWrite) !== input.settings.groupWrite) {
-    return { kind: 'modify', reason: 'ModeChanged', was: live };
+    return { kind: 'modify', reason: 'ModeChanged', existing: live };
   }
   return { kind: 'right', record: recordOf(file, live, basis) };
 }
@@ -129,12 +133,7 @@ function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis)
   if (isRecorded) return record;
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
-  const optional = {
-    ...(inputs && { inputs }),
-    ...(patches && { patches }),
-    ...(lfs !== undefined && { lfs }),
-    ...(record?.groupWrite && { groupWrite: true }),
-    ...(record?.displaced && { displaced: record.displaced }),
-  };
+  const { groupWrite, displaced } = record ?? {};
+  const optional = withoutUndefined({ inputs, patches, lfs, groupWrite: groupWrite || undefined, displaced });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };
 }

@@ -7,13 +7,19 @@ import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
 
-/** One change of one file. `was` is what was there when it was looked at: nothing else makes room. */
+/** One change of one file. `existing` is what was there when it was looked at: nothing else makes room. */
 export type Change =
   | { kind: 'add'; path: string; reason: WriteReason; file: DesiredFile }
-  | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; was: LiveEntry }
-  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; was: LiveFile }
+  | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; existing: LiveEntry }
+  | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; existing: LiveFile }
   /** What was there before the agent's file comes back. */
-  | { kind: 'restore'; path: string; reason: 'NoLongerMapped'; displaced: DisplacedFile; was: LiveFile | undefined };
+  | {
+      kind: 'restore';
+      path: string;
+      reason: 'NoLongerMapped';
+      displaced: DisplacedFile;
+      existing: LiveFile | undefined;
+    };
 
 /** Everything that has to happen, in terms of the state of the disk that was looked at. */
 export interface Plan {
@@ -33,7 +39,7 @@ export interface Plan {
 
 /** `reason` is what a report says why nothing is changed. */
 export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'refused'; reason: RefusalReason; problems: string[] };
-type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
+export type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
 
 /** How much of other people's files is kept aside at most. */
 const DISPLACED_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
@@ -121,8 +127,8 @@ function withoutRenamed(input: PlanInput): PlanInput {
 
 function displacedProblem(writes: Change[], { manifest, whole = manifest }: PlanInput): string | undefined {
   const sizes = writes.flatMap((change) =>
-    change.kind === 'modify' && change.reason === 'TakenOver' && change.was.kind === 'file'
-      ? [change.was.fingerprint.size]
+    change.kind === 'modify' && change.reason === 'TakenOver' && change.existing.kind === 'file'
+      ? [change.existing.fingerprint.size]
       : [],
   );
   if (sizes.length === 0) return undefined;
@@ -144,17 +150,17 @@ function planDeletes(input: PlanInput): Removal[] {
     ({ path }) => !desired.files.has(path) && !desired.retained.has(path),
   );
   return unwanted.flatMap(({ path, displaced, found }): Removal[] => {
-    const was = live.get(path);
-    const isGone = was === undefined && !found;
-    if (!isGone && (was?.kind !== 'file' || !isRemovable(path, was, input))) return [];
+    const existing = live.get(path);
+    const isGone = existing === undefined && !found;
+    if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];
     const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
     const canHaveFolder = foldersOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
     if (displaced && canHaveFolder && !isInTheWay) {
-      return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, was }];
+      return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, existing }];
     }
-    if (!was) return [];
+    if (!existing) return [];
     const inTheWay = isInTheWay || (isFolded && renamed.has(foldName(path, folding))) || false;
-    return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, was }];
+    return [{ kind: 'delete', path, reason: 'NoLongerMapped', inTheWay, existing }];
   });
 }
 

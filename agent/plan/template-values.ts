@@ -29,11 +29,9 @@ export function gatewayNameOf(
 
 /** Everything that a template may name. `PodOrdinal` has a value only where the pod's name ends in a number. */
 export function templateValues({ identity, labels, ref, commit, vars }: TemplateSources): ReadonlyMap<string, string> {
-  const ordinal = /-(\d+)$/.exec(identity.podName)?.[1];
-  return new Map([
+  const values = new Map([
     ['GatewayName', gatewayNameOf(identity, labels)],
     ['PodName', identity.podName],
-    ...(ordinal === undefined ? [] : ([['PodOrdinal', ordinal]] as const)),
     ['Namespace', identity.namespace],
     ['Ref', ref],
     ['Commit', commit],
@@ -41,4 +39,7 @@ export function templateValues({ identity, labels, ref, commit, vars }: Template
     ...[...labels].map(([key, value]) => [`Labels.${key}`, value] as const),
     ...Object.entries(vars).map(([key, value]) => [`Vars.${key}`, value] as const),
   ]);
+  const ordinal = /-(\d+)$/.exec(identity.podName)?.[1];
+  if (ordinal !== undefined) values.set('PodOrdinal', ordinal);
+  return values;
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { SyncResult } from '../metrics.ts';
 import type { Drift } from '../plan/drift.ts';
 import { countDrift, countFiles, type FileCounts } from '../plan/summarize-plan.ts';
@@ -30,8 +31,8 @@ interface Announcement {
   /** Undefined if it isn't worth a line. */
   log: { level: 'debug' | 'info' | 'warn'; message: string; fields: object } | undefined;
   figures: {
-    sync?: { result: SyncResult; seconds: number };
-    inLine?: { files: FileCounts; repaired: number; drifted: number };
+    sync?: { result: SyncResult; seconds: number } | undefined;
+    inLine?: { files: FileCounts; repaired: number; drifted: number } | undefined;
     /** In seconds; 0 if the files are left unchanged. */
     syncPeriod?: number;
   };
@@ -65,8 +66,8 @@ function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>
       fields: { ...logFields(intent), author, files, durationMs, result: kind },
     },
     figures: {
-      ...(isNews && { sync: { result, seconds: durationMs / 1000 } }),
-      ...(kind === 'synced' && { inLine: { files, repaired: countDrift(plan), drifted: drift.length } }),
+      sync: isNews ? { result, seconds: durationMs / 1000 } : undefined,
+      inLine: kind === 'synced' ? { files, repaired: countDrift(plan), drifted: drift.length } : undefined,
       syncPeriod: checkPeriod(intent),
     },
   };
@@ -76,8 +77,8 @@ function announceFailure(memory: Memory, outcome: SyncOutcome<'failed'>): Announ
   const { intent, error, durationMs = 0 } = outcome;
   const failure = describeFailure(error);
   const { message, code, isWaiting, isFinal } = failure;
-  const hasFailed = isFinal && intent.rollout !== undefined;
-  const finding: Finding = { state: stateAfter(failure), message, ...(hasFailed && { hasFailed }) };
+  const finding: Finding = { state: stateAfter(failure), message };
+  if (isFinal && intent.rollout !== undefined) finding.hasFailed = true;
   const { isNews: _, ...announced } = compare(memory, finding, outcome);
   const fields = { ...logFields(intent), durationMs, code, err: error, result: isWaiting ? 'waiting' : 'error' };
   if (isWaiting) {
@@ -104,8 +105,7 @@ function compare(memory: Memory, finding: Finding, about: About = {}) {
   const { state, message, changes, generation = intent?.generation } = finding;
   const key = JSON.stringify([state, message, changes, generation, intent]);
   const isNews = key !== memory.key;
-  const rollout = intent?.rollout;
-  const numbers = { ...(generation !== undefined && { generation }), ...(rollout !== undefined && { rollout }) };
+  const numbers = withoutUndefined({ generation, rollout: intent?.rollout });
   const latest = isNews ? { ...memory, key, finding: { ...finding, ...numbers } } : memory;
   return { isNews, ...addVerification(latest, about, isNews) };
 }
@@ -121,5 +121,7 @@ function addVerification(
   if (!isNews && latest.verification === memory.verification) return { memory: latest, report: undefined };
   if (!finding || !intent || !verification) return { memory: latest, report: finding };
   const message = [finding.message, describeVerification(intent, verification)].filter(Boolean).join('; ');
-  return { memory: latest, report: { ...finding, verification: verification.state, ...(message && { message }) } };
+  const report: Finding = { ...finding, verification: verification.state };
+  if (message) report.message = message;
+  return { memory: latest, report };
 }

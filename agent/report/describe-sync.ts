@@ -31,11 +31,10 @@ function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readon
     lockWeakness && `the data volume has no lock (${lockWeakness}): make sure that no other pod syncs to it`,
   ].filter(Boolean);
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
-  return {
-    state: failure ? stateAfter(failure) : 'Synced',
-    ...(messages.length > 0 && { message: messages.join('; ') }),
-    ...(changes.length > 0 && { changes }),
-  };
+  const finding: Finding = { state: failure ? stateAfter(failure) : 'Synced' };
+  if (messages.length > 0) finding.message = messages.join('; ');
+  if (changes.length > 0) finding.changes = changes;
+  return finding;
 }
 
 function describeDrift(drift: readonly Drift[], { profile }: Intent): string | undefined {

@@ -1,6 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { version } from '../../shared/version.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
@@ -25,18 +26,20 @@ export interface ReportContext {
 export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
   const { identity, gateway, applied, agentVersion } = context;
   const { durationMs, message, ...shown } = finding;
-  return {
+  return withoutUndefined({
     podUID: identity.podUid,
     gateway,
     profile: identity.profile,
     crName: identity.crName,
     ...shown,
-    ...(applied && { ref: applied.ref, commit: applied.commit, time: applied.time }),
-    ...(applied?.revision && { revision: applied.revision }),
-    ...(durationMs !== undefined && { duration: formatDuration(durationMs) }),
-    ...(message && { message: clip(message, BOUNDS.message) }),
+    ref: applied?.ref,
+    commit: applied?.commit,
+    time: applied?.time,
+    revision: applied?.revision,
+    duration: durationMs === undefined ? undefined : formatDuration(durationMs),
+    message: message ? clip(message, BOUNDS.message) : undefined,
     agentVersion,
-  };
+  });
 }
 
 function clip(text: string, limit: number): string {

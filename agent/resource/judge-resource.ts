@@ -1,6 +1,7 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { relativePath } from '../../shared/domain/relative-path.ts';
 import type { ResolvedProfile } from '../../shared/domain/resolve-profile.ts';
 import { chooseRelease, type Release, type Self, type WatchedRollout } from './choose-release.ts';
@@ -134,10 +135,8 @@ function judgeByWaves(
   if (isGone && profile.paused) return { kind: 'paused', generation, message: pausedProfile(live) };
   const switches = { paused: false, dryRun: dryRun || (isGone && profile.dryRun) };
   const intent = intentOf(resource, { ...profile, ...switches }, release);
-  return {
-    kind: 'act',
-    intent: { ...intent, revision, earlier: rollout.earlier, ...(release.rollout && { rollout: release.rollout }) },
-  };
+  const { earlier } = rollout;
+  return { kind: 'act', intent: withoutUndefined({ ...intent, revision, earlier, rollout: release.rollout }) };
 }
 
 /** What it would take to bring a release in place by a profile. */
@@ -147,13 +146,19 @@ export function intentOf(
   { ref, commit }: Pick<Release, 'ref' | 'commit'>,
 ): Intent {
   const { repo, auth, verify, submodules = false, timeout } = spec.git;
-  const ignoresHostKey = auth?.sshKey?.insecureIgnoreHostKey ?? false;
-  const fetchTimeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
-  const source = { repo, ignoresHostKey, ref, commit, ...(fetchTimeoutMs && { fetchTimeoutMs }) };
-  const verification = verificationSettings(spec);
-  const told = { reload: reloadSettings(spec), ...(verification && { verification }) };
-  const settings = { verify: verify?.mode ?? ('none' as const), submodules, ...told };
-  return { generation, ...source, profile, ...settings };
+  return withoutUndefined({
+    generation,
+    repo,
+    ignoresHostKey: auth?.sshKey?.insecureIgnoreHostKey ?? false,
+    ref,
+    commit,
+    profile,
+    verify: verify?.mode ?? ('none' as const),
+    submodules,
+    fetchTimeoutMs: parseDuration(timeout ?? '') || undefined,
+    reload: reloadSettings(spec),
+    verification: verificationSettings(spec),
+  });
 }
 
 /** What `spec.gateway` says, with what it leaves out. */

@@ -23,9 +23,9 @@ export interface WatchedResource {
   /** Gateways that follow the same resource, as far as is known. */
   gateways: number;
   /** Only where changes go by waves. */
-  rollout?: WatchedRollout;
+  rollout?: WatchedRollout | undefined;
   /** The annotation `sync.io/inspect`, unless it is longer than any question. */
-  inspect?: string;
+  inspect?: string | undefined;
 }
 
 /** Commits that a gateway may have to go back to, or to try again: those first that it is likelier to need. */
@@ -46,16 +46,14 @@ export function projectResource({ metadata, spec, status }: GatewaySync): Watche
     ref: status?.lastSyncRef,
     commit: status?.lastSyncCommit,
     gateways: status?.gateways?.total ?? 0,
-    ...(inspect !== undefined && inspect.length <= INSPECTION.question && { inspect }),
-    ...(spec.rollout && {
-      rollout: {
-        uid: metadata.uid,
-        waves: spec.rollout.waves ?? [],
-        status: status?.rollout,
-        revision: syncRevision(spec.sync),
-        earlier: earlierCommits(status),
-      },
-    }),
+    inspect: (inspect?.length ?? 0) <= INSPECTION.question ? inspect : undefined,
+    rollout: spec.rollout && {
+      uid: metadata.uid,
+      waves: spec.rollout.waves ?? [],
+      status: status?.rollout,
+      revision: syncRevision(spec.sync),
+      earlier: earlierCommits(status),
+    },
   };
 }
 

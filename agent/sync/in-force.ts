@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Finding } from '../report/reports.ts';
 import type { Intent, Verdict } from '../resource/judge-resource.ts';
 
@@ -11,8 +12,9 @@ const states = {
 
 /** What a report shows if there is nothing to sync. */
 export function idleFinding(verdict: Exclude<Verdict, { kind: 'act' }>): Finding {
-  const { kind, message } = verdict;
-  return { state: states[kind], message, ...('generation' in verdict && { generation: verdict.generation }) };
+  const finding: Finding = { state: states[verdict.kind], message: verdict.message };
+  if ('generation' in verdict) finding.generation = verdict.generation;
+  return finding;
 }
 
 /** A spec that is not settled leaves the last one that was in force. */
@@ -34,13 +36,24 @@ export function standingOf(intent: Intent, verdict: Verdict): Standing {
   if (verdict.kind !== 'act') return verdict.kind === 'unsettled' || verdict.kind === 'unknown' ? 'valid' : 'withdrawn';
   const next = verdict.intent;
   const isByWaves = intent.revision !== undefined || next.revision !== undefined;
-  if (isByWaves) return releaseOf(intent) === releaseOf(next) ? 'valid' : 'withdrawn';
-  return fetchedBy(intent) === fetchedBy(next) ? 'valid' : 'superseded';
+  if (isByWaves) return isDeepStrictEqual(releaseOf(intent), releaseOf(next)) ? 'valid' : 'withdrawn';
+  return isDeepStrictEqual(fetchedBy(intent), fetchedBy(next)) ? 'valid' : 'superseded';
 }
 
-const releaseOf = ({ repo, commit, revision, profile, verify, submodules }: Intent): string =>
-  JSON.stringify([repo, commit, revision, profile, verify, submodules]);
+const releaseOf = ({ repo, commit, revision, profile, verify, submodules }: Intent) => [
+  repo,
+  commit,
+  revision,
+  profile,
+  verify,
+  submodules,
+];
 
 /** Other fields are left out, so that an edit of them doesn't throw away what was fetched so far. */
-const fetchedBy = ({ repo, commit, submodules, fetchTimeoutMs, profile }: Intent): string =>
-  JSON.stringify([repo, commit, submodules, fetchTimeoutMs, profile.dryRun]);
+const fetchedBy = ({ repo, commit, submodules, fetchTimeoutMs, profile }: Intent) => [
+  repo,
+  commit,
+  submodules,
+  fetchTimeoutMs,
+  profile.dryRun,
+];

@@ -5,6 +5,7 @@ import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { readLabels } from '../content/read-labels.ts';
 import type { Manifest } from '../plan/manifest.ts';
+import type { RefusalReason } from '../plan/plan-changes.ts';
 import { templateValues } from '../plan/template-values.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
@@ -45,8 +46,11 @@ export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDep
   return hash('sha256', JSON.stringify([mappings, settings, mounts]));
 }
 
+/** What a report says why a sync is refused. */
+type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid';
+
 /** One error for everything that is in the way of a sync; the first few are named. */
-export function syncProblems(reason: string, problems: string[]): TerminalError {
+export function syncProblems(reason: ProblemReason, problems: string[]): TerminalError {
   const shown = problems.slice(0, 5).join('; ');
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';
   return new TerminalError(`${shown}${more}`, { code: `sync.${reason}`, reason });

@@ -201,10 +201,17 @@ async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependenci
     // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
     const hasChanges = plan.changes.length > 0;
     if (hasChanges) await gateway.checkEditors(intent);
-    const hold = hasChanges && { beforeMoves: () => beforeChange(aim, dependencies) };
-    const { groupWrite } = intent.profile;
-    const source = { openContents: () => openContents(aim, dependencies), values };
-    const target = { root, lock, manifestFile, groupWrite, log, signal: aim.signal, ...hold, ...source };
+    const target = {
+      root,
+      lock,
+      manifestFile,
+      openContents: () => openContents(aim, dependencies),
+      beforeMoves: hasChanges ? () => beforeChange(aim, dependencies) : undefined,
+      values,
+      groupWrite: intent.profile.groupWrite,
+      log,
+      signal: aim.signal,
+    };
     await applyChanges(plan, target, applied).catch((error) => {
       baseline.forget();
       throw error;

@@ -22,7 +22,7 @@ export interface Target {
   manifestFile: ManifestFile;
   openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow'> & AsyncDisposable;
   /** Called when all is written that is to come, before the first file moves: may throw to hold the change back. */
-  beforeMoves?: () => Promise<void>;
+  beforeMoves?: (() => Promise<void>) | undefined;
   values: TemplateValues;
   groupWrite: boolean;
   log: Logger;

@@ -68,33 +68,33 @@ class MoveList {
     const record = this.#staged[number];
     if (!record) throw new Error(`nothing is staged for ${change.path}`);
     const move: FileMove = { kind: 'file', path: change.path, number, comes: seenFile(record) };
-    const was = change.kind === 'modify' ? change.was : undefined;
-    const leaves = seenEntry(was);
+    const existing = change.kind === 'modify' ? change.existing : undefined;
+    const leaves = seenEntry(existing);
     if (leaves) move.leaves = leaves;
     let { displaced } = this.#manifest.files.get(change.path) ?? {};
-    if (change.reason === 'TakenOver' && was?.kind === 'file') {
+    if (change.reason === 'TakenOver' && existing?.kind === 'file') {
       move.displacedTo = this.#freeName(change.path);
-      displaced = { name: move.displacedTo, size: was.fingerprint.size };
+      displaced = { name: move.displacedTo, size: existing.fingerprint.size };
     }
     this.records.push(displaced ? { ...record, displaced } : record);
     return move;
   }
 
-  remove({ path, was }: { path: string; was: LiveFile }): Move {
+  remove({ path, existing }: { path: string; existing: LiveFile }): Move {
     this.#number += 1;
-    return { kind: 'file', path, number: this.#number, leaves: seenFile(was) };
+    return { kind: 'file', path, number: this.#number, leaves: seenFile(existing) };
   }
 
   /** If the file from before is gone, the agent's own one is just removed. */
-  async restore({ path, was, displaced }: Restore): Promise<Move[]> {
+  async restore({ path, existing, displaced }: Restore): Promise<Move[]> {
     const copy = this.#takenOver.at(displaced.name);
     const stats = statOf(copy);
     const sha256 = stats?.isFile() ? await sha256Of(copy) : undefined;
-    if (!stats || sha256 === undefined) return was ? [this.remove({ path, was })] : [];
+    if (!stats || sha256 === undefined) return existing ? [this.remove({ path, existing })] : [];
     const comes = seenFile({ fingerprint: fingerprintOf(stats), sha256 });
     this.#number += 1;
     const move: FileMove = { kind: 'file', path, number: this.#number, comes, comesFrom: displaced.name };
-    if (was) move.leaves = seenFile(was);
+    if (existing) move.leaves = seenFile(existing);
     return [move];
   }
 

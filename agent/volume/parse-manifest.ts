@@ -143,7 +143,9 @@ class Parser {
     updateManifest(result.manifest, update);
     result.length += this.#lengthOfUpdate;
     result.lines += countLines(update);
-    [this.#update, this.#linesOfUpdate, this.#lengthOfUpdate] = [noUpdate(), 0, 0];
+    this.#update = noUpdate();
+    this.#linesOfUpdate = 0;
+    this.#lengthOfUpdate = 0;
     this.#hash = createHash('sha256');
     return true;
   }

@@ -105,9 +105,10 @@ function recordOf(
   if ((stats.mode & 0o777) !== mode) setMode(descriptor, mode);
   const { path, source, blob, executable, patches } = file;
   const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
-  const record = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
-  if (lfs === undefined && !groupWrite) return record;
-  return { ...record, ...(lfs !== undefined && { lfs }), ...(groupWrite && { groupWrite }) };
+  const record: OwnedFile = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+  if (lfs !== undefined) record.lfs = lfs;
+  if (groupWrite) record.groupWrite = true;
+  return record;
 }
 
 interface Written {

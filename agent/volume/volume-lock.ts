@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -41,7 +42,7 @@ export class VolumeLock {
   readonly #kernel = kernelId();
   #held: Held | undefined;
   /** Another owner, and since when (monotonic, ms) it has given no new sign of life. */
-  #watched: { key: string; sinceMs: number } | undefined;
+  #watched: { seen: SeenOwner; sinceMs: number } | undefined;
 
   constructor(root: DataRoot, identity: Identity, times = TIMES) {
     this.#root = root;
@@ -126,10 +127,10 @@ export class VolumeLock {
   }
 
   /** Milliseconds, on this machine's own clock, in which the owner has given no sign of life: clocks may differ. */
-  #stillFor({ owner, touchedMs }: SeenOwner): number {
-    const key = JSON.stringify([owner, touchedMs]);
-    if (this.#watched?.key !== key) this.#watched = { key, sinceMs: performance.now() };
-    return performance.now() - this.#watched.sinceMs;
+  #stillFor(seen: SeenOwner): number {
+    const now = performance.now();
+    if (!this.#watched || !isDeepStrictEqual(seen, this.#watched.seen)) this.#watched = { seen, sinceMs: now };
+    return now - this.#watched.sinceMs;
   }
 
   #owner(descriptor: number) {
@@ -175,5 +176,5 @@ function isAt(descriptor: number, folder: Folder): boolean {
 
 const inUseBy = (seen: SeenOwner | undefined): WaitingError => inUse(volumeInUse(seen?.owner), 'data.inUse');
 
-const inUse = (message: string, code: string): WaitingError =>
+const inUse = (message: string, code: 'data.inUse' | 'data.lost'): WaitingError =>
   new WaitingError(message, { code, reason: 'VolumeInUse', retryAfterMs: RETRY_MS });

@@ -11,7 +11,7 @@ export interface GitOptions {
   /** Further variables, for what git calls. */
   environment?: Record<string, string>;
   /** Text for standard input. */
-  input?: string | Buffer;
+  input?: string | Buffer | undefined;
   /** Time before git and its children are killed, in milliseconds. */
   timeoutMs?: number;
   /** Output beyond this many bytes ends the run with an error. */

@@ -274,7 +274,7 @@ suite('the summary of a plan', () => {
         path: `${reason}`,
         reason,
         file,
-        was: { kind: 'link' as const },
+        existing: { kind: 'link' as const },
       })),
     );
     const gone = { ...add, kind: 'delete', file: undefined };
