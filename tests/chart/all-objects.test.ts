@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Rendered, render } from './support/render.ts';
 
+const hosts = [{ host: '22', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
+
 /** Everything that the chart can make. */
 const everything = {
   certManager: { enabled: false },
@@ -17,7 +19,7 @@ const everything = {
     enabled: true,
     hmac: { secret: 'x' },
     token: { secret: 'x' },
-    ingress: { enabled: true },
+    ingress: { enabled: true, hosts },
     httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
     networkPolicy: { enabled: true },
     autoscaling: { enabled: true },
@@ -63,7 +65,7 @@ test('names that look like numbers in YAML stay strings', async () => {
       hmac: { secretRef: { name: '16', key: '17' } },
       token: { secret: 'x', secretRef: { key: '18' } },
       tls: { secretName: '19' },
-      ingress: { enabled: true, ingressClassName: '20' },
+      ingress: { enabled: true, hosts, ingressClassName: '20' },
     },
   });
   for (const object of objects.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {

@@ -25,7 +25,13 @@ const allOn = Object.fromEntries(
     'networkPolicy.enabled',
   ].map((name) => [name, true]),
 );
-const usual = { ...allOn, 'crds.install': false };
+const usual = {
+  ...allOn,
+  'crds.install': false,
+  // The Ingress needs both.
+  'webhookReceiver.ingress.hosts': [{ host: 'any.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }],
+  'webhookReceiver.token.secret': 'any',
+};
 
 const renderings = new Map<string, Rendered[]>();
 

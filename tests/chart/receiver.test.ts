@@ -8,6 +8,12 @@ const roomy = { resources: { requests: { cpu: '100m' } } };
 
 const renderReceiver = (webhookReceiver: object) => render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
 
+/** Values of the receiver with an Ingress, and with the secret that it needs. */
+const ingressFor = (host: string) => ({
+  hmac: { secret: 'x' },
+  ingress: { enabled: true, hosts: [{ host, paths: [{ path: '/webhook', pathType: 'Prefix' }] }] },
+});
+
 /** Where a file variable of the receiver leads: the name of the Secret and the key in it. */
 function mountedAt(objects: Rendered[], variable: string): { secret: string; key: string } | undefined {
   const deployment = pick(objects, 'Deployment', '-receiver');
@@ -64,9 +70,8 @@ test('the receiver can only patch GatewaySyncs', async () => {
   assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
 });
 
-test("an Ingress leads to the receiver's port", async () => {
-  const hosts = [{ host: 'hooks.test', paths: [{ path: '/webhook', pathType: 'Prefix' }] }];
-  const objects = await renderReceiver({ ingress: { enabled: true, hosts } });
+test('an Ingress leads to the port of the receiver', async () => {
+  const objects = await renderReceiver(ingressFor('hooks.test'));
   const [rule] = pick(objects, 'Ingress').spec.rules;
   const service = pick(objects, 'Service', '-receiver');
   const { backend } = rule.http.paths[0];
@@ -84,9 +89,9 @@ test('the receiver trusts only its Ingress for the addresses of senders', async 
     return environmentOf(pick(objects, 'Deployment', '-receiver')).TRUSTED_PROXY_HOPS;
   };
   assert.equal(await hopsOf({}), '0');
-  assert.equal(await hopsOf({ ingress: { enabled: true } }), '1');
+  assert.equal(await hopsOf(ingressFor('hooks.test')), '1');
   assert.equal(await hopsOf({ trustedProxyHops: 2 }), '2');
-  assert.equal(await hopsOf({ ingress: { enabled: true }, trustedProxyHops: 0 }), '0');
+  assert.equal(await hopsOf({ ...ingressFor('hooks.test'), trustedProxyHops: 0 }), '0');
 });
 
 test('the receiver reads every value from its environment', async () => {
@@ -119,8 +124,8 @@ test('the receiver reads every value from its environment', async () => {
   });
 });
 
-test("with a certificate, Service and Ingress use https, and the probes don't change", async () => {
-  const values = { tls: { secretName: 'receiver-tls' }, ingress: { enabled: true } };
+test('with a certificate, Service and Ingress say that the receiver speaks https, and the probes stay as they are', async () => {
+  const values = { tls: { secretName: 'receiver-tls' }, ...ingressFor('hooks.test') };
   const objects = await renderReceiver(values);
   const [port] = pick(objects, 'Service', '-receiver').spec.ports;
   assert.deepEqual(port, { name: 'https', port: 9444, targetPort: 'https', appProtocol: 'https' });
@@ -134,14 +139,9 @@ test("with a certificate, Service and Ingress use https, and the probes don't ch
   }
 });
 
-test('an Ingress without hosts leads all hosts to the receiver, but only below its path', async () => {
-  const { rules } = pick(await renderReceiver({ ingress: { enabled: true } }), 'Ingress').spec;
-  assert.equal(rules.length, 1);
-  assert.equal(rules[0].host, undefined);
-  assert.deepEqual(
-    rules[0].http.paths.map(({ path, pathType }: { path: string; pathType: string }) => [path, pathType]),
-    [['/webhook/', 'Prefix']],
-  );
+test('an Ingress with an empty host leads every host to the receiver', async () => {
+  const [rule] = pick(await renderReceiver(ingressFor('')), 'Ingress').spec.rules;
+  assert.equal(rule.host, undefined);
 });
 
 test('two or more receivers are spread over nodes, and stay available during drains', async () => {

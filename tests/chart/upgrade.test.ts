@@ -9,6 +9,7 @@ import { Installation } from './support/installation.ts';
 import { chart } from './support/render.ts';
 
 const crds = ['gatewaysyncs.sync.io', 'syncreports.sync.io'];
+const paths = [{ path: '/webhook', pathType: 'Prefix' }];
 const old = {
   certManager: { enabled: false },
   replicaCount: 2,
@@ -18,7 +19,7 @@ const old = {
     replicaCount: 3,
     hmac: { secret: 'a secret' },
     token: { secret: 'a token' },
-    ingress: { enabled: true, annotations: { note: 'former' } },
+    ingress: { enabled: true, hosts: [{ host: 'hooks.test', paths }], annotations: { note: 'former' } },
   },
   networkPolicy: { enabled: true },
 };

@@ -113,6 +113,10 @@ test('the schema contains exactly the values in values.yaml', () => {
   compare(schema, values, '');
 });
 
+/** A host of the Ingress. */
+const host = 'webhookReceiver.ingress.hosts[0]';
+const hostFlags = [`${host}.host=a.test`, `${host}.paths[0].path=/webhook`, `${host}.paths[0].pathType=Prefix`];
+
 /** What a person may write by mistake, and the words that tell. */
 const mistakes = {
   'unknown=1': /additional properties 'unknown' not allowed/,
@@ -149,6 +153,10 @@ const mistakes = {
   'serviceMonitor.enabled=true,metrics.enabled=false': /serviceMonitor\.enabled needs metrics\.enabled/,
   'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true':
     /webhookReceiver\.httpRoute\.parentRefs must name the Gateway/,
+  'webhookReceiver.enabled=true,webhookReceiver.hmac.secret=x,webhookReceiver.ingress.enabled=true':
+    /: webhookReceiver\.ingress\.enabled is true, but webhookReceiver\.ingress\.hosts is empty; set it to your host, /,
+  [`webhookReceiver.enabled=true,webhookReceiver.ingress.enabled=true,${hostFlags.join()}`]:
+    /: webhookReceiver\.ingress\.enabled is true, but the receiver accepts requests without a signature or token; set webhookReceiver\.hmac\.secretRef\.name or webhookReceiver\.token\.secretRef\.name to the name of a Secret/,
   'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':
     /prometheusRule\.disabled names SyncDrift, which is no alert of the chart: they are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
@@ -196,13 +204,12 @@ const optional = leavesOf(values).filter(([, value]) => isEmpty(value));
 /** What has no effect while it is off. */
 const parts = leavesOf(values).flatMap(([name, value]) => (/\.enabled$/.test(name) && value === false ? [name] : []));
 const allParts = parts.filter((name) => name !== 'webhookReceiver.httpRoute.enabled').map((name) => `${name}=true`);
-const whole = [...allParts, 'webhookReceiver.resources.requests.cpu=1', 'webhookReceiver.hmac.secret=x'];
+const whole = [...allParts, ...hostFlags, 'webhookReceiver.resources.requests.cpu=1', 'webhookReceiver.hmac.secret=x'];
 
 for (const [which, flags] of Object.entries({ 'as it is': [], 'with all of its parts': whole })) {
   test(`null is the same as an empty default, in the chart ${which}`, async () => {
-    const nulls = optional
-      .map(([name]) => `${name}=null`)
-      .filter((flag) => flag !== 'webhookReceiver.hmac.secret=null');
+    const needed = ['webhookReceiver.hmac.secret', 'webhookReceiver.ingress.hosts'];
+    const nulls = optional.flatMap(([name]) => (needed.includes(name) ? [] : [`${name}=null`]));
     const render = (...more: string[]) => helm('template', chart, '--set', [...flags, ...more].join());
     assert.ok(nulls.length > 80, `${nulls}`);
     assert.equal(await render(...nulls), await render('replicaCount=1'));

@@ -8,6 +8,15 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Text if senders need neither a signature nor a token, empty otherwise. */}}
+{{- define "stoker-operator.receiverIsOpen" -}}
+{{- with .Values.webhookReceiver -}}
+{{- if not (or .hmac.secret .hmac.secretRef.name .token.secret .token.secretRef.name) -}}
+yes
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Protocol of the receiver, which is also the name of its port: some ingress controllers go by that. */}}
 {{- define "stoker-operator.receiverProtocol" -}}
 {{- ternary "http" "https" (empty .Values.webhookReceiver.tls.secretName) -}}
