@@ -64,7 +64,7 @@ export const seenOr = <T>(look: Look<T>, fallback: T): T => (look.kind === 'seen
 /** Says that something could not be looked at; nothing where it could. */
 export function unseen(check: string, what: string, look: Look<unknown>): Finding[] {
   if (look.kind === 'seen') return [];
-  const page = 'how-to/find-out-what-is-wrong.md#what-you-may-not-look-at';
+  const page = 'how-to/find-out-what-is-wrong.md#permissions';
   return look.why === 'forbidden'
     ? [warning(check, `not allowed to look at ${what}`, { todo: 'ask an administrator to run this command', page })]
     : [warning(check, `${what} cannot be looked at: ${look.why}`, { todo: 'try again', page })];
