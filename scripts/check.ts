@@ -37,7 +37,7 @@ const checks: { name: string; command: string; args: string[] }[] = [
     command: process.execPath,
     args: [path.join(root, 'scripts/generate.ts'), ...(fix ? [] : ['--check'])],
   },
-  { name: 'plain English', command: process.execPath, args: ['--test', path.join(root, 'tests/unit/prose.test.ts')] },
+  { name: 'plain English', command: process.execPath, args: [path.join(root, 'scripts/prose/main.ts')] },
   {
     name: 'hashes in the lock file',
     command: process.execPath,

@@ -1,0 +1,71 @@
+import type { Ceilings } from './ceilings.ts';
+import type { Hit } from './find-hits.ts';
+import { KINDS, type Kind, type Passage, wordsIn } from './passage.ts';
+
+/** Text of one kind: a page, or all comments. */
+export interface Density {
+  name: string;
+  kind: Kind;
+  words: number;
+  hits: Hit[];
+  /** Telltale constructions per 1,000 words. */
+  density: number;
+}
+
+/** Measures each page, and each other kind of text as a whole. */
+export function measure(passages: Passage[], hits: Hit[]): Density[] {
+  const nameOf = ({ kind, file }: Pick<Passage, 'kind' | 'file'>) => (kind === 'page' ? file : kind);
+  const passagesBy = Map.groupBy(passages, nameOf);
+  const hitsBy = Map.groupBy(hits, nameOf);
+  return [...passagesBy].map(([name, members]) => {
+    const words = members.reduce((sum, { text }) => sum + wordsIn(text), 0);
+    const found = hitsBy.get(name) ?? [];
+    const counted = found.filter(({ rule }) => !rule.apart).length;
+    return {
+      name,
+      kind: members[0]?.kind ?? 'page',
+      words,
+      hits: found,
+      density: (1000 * counted) / Math.max(words, 1),
+    };
+  });
+}
+
+export function medianOf(values: number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/** Returns the hits that a rule does not allow: all, or those of a text in which its budget is exceeded. */
+export const forbiddenHits = (densities: Density[], pending: Partial<Record<Kind, string[]>>): Hit[] =>
+  densities.flatMap(({ kind, words, hits }) =>
+    hits.filter(({ rule }) => {
+      if (pending[kind]?.includes(rule.name)) return false;
+      const same = hits.filter((hit) => hit.rule === rule).length;
+      return rule.budget === undefined || same > Math.max(1, (rule.budget * words) / 1000);
+    }),
+  );
+
+/** Describes each text that is above its ceiling. */
+export function aboveCeiling(densities: Density[], ceilings: Ceilings): string[] {
+  const pages = densities.filter(({ kind }) => kind === 'page').map(({ density }) => density);
+  const measured = [
+    { name: 'the median page', density: medianOf(pages), ceiling: ceilings.page },
+    ...densities.map(({ name, kind, density }) => ({
+      name,
+      density,
+      ceiling: ceilings[kind === 'page' ? 'worst page' : kind],
+    })),
+  ];
+  return measured
+    .filter(({ density, ceiling }) => density > ceiling)
+    .map(({ name, density, ceiling }) => `${name}: ${density.toFixed(1)} per 1,000 words, at most ${ceiling}`);
+}
+
+/** Returns the pending rules without a hit, which can be enforced. */
+export const doneRules = (hits: Hit[], pending: Record<Kind, string[]>): string[] =>
+  KINDS.flatMap((kind) =>
+    pending[kind]
+      .filter((name) => !hits.some((hit) => hit.kind === kind && hit.rule.name === name))
+      .map((name) => `${kind}: ${name}`),
+  );

@@ -1,0 +1,34 @@
+// Checks that text is plain English: pages, the chart, messages, comments and identifiers. Vale and textlint read pages
+// and comments, but neither literals nor identifiers, and have no budgets for phrases that are fine now and then.
+//
+// Without arguments it fails where text is worse than ceilings.ts says. With files or directories it prints every hit in
+// them, and fails where they miss the aims.
+import { AIMS, CEILINGS, PENDING } from './ceilings.ts';
+import { findHits, type Hit } from './find-hits.ts';
+import { aboveCeiling, doneRules, forbiddenHits, measure } from './judge.ts';
+import { readTexts } from './read-texts.ts';
+import { tableOf, vocabularyOf } from './report.ts';
+import { howTosWithoutExample, longCommitSubjects } from './structure.ts';
+
+const paths = process.argv.slice(2);
+const passages = await readTexts(paths);
+const hits = passages.flatMap(findHits);
+const densities = measure(passages, hits);
+
+const all = paths.length === 0;
+const forbidden = forbiddenHits(densities, all ? PENDING : {});
+const problems = [
+  ...aboveCeiling(densities, all ? CEILINGS : AIMS),
+  ...(all ? await howTosWithoutExample() : []),
+  ...(all ? await longCommitSubjects() : []),
+];
+
+const lineOf = ({ file, line, phrase, rule }: Hit) => `${file}:${line}  ${phrase}  → ${rule.instead} (${rule.name})`;
+for (const hit of all ? forbidden : hits) console.log(lineOf(hit));
+console.log(`\n${tableOf(densities)}\n\n${vocabularyOf(passages)}`);
+for (const problem of problems) console.log(`✖ ${problem}`);
+if (all)
+  for (const rule of doneRules(hits, PENDING))
+    console.log(`No hits any longer; remove from PENDING in ceilings.ts: ${rule}`);
+if (passages.length === 0) console.log('✖ no text found');
+process.exitCode = forbidden.length + problems.length > 0 || passages.length === 0 ? 1 : 0;
