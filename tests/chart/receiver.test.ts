@@ -70,7 +70,7 @@ test('the receiver can only patch GatewaySyncs', async () => {
   assert.deepEqual(rules, [{ apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['patch'] }]);
 });
 
-test('an Ingress leads to the port of the receiver', async () => {
+test("an Ingress leads to the receiver's port", async () => {
   const objects = await renderReceiver(ingressFor('hooks.test'));
   const [rule] = pick(objects, 'Ingress').spec.rules;
   const service = pick(objects, 'Service', '-receiver');
@@ -124,7 +124,7 @@ test('the receiver reads every value from its environment', async () => {
   });
 });
 
-test('with a certificate, Service and Ingress say that the receiver speaks https, and the probes stay as they are', async () => {
+test("with a certificate, Service and Ingress use https, and the probes don't change", async () => {
   const values = { tls: { secretName: 'receiver-tls' }, ...ingressFor('hooks.test') };
   const objects = await renderReceiver(values);
   const [port] = pick(objects, 'Service', '-receiver').spec.ports;
