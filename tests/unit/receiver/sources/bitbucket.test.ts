@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readBitbucketEvent } from '../../../../receiver/sources/bitbucket.ts';
+import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'bitbucket';
-const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
-const request = (ref: string) => ({ kind: 'request', ref, source });
-const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
-const push = (ref: string) => ({ kind: 'push', ref, source });
+const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const request = (ref: string, fields: { pushedRef?: string } = {}): Delivery => ({
+  kind: 'request',
+  ref,
+  source,
+  ...fields,
+});
+const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
+const push = (ref: string): Delivery => ({ kind: 'push', ref, source });
 
 /** As in https://support.atlassian.com/bitbucket-cloud/docs/event-payloads/#Push. */
 const cloud = (...changes: unknown[]) => ({ push: { changes } });
@@ -32,7 +38,7 @@ const refChange = (id: string, type = 'UPDATE') => ({
 const older = '2015-06-01T00:00:00+00:00';
 const newer = '2015-07-01T00:00:00+00:00';
 
-const cases: [string, string, JsonObject, unknown][] = [
+const cases: [string, string, JsonObject, Delivery][] = [
   ['a push', 'repo:push', cloud(changed('branch', 'main')), push('refs/heads/main')],
   ['a pushed tag', 'repo:push', cloud(changed('tag', 'v1')), request('refs/tags/v1')],
   ['a deleted branch', 'repo:push', cloud(closed('branch', 'old')), ignored('Deleted')],
@@ -41,7 +47,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     'a branch and a tag',
     'repo:push',
     cloud(changed('branch', 'main'), changed('tag', 'v1')),
-    { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main' },
+    request('refs/tags/v1', { pushedRef: 'refs/heads/main' }),
   ],
   [
     'a deletion and a push',
@@ -112,7 +118,7 @@ const cases: [string, string, JsonObject, unknown][] = [
     'a branch and a tag pushed to a data center',
     'repo:refs_changed',
     dataCenter(refChange('refs/heads/main'), refChange('refs/tags/v1', 'ADD')),
-    { ...request('refs/tags/v1'), pushedRef: 'refs/heads/main' },
+    request('refs/tags/v1', { pushedRef: 'refs/heads/main' }),
   ],
   [
     'another kind of ref pushed to a data center',

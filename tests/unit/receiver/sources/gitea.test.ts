@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGiteaEvent } from '../../../../receiver/sources/gitea.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
 const source = 'gitea';
 const commit = 'bffeb74224043ba2feb48d137756c8a9331c449a';
-const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
 
 // Shapes as in https://docs.gitea.com/usage/repository/webhooks and https://forgejo.org/docs/latest/user/webhooks/.
 const push = { ref: 'refs/heads/develop', before: '28e1879d029cb852e4844d9c718537df08844e03', after: commit };
 const release = { tag_name: 'v1.0.0', target_commitish: 'main', draft: false, prerelease: false };
 
-const cases: [string, string, JsonObject, unknown][] = [
+const cases: [string, string, JsonObject, Delivery][] = [
   ['a push', 'push', push, { kind: 'push', ref: 'refs/heads/develop', source }],
   ['a pushed tag', 'push', { ...push, ref: 'refs/tags/v1' }, { kind: 'request', ref: 'refs/tags/v1', source }],
   ['a branch that now points to the null commit', 'push', { ...push, after: '0'.repeat(40) }, ignored('Deleted')],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Delivery } from '../../../../receiver/sources/delivery.ts';
+import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGitHubEvent, readGitHubRelease } from '../../../../receiver/sources/github.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
@@ -16,10 +16,10 @@ const npmPackage = { ecosystem: 'npm', package_version: { version: '2.0.0', rele
 
 const request = (ref: string): Delivery => ({ kind: 'request', ref, source: 'github' });
 const push = (ref: string): Delivery => ({ kind: 'push', ref, source: 'github' });
-const invalid = (error: string) => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
-const ignored = (reason: string) => ({ kind: 'nothing', reason, source: 'github' });
+const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source: 'github' });
+const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source: 'github' });
 
-const events: [string, string, JsonObject, unknown][] = [
+const events: [string, string, JsonObject, Delivery][] = [
   ['a published release', 'release', { action: 'published', release }, request('v1.2.3')],
   ['a release that left the pre-release state', 'release', { action: 'released', release }, request('v1.2.3')],
   [

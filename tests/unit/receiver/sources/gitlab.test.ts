@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
 import { readGitLabEvent } from '../../../../receiver/sources/gitlab.ts';
 import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
 
@@ -23,9 +24,9 @@ const newerRelease = {
   created_at: '2025-03-19T16:19:36.993+08:00',
   released_at: '2025-03-19T16:19:36.993+08:00',
 };
-const ignored = (reason: string) => ({ kind: 'nothing', reason, source });
+const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
 
-const cases: [string, string, JsonObject, unknown][] = [
+const cases: [string, string, JsonObject, Delivery][] = [
   ['a push', 'Push Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
   ['a pushed tag', 'Tag Push Hook', tagPush, { kind: 'request', ref: 'refs/tags/v1.0.0', source }],
   ['a push of a system hook', 'System Hook', push, { kind: 'push', ref: 'refs/heads/main', source }],
