@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type GatewaySync, gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
+import { type GatewaySync, type GatewaySyncSpec, gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import type { GatewayCounts, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../shared/api/group.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
@@ -18,8 +18,8 @@ const METADATA: ObjectMeta = {
 export type SpecInput = v.InferInput<typeof gatewaySyncSpecSchema>;
 
 const SPEC: SpecInput = {
-  git: { repo: 'https://git.test/x', ref: 'main' },
-  sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
+  git: { repo: 'https://git.test/app.git', ref: 'main' },
+  sync: { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } },
 };
 
 interface GatewaySyncParts {
@@ -28,13 +28,17 @@ interface GatewaySyncParts {
   status?: GatewaySyncStatus | undefined;
 }
 
-/** Makes a GatewaySync as the API server returns it: the schema checks the spec and adds its defaults. */
+/** Makes the spec of a GatewaySync: the schema checks it and adds its defaults. */
+export const gatewaySpecOf = (fields: Partial<SpecInput> = {}): GatewaySyncSpec =>
+  v.parse(gatewaySyncSpecSchema, { ...SPEC, ...fields });
+
+/** Makes a GatewaySync as the API server returns it. */
 export function gatewaySyncOf({ metadata, spec, status }: GatewaySyncParts = {}): GatewaySync {
   return {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
     metadata: { ...METADATA, ...metadata },
-    spec: v.parse(gatewaySyncSpecSchema, { ...SPEC, ...spec }),
+    spec: gatewaySpecOf(spec),
     ...(status && { status }),
   };
 }

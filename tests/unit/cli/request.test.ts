@@ -7,7 +7,7 @@ import { gatewaySyncOf } from '../../support/objects.ts';
 const EARLY = '2026-01-01T00:00:00.000Z';
 const LATE = '2026-01-02T00:00:00.000Z';
 const target = { ref: 'v1', source: 'Request' } as const;
-const seen = { observedRef: 'main', observedRepo: 'https://git.test/x' };
+const seen = { observedRef: 'main', observedRepo: 'https://git.test/app.git' };
 
 suite('the followed ref', () => {
   const rows: [what: string, status: GatewaySyncStatus | undefined, ref: string][] = [

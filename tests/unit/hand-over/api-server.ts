@@ -6,7 +6,7 @@ import { API_VERSION, GATEWAY_SYNC } from '../../../shared/api/group.ts';
 import { FIELD_MANAGERS } from '../../../shared/api/names.ts';
 import type { ManagedFieldsEntry } from '../../../shared/api/object-meta.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
-import { gatewaySpec } from '../controller/support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../support/objects.ts';
 
 /** When the resource was made, in milliseconds since the epoch. */
 export const CREATED = Date.parse('2026-01-01T00:00:00Z');
@@ -35,7 +35,7 @@ export function createResource(spec: object): GatewaySync {
       creationTimestamp: secondsOf(CREATED),
       managedFields: [entryOf('people', owned, CREATED)],
     },
-    spec: gatewaySpec(spec),
+    spec: gatewaySpecOf(spec),
   } as GatewaySync;
 }
 

@@ -2,7 +2,7 @@ import { chooseRelease } from '../../../agent/resource/choose-release.ts';
 import { projectResource } from '../../../agent/resource/watch-resource.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { syncRevision } from '../../../shared/domain/sync-revision.ts';
-import { gatewaySpec } from '../controller/support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../support/objects.ts';
 import { versionOf } from './api-server.ts';
 import { checkStatus, timeOfTarget } from './invariants.ts';
 import { liveOf, type Setup, type Truth, type World } from './world.ts';
@@ -70,7 +70,7 @@ export const MAPPINGS = ['a', 'b'];
 const syncs = new Map(
   MAPPINGS.map((source) => {
     const mappings = [{ source, destination: 'out' }];
-    return [source, gatewaySpec({ sync: { profiles: { default: { mappings } } } }).sync];
+    return [source, gatewaySpecOf({ sync: { profiles: { default: { mappings } } } }).sync];
   }),
 );
 

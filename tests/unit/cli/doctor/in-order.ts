@@ -1,5 +1,5 @@
 import { makeAuthority, makeServingCertificate } from '../../../../controller/certificates/make-certificate.ts';
-import { gatewaySpec } from '../../controller/support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 /** What a test changes of an installation in order; as loose as what an API server may send. */
 // biome-ignore lint/suspicious/noExplicitAny: the surveys are JSON, and the tests change single fields of them
@@ -159,7 +159,7 @@ export const inOrder = () => ({
       gatewaySyncs: seen([
         {
           metadata: { namespace: 'plant', name: 'line', generation: 2, creationTimestamp: EARLY, annotations: {} },
-          spec: gatewaySpec({
+          spec: gatewaySpecOf({
             git: {
               repo: 'https://git.test/a',
               ref: 'main',

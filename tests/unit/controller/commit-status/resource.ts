@@ -1,7 +1,7 @@
 import { type ObservedGatewaySync, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncSpec } from '../../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 export const commit = 'a'.repeat(40);
 
@@ -9,7 +9,7 @@ export const commit = 'a'.repeat(40);
 export function resource(git: Partial<GatewaySyncSpec['git']> = {}, more: object = {}): ObservedGatewaySync {
   const commitStatus = { context: '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}', secretRef: { name: 's', key: 'k' } };
   const repo = 'https://github.com/plant/config.git';
-  const spec = gatewaySpec({ git: { repo, ref: 'main', commitStatus, ...git }, ...more });
+  const spec = gatewaySpecOf({ git: { repo, ref: 'main', commitStatus, ...git }, ...more });
   return {
     namespace: 'gateways',
     name: 'plant',

@@ -8,9 +8,9 @@ import type { CandidateSource } from '../../../../controller/injection/candidate
 import { readReview } from '../../../../controller/injection/review.ts';
 import { createReadBody } from '../../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../../shared/log.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
-const candidate = { name: 'app', profiles: ['default'], spec: gatewaySpec() };
+const candidate = { name: 'app', profiles: ['default'], spec: gatewaySpecOf() };
 const pod = {
   metadata: { name: 'gateway-0', annotations: { 'sync.io/inject': 'true' } },
   spec: {

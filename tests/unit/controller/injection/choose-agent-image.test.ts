@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { chooseAgentImage } from '../../../../controller/injection/choose-agent-image.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 function choose(image: object | undefined, allowedRepositories: string[] = [], defaultImage = 'reg.test:5000/agent:1') {
-  const choice = chooseAgentImage(gatewaySpec(image ? { agent: { image } } : {}), {
+  const choice = chooseAgentImage(gatewaySpecOf(image ? { agent: { image } } : {}), {
     defaultImage,
     allowedRepositories,
   });

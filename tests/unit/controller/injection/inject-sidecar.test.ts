@@ -9,7 +9,7 @@ import {
 } from '../../../../controller/injection/inject-sidecar.ts';
 import type { SidecarDefaults } from '../../../../controller/injection/sidecar.ts';
 import { type ObservedSpec, projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 type Injected = Extract<Injection, { kind: 'patched' }>;
 
@@ -37,7 +37,7 @@ function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['met
   };
 }
 
-function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec(), defaults?: SidecarDefaults): Injection {
+function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpecOf(), defaults?: SidecarDefaults): Injection {
   const candidates = [{ name: 'app', profiles: Object.keys(spec.sync.profiles), spec }];
   return injectSidecar({ pod: given, namespace: 'plant', candidates, images, defaults });
 }
@@ -175,7 +175,7 @@ suite('an injected pod', () => {
   test('can set resources of its own', () => {
     assert.deepEqual(sidecarOf(inject(pod({ resources: { limits: { memory: '1Gi' } } }))).resources, {});
     const resources = { limits: { cpu: '1' } };
-    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpec({ agent: { resources } }))).resources, resources);
+    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpecOf({ agent: { resources } }))).resources, resources);
     assert.deepEqual(sidecarOf(inject(pod())).resources, {
       requests: { cpu: '10m', memory: '64Mi' },
       limits: { memory: '256Mi' },
@@ -184,13 +184,13 @@ suite('an injected pod', () => {
 
   test('gets the resources and the log level of the installation, unless it sets its own', () => {
     const defaults = { logLevel: 'debug', resources: { limits: { memory: '96Mi' } } };
-    const byDefault = sidecarOf(inject(pod(), gatewaySpec(), defaults));
+    const byDefault = sidecarOf(inject(pod(), gatewaySpecOf(), defaults));
     assert.deepEqual(byDefault.resources, defaults.resources);
     assert.equal(variable(byDefault, 'LOG_LEVEL')?.value, 'debug');
     const resources = { limits: { cpu: '1' } };
-    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpec({ agent: { resources } }), defaults)).resources, resources);
+    assert.deepEqual(sidecarOf(inject(pod(), gatewaySpecOf({ agent: { resources } }), defaults)).resources, resources);
     const sharing = pod({ resources: { limits: { memory: '1Gi' } } });
-    assert.deepEqual(sidecarOf(inject(sharing, gatewaySpec(), defaults)).resources, {});
+    assert.deepEqual(sidecarOf(inject(sharing, gatewaySpecOf(), defaults)).resources, {});
     assert.equal(variable(sidecarOf(inject(pod())), 'LOG_LEVEL')?.value, 'info');
   });
 
@@ -199,7 +199,7 @@ suite('an injected pod', () => {
     const files = (auth: object) => {
       const git = { repo: 'git@git.test:app.git', ref: 'main', auth, caSecretRef: { name: 'ca', key: 'ca.crt' } };
       const gatewayApi = { api: { secretName: 'api' } };
-      const injection = inject(pod(), gatewaySpec({ git, gateway: gatewayApi }));
+      const injection = inject(pod(), gatewaySpecOf({ git, gateway: gatewayApi }));
       const volume = patchOf(injection).find(
         ({ value }) => (value as { name: string }).name === 'sync-agent-credentials',
       )?.value as { projected: { sources: { secret: { name: string; items: { path: string }[] } }[] } };
@@ -215,7 +215,7 @@ suite('an injected pod', () => {
 
   test('has a copy of an SSH key in memory, hidden from other containers', () => {
     const sshKey = { secretRef: { name: 'ssh', key: 'key' } };
-    const spec = gatewaySpec({ git: { repo: 'git@git.test:app.git', ref: 'main', auth: { sshKey } } });
+    const spec = gatewaySpecOf({ git: { repo: 'git@git.test:app.git', ref: 'main', auth: { sshKey } } });
     const injection = inject(pod(), spec);
     const volumes = patchOf(injection).flatMap(({ path, value }) => (path.startsWith('/spec/volumes') ? [value] : []));
     const inMemory = volumes.filter((volume) => JSON.stringify(volume).includes('emptyDir":{"medium'));
@@ -228,7 +228,7 @@ suite('an injected pod', () => {
     );
     const touched = patchOf(injection).filter(({ path }) => path.startsWith('/spec/containers'));
     assert.deepEqual(touched, [], 'no other container is changed');
-    const token = gatewaySpec({
+    const token = gatewaySpecOf({
       git: { repo: 'https://git.test/app.git', ref: 'main', auth: { token: { secretRef: { name: 'a', key: 'b' } } } },
     });
     assert.equal(variable(sidecarOf(inject(pod(), token)), 'MEMORY_PATH'), undefined, 'a token is never copied');
@@ -291,7 +291,7 @@ suite('a pod that is not injected', () => {
   ];
   for (const [what, resources, more, words] of choices)
     test(`has ${what} to choose from`, () => {
-      const spec = gatewaySpec({ agent: { image: { repository: 'evil.test/agent' } } });
+      const spec = gatewaySpecOf({ agent: { image: { repository: 'evil.test/agent' } } });
       const names = Array.from({ length: resources }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
       const candidates = names.reverse().map((name) => ({ name, profiles: ['default'], spec }));
       const injection = injectSidecar({ pod: pod(), namespace: 'plant', candidates, images, ...more });
@@ -318,7 +318,7 @@ suite('a pod that is not injected', () => {
 test('a readiness probe exists only if the profile limits failed syncs', () => {
   const withFailures = (maxFailures: number) => {
     const profiles = { default: { mappings: [{ source: 'a', destination: 'b' }] } };
-    return sidecarOf(inject(pod(), projectSpec(gatewaySpec({ sync: { defaults: { maxFailures }, profiles } }))));
+    return sidecarOf(inject(pod(), projectSpec(gatewaySpecOf({ sync: { defaults: { maxFailures }, profiles } }))));
   };
   assert.equal(withFailures(0).readinessProbe, undefined);
   assert.deepEqual(withFailures(3).readinessProbe?.httpGet, { path: '/servingz', port: 'sync-health' });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sidecarVolumes } from '../../../../controller/injection/sidecar-volumes.ts';
 import { assertLinear } from '../../../support/assert-linear.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
-const followed = { crName: 'app', spec: gatewaySpec() };
+const followed = { crName: 'app', spec: gatewaySpecOf() };
 
 test('a free volume name is found in time proportional to the names in use', () => {
   const taken = (size: number) => [

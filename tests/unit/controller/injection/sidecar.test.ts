@@ -5,7 +5,7 @@ import type { AdmittedPod } from '../../../../controller/injection/admitted-pod.
 import { type InjectionInput, injectSidecar } from '../../../../controller/injection/inject-sidecar.ts';
 import { proxyEnvironment } from '../../../../controller/injection/sidecar.ts';
 import { projectSpec } from '../../../../controller/watch/observed-gateway-sync.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 type Variable = { name: string; value?: string };
 
@@ -26,7 +26,7 @@ type Given = Partial<Omit<InjectionInput, 'pod'>> & { pod?: Partial<AdmittedPod[
 
 /** The sidecar and the volumes that a pod gets which has init containers and volumes already. */
 function injected(spec: object, { pod = {}, ...given }: Given): Injected {
-  const observed = projectSpec(gatewaySpec(spec));
+  const observed = projectSpec(gatewaySpecOf(spec));
   const input: InjectionInput = {
     pod: {
       metadata: { name: 'gateway-0', annotations: { 'sync.io/inject': 'true' } },

@@ -5,13 +5,11 @@ import { renderResources, type SampledResource } from '../../../../controller/me
 import { projectGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewayCounts } from '../../../../shared/api/gateway-sync-status.ts';
 import { gatewaySyncOf } from '../../../support/objects.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const resource = (name: string, ready: 'True' | 'False') =>
   projectGatewaySync(
     gatewaySyncOf({
       metadata: { namespace: 'a', name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-      spec: gatewaySpec(),
       status: {
         conditions: ['RefResolved', 'Ready'].map((type) => ({
           type,

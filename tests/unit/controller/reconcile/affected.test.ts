@@ -9,7 +9,7 @@ import {
 } from '../../../../controller/reconcile/affected.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../../../../controller/watch/observed-pod.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const gatewaySync: ObservedGatewaySync = {
   namespace: 'ns',
@@ -19,7 +19,7 @@ const gatewaySync: ObservedGatewaySync = {
   resourceVersion: '1',
   createdAt: 0,
   deleting: false,
-  spec: gatewaySpec(),
+  spec: gatewaySpecOf(),
   status: { observedGeneration: 1, observedRef: 'main', lastSyncCommit: 'a', target: { ref: 'main', source: 'Spec' } },
 };
 

@@ -9,8 +9,7 @@ import { type ObservedGatewaySync, projectGatewaySync } from '../../../../contro
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
-import { gatewaySyncOf } from '../../../support/objects.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 
 const commit = 'a'.repeat(40);
 const winner = { target: { ref: 'main', source: 'Spec' as const }, at: 0 };
@@ -70,13 +69,13 @@ const erring: GatewaySyncStatus = {
 interface Given extends Partial<Omit<Facts, 'counts' | 'gatewaySync' | 'rollout'>> {
   counts?: Partial<Facts['counts']>;
   status?: GatewaySyncStatus;
-  spec?: object;
+  spec?: Partial<SpecInput>;
   orders?: ObservedGatewaySync['orders'];
   rollout?: Partial<RolloutStatus>;
 }
 
 function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Given): Verdicts {
-  const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec: gatewaySpec(spec), status }));
+  const observed = projectGatewaySync(gatewaySyncOf({ metadata: { generation: 2 }, spec, status }));
   const gatewaySync = orders ? { ...observed, orders } : observed;
   const none = { synced: 0, pending: 0, error: 0, missingSidecar: 0, paused: 0, dryRun: 0, skewed: 0 };
   return judgeConditions({
@@ -123,7 +122,8 @@ const noHost = 'the host is unreachable';
 const stays = (target: string) =>
   `${target} stays in place; the last attempt to look for a newer one failed: ${noHost}`;
 const mapping = { mappings: [{ source: 'a', destination: 'b' }] };
-const ssh = (sshKey: object) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
+type SshKey = NonNullable<NonNullable<SpecInput['git']['auth']>['sshKey']>;
+const ssh = (sshKey: SshKey) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
 const secretRef = { name: 'ssh', key: 'key' };
 const posting = { git: { repo: 'https://git.test/a', ref: 'main', commitStatus: {} } };
 const insecure = isFalse(

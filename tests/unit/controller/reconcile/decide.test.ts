@@ -8,7 +8,7 @@ import type { ObservedGatewaySync } from '../../../../controller/watch/observed-
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import { TransientError } from '../../../../shared/errors.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const commit = 'a'.repeat(40);
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -23,7 +23,7 @@ function observed({ polling = true }: { polling?: boolean } = {}): ObservedGatew
     resourceVersion: '1',
     createdAt: 0,
     deleting: false,
-    spec: gatewaySpec({ polling: { enabled: polling } }),
+    spec: gatewaySpecOf({ polling: { enabled: polling } }),
     status: {
       observedGeneration: 1,
       observedRef: 'main',
@@ -285,7 +285,7 @@ suite('agents that lack Secrets or permissions', () => {
 });
 
 test('a fleet that is scaled to zero is ready, while a rollout waits for a gateway', () => {
-  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const first = decideFor({ ...observed(), spec }, refs).status.rollout;
   assert.ok(first);
   const rollout = { ...first, admission: first.admission.map((entry) => ({ ...entry, gateways: 1 })) };
@@ -309,7 +309,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     sidecar: 'present' as const,
     live: true,
   };
-  const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+  const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
   /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
@@ -417,7 +417,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
 
 suite("an ssh server whose host key isn't checked", () => {
   const sshKey = { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true };
-  const spec = gatewaySpec({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
+  const spec = gatewaySpecOf({ git: { repo: 'git@git.test:app', ref: 'main', auth: { sshKey } } });
 
   test("causes a condition and one event, and doesn't prevent Ready", () => {
     const first = decideFor({ ...observed(), spec }, refs);
@@ -501,7 +501,7 @@ suite('the status of a resource', () => {
 
   test('rolls out the last response of a git server that is now unavailable, even after an edit', () => {
     const lastGood = 'refs' in refs ? refs.refs : undefined;
-    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const begun = (answer: QueryResult) => decided({}, answer, { spec }).rollout;
     const { phase, commit: begunCommit } = begun({ ...unreachable, lastGood } as QueryResult) ?? {};
     assert.deepEqual([phase, begunCommit], ['Complete', commit]);
@@ -545,13 +545,13 @@ suite('the status of a resource', () => {
 
   test('names the author of a command only if that is certain', () => {
     const { rollout } = decideFor(
-      { ...observed(), spec: { ...gatewaySpec({}), rollout: {}, revision: 'r' } },
+      { ...observed(), spec: { ...gatewaySpecOf(), rollout: {}, revision: 'r' } },
       refs,
     ).status;
     assert.ok(rollout);
     const orders = { approve: commit };
     const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
-    const spec = { ...gatewaySpec({}), rollout: {}, revision: 'r' };
+    const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
     const told = (areAuthorsChecked: boolean) =>
       decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
         areAuthorsChecked,

@@ -9,7 +9,6 @@ import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.
 import type { SyncReportStatus } from '../../../../shared/api/sync-report.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
 import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
 
 const now = Date.parse('2026-11-22T12:00:00Z');
 const stable = 'a'.repeat(40);
@@ -47,7 +46,7 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   const gatewaySync = projectGatewaySync(
     gatewaySyncOf({
       metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-      spec: { ...gatewaySpec({ rollout, sync }), paused },
+      spec: { rollout, sync, paused },
       status: before,
     }),
   );
@@ -202,7 +201,7 @@ suite('a step of a rollout takes into account', () => {
           generation: 1,
           annotations: { 'sync.io/approve': 'c', 'sync.io/rollback': 'previous', 'sync.io/retry-rollout': 'd' },
         },
-        spec: gatewaySpec({ rollout, ...(verify && { gateway: { verify } }) }),
+        spec: { rollout, ...(verify && { gateway: { verify } }) },
         status,
       }),
     );
@@ -388,7 +387,6 @@ suite('the result of a rollout', () => {
     const gatewaySync = projectGatewaySync(
       gatewaySyncOf({
         metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1 },
-        spec: gatewaySpec({}),
         status: complete({}),
       }),
     );
@@ -418,7 +416,7 @@ suite('the result of a rollout', () => {
       const gatewaySync = projectGatewaySync(
         gatewaySyncOf({
           metadata: { namespace: 'ns', name: 'app', uid: 'app', resourceVersion: '1', generation: 1, annotations },
-          spec: gatewaySpec({ rollout: {} }),
+          spec: { rollout: {} },
           status: before,
         }),
       );

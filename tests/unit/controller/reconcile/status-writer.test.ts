@@ -19,8 +19,7 @@ import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-stat
 import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
-import { gatewaySyncOf } from '../../../support/objects.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf, gatewaySyncOf } from '../../../support/objects.ts';
 
 /** RFC 7386, section 2. */
 function applyPatch(target: unknown, patch: unknown): unknown {
@@ -84,7 +83,7 @@ function arrange() {
       resourceVersion: String(stored.version),
       annotations: stored.annotations,
     },
-    spec: gatewaySpec({ rollout: {} }),
+    spec: gatewaySpecOf({ rollout: {} }),
     status: stored.status,
   });
   const object = (): ObservedGatewaySync => projectGatewaySync(gatewaySyncOf(raw()));

@@ -3,7 +3,7 @@ import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.t
 import { type Decision, decide } from '../../../../controller/reconcile/decide.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { gatewaySpec } from './gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const created = Date.parse('2026-01-01T00:00:00Z');
 
@@ -41,7 +41,7 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
     createdAt: created,
     refWrittenAt: second(refWritten),
     repoWrittenAt: second(repoWritten),
-    spec: gatewaySpec({ git: { repo, ref }, webhook: { allowedRefs, repositories }, paused }),
+    spec: gatewaySpecOf({ git: { repo, ref }, webhook: { allowedRefs, repositories }, paused }),
     status,
     ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
     ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),

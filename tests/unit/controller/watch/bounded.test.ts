@@ -9,9 +9,8 @@ import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
-import type { SyncReport } from '../../../../shared/api/sync-report.ts';
-import { gatewaySyncOf } from '../../../support/objects.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { type SyncReport, syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+import { gatewaySpecOf, gatewaySyncOf } from '../../../support/objects.ts';
 
 const metadata = {
   namespace: 'ns',
@@ -31,7 +30,7 @@ function largestSpec() {
   const secret = { name: 'n'.repeat(253), key: 'k'.repeat(253) };
   const wide = (length: number) => '\u4e00'.repeat(length);
   const resources = entries(8, BOUNDS.resourceName, wide(BOUNDS.quantity));
-  return gatewaySpec({
+  return gatewaySpecOf({
     git: {
       repo: `https://git.test/${wide(BOUNDS.url - 17)}`,
       ref: wide(BOUNDS.ref),

@@ -6,9 +6,8 @@ import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-stat
 import { setByAnnotation } from '../../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
-import { gatewaySyncOf } from '../../../support/objects.ts';
+import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
 import { decideFor } from '../support/asked-resource.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
 
 suite('the time at which a request or a push was stored', () => {
   const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };
@@ -80,12 +79,12 @@ suite('a request and a push that are complete', () => {
 suite('the cached part of a resource', () => {
   const mapping = { source: 'a', destination: 'b', required: true, template: false };
   const stored = (
-    fields: { generation?: number; profiles?: object; defaults?: object; annotations?: Record<string, string> } = {},
+    fields: Partial<SpecInput['sync']> & { generation?: number; annotations?: Record<string, string> } = {},
   ) => {
     const { generation = 1, profiles = { default: { mappings: [mapping] } }, defaults = {}, annotations = {} } = fields;
     return gatewaySyncOf({
       metadata: { generation, annotations },
-      spec: gatewaySpec({ sync: { defaults, profiles } }),
+      spec: { sync: { defaults, profiles } },
     });
   };
 
@@ -132,11 +131,11 @@ suite('the cached fields of a resource', () => {
     generation: 3,
     creationTimestamp: '2026-01-01T00:00:00Z',
   };
-  const project = (spec: object, more: Partial<ObjectMeta> = {}, status?: GatewaySyncStatus) =>
-    projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec: gatewaySpec(spec), status }));
+  const project = (spec: Partial<SpecInput>, more: Partial<ObjectMeta> = {}, status?: GatewaySyncStatus) =>
+    projectGatewaySync(gatewaySyncOf({ metadata: { ...metadata, ...more }, spec, status }));
   const polling = { enabled: true, interval: '60s' };
   const defaults = { polling, webhook: { allowedRefs: [], repositories: [] }, paused: false };
-  const small = gatewaySpec({});
+  const small = gatewaySpecOf();
 
   test('are complete for a small one', () => {
     const { gateway, git, ...rest } = omit(project({}).spec, 'sync');
@@ -170,7 +169,7 @@ suite('the cached fields of a resource', () => {
       ref: 'main',
       auth: { token: { secretRef } },
       caSecretRef: secretRef,
-      verify: { mode: 'head', keysSecretRef: { name: 'keys' } },
+      verify: { mode: 'head' as const, keysSecretRef: { name: 'keys' } },
       commitStatus: { context: 'c' },
     };
     const api = { secretName: 'api', secretKey: 'key' };
@@ -182,7 +181,7 @@ suite('the cached fields of a resource', () => {
       rollout: { waves: [{ name: 'a' }] },
       gateway: { api, reload: { requests }, verify: { timeout: '1m', requests: [{ path: '/ok' }] } },
     };
-    const given = gatewaySpec(spec);
+    const given = gatewaySpecOf(spec);
     const { revision, ...kept } = omit(project(spec).spec, 'sync');
     assert.match(revision ?? '', /^[0-9a-f]{32}$/);
     const { auth, caSecretRef, verify, commitStatus } = given.git;

@@ -9,7 +9,7 @@ import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/
 import { clip } from '../../../../controller/watch/observed-text.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../../shared/domain/waves.ts';
-import { gatewaySpec } from '../support/gateway-specs.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 
 type Env = NonNullable<NonNullable<Pod['spec']['initContainers']>[number]['env']>;
 
@@ -36,7 +36,7 @@ const gateway: Pod = {
 
 /** The environment that a pod's sidecar gets when it is created like this. */
 function injectedInto(metadata: Named): Env {
-  const spec = gatewaySpec();
+  const spec = gatewaySpecOf();
   const pod: AdmittedPod = {
     metadata: {
       generateName: 'gateway-',
