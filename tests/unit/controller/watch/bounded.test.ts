@@ -9,7 +9,7 @@ import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
-import { syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import { gatewaySpecOf, gatewaySyncOf } from '../../../support/objects.ts';
 
 const metadata = {
