@@ -1,5 +1,15 @@
 // Which modules can import which: docs/explanation/architecture.md draws them and says why.
 
+const { Visitor } = require('@swc/core/Visitor.js');
+
+// This visitor, which dependency-cruiser uses, stops at `using` declarations.
+const { visitStatement } = Visitor.prototype;
+Visitor.prototype.visitStatement = function (statement) {
+  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement);
+  statement.decls = this.visitVariableDeclarators(statement.decls);
+  return statement;
+};
+
 /** From the top down: a module (a directory, or a file of that name) imports only modules to the right of the next arrow. */
 const modules = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
