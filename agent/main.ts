@@ -20,7 +20,7 @@ import { isAboutAccess, stampOf } from './git/git-access.ts';
 import { GIT_LIMITS } from './git/git-limits.ts';
 import { nameUser, type User } from './git/name-user.ts';
 import { removeKeyCopies } from './git/ssh-key.ts';
-import { inspect, tidyAfterLook } from './inspection/inspect.ts';
+import { inspect, tidyAfterInspection } from './inspection/inspect.ts';
 import { Inspector } from './inspection/inspector.ts';
 import { AgentMetrics } from './metrics.ts';
 import { Announcer } from './report/announcer.ts';
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   const inspector = new Inspector({
     identity,
     inspect: (question, resource, signal) => inspect(question, { resource, dependencies, signal }),
-    tidy: (resource) => tidyAfterLook({ resource, dependencies }),
+    tidy: (resource) => tidyAfterInspection({ resource, dependencies }),
     show: (inspection) => reports.showInspection(inspection),
     serverTime: () => clock.at(performance.now()).getTime(),
     onDue: () => loop.onQuestion(),

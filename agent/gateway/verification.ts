@@ -8,19 +8,19 @@ export interface Verification {
   words?: string | undefined;
 }
 
-/** What the looks so far came to; times in milliseconds on any clock that never goes back. */
-export interface Looks {
+/** Results of the checks so far; times in milliseconds on a monotonic clock. */
+export interface CheckHistory {
   beganMs: number;
-  /** When the first look of those began that have all been well since. */
+  /** Start of the first of the latest checks, all of which succeeded. */
   wellSinceMs: number | undefined;
-  /** Looks in a row that went wrong. */
+  /** Number of checks in a row that failed. */
   wrong: number;
 }
 
-export const noLooks = (beganMs: number): Looks => ({ beganMs, wellSinceMs: undefined, wrong: 0 });
+export const startChecks = (beganMs: number): CheckHistory => ({ beganMs, wellSinceMs: undefined, wrong: 0 });
 
-/** One look at the gateway: when it began, and what was wrong, if anything. */
-export interface Look {
+/** One check of the gateway: when it began, and what was wrong, if anything. */
+export interface HealthCheck {
   atMs: number;
   problem: Problem | undefined;
 }
@@ -37,24 +37,32 @@ const START_MS = 600_000;
 export type Judgement =
   | { kind: 'passed' }
   | { kind: 'failed'; words: string }
-  /** Another look is due in so many milliseconds. */
-  | { kind: 'running'; looks: Looks; waitMs: number };
+  /** The next check is due in `waitMs` milliseconds. */
+  | { kind: 'running'; history: CheckHistory; waitMs: number };
 
 type Bounds = Pick<VerificationSettings, 'forMs' | 'intervalMs' | 'failureThreshold'>;
 
-/** Takes a look into account. One that goes wrong lets the time begin again; enough of them in a row end it. */
-export function judgeLook({ beganMs, wellSinceMs, wrong }: Looks, { atMs, problem }: Look, bounds: Bounds): Judgement {
+/** Takes a check into account. A failure restarts the time, and enough failures in a row end the verification. */
+export function judgeCheck(
+  { beganMs, wellSinceMs, wrong }: CheckHistory,
+  { atMs, problem }: HealthCheck,
+  bounds: Bounds,
+): Judgement {
   const { forMs, intervalMs, failureThreshold } = bounds;
   if (problem) {
     const isExpected = problem.isBeforeStart && atMs - beganMs < START_MS;
     const now = isExpected ? wrong : wrong + 1;
     if (now >= failureThreshold) return { kind: 'failed', words: problem.words };
-    return { kind: 'running', looks: { beganMs, wellSinceMs: undefined, wrong: now }, waitMs: intervalMs };
+    return { kind: 'running', history: { beganMs, wellSinceMs: undefined, wrong: now }, waitMs: intervalMs };
   }
   const sinceMs = wellSinceMs ?? atMs;
   const leftMs = sinceMs + forMs - atMs;
   if (leftMs <= 0) return { kind: 'passed' };
-  return { kind: 'running', looks: { beganMs, wellSinceMs: sinceMs, wrong: 0 }, waitMs: Math.min(intervalMs, leftMs) };
+  return {
+    kind: 'running',
+    history: { beganMs, wellSinceMs: sinceMs, wrong: 0 },
+    waitMs: Math.min(intervalMs, leftMs),
+  };
 }
 
 /** What a result is about: as long as it is the same, the gateway does not have to be looked at again. */

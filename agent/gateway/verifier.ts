@@ -8,9 +8,9 @@ import { findPreset } from './presets/preset.ts';
 import {
   holds,
   isSameSubject,
-  judgeLook,
-  noLooks,
+  judgeCheck,
   type Problem,
+  startChecks,
   subjectOf,
   type Verification,
   type VerificationResult,
@@ -40,7 +40,7 @@ interface Run {
 const MAX_NEWS = 10;
 const NOTHING_TO_ASK = 'there is nothing to ask it: name requests in spec.gateway.verify';
 
-/** Looks whether the gateway is well with a commit, in the background: nobody waits for it. */
+/** Checks in the background whether the gateway is healthy with a commit. */
 export class Verifier {
   readonly #options: VerifierOptions;
   #run: Run | undefined;
@@ -72,7 +72,7 @@ export class Verifier {
     }
     const ending = new AbortController();
     this.#run = { intent, settings: intent.verification, words: undefined, news: 0, ending, onNews };
-    void this.#look(this.#run);
+    void this.#check(this.#run);
   }
 
   /** Ends what is under way unless it is about this. */
@@ -106,19 +106,19 @@ export class Verifier {
     }
   }
 
-  async #look(run: Run): Promise<void> {
+  async #check(run: Run): Promise<void> {
     const { settings, ending } = run;
-    let looks = noLooks(performance.now());
+    let history = startChecks(performance.now());
     for (;;) {
       const atMs = performance.now();
       const problem = await this.#problem(run);
       if (ending.signal.aborted) return;
-      const judgement = judgeLook(looks, { atMs, problem }, settings);
+      const judgement = judgeCheck(history, { atMs, problem }, settings);
       if (judgement.kind !== 'running') {
         this.#end(run, judgement.kind === 'passed' ? { state: 'Passed' } : { state: 'Failed', words: judgement.words });
         return;
       }
-      looks = judgement.looks;
+      history = judgement.history;
       if (problem?.words !== run.words && run.news < MAX_NEWS) {
         run.words = problem?.words;
         run.news += 1;
@@ -146,7 +146,7 @@ export class Verifier {
     onNews();
   }
 
-  /** Makes all calls of one look, and gives what the first one said that went wrong. */
+  /** Makes all calls of one check, and returns what was wrong with the first one that failed. */
   async #problem({ intent, settings, ending: { signal } }: Run): Promise<Problem | undefined> {
     const { client } = this.#options;
     const { timeoutMs } = intent.reload;

@@ -147,9 +147,9 @@ export class Clone {
     const { isPartial } = this.repository.contents;
     // For each that is missing git looks through its folders once more: the first one stands for all of them.
     const isSample = this.#lacksSmallFiles && blobs.length > MANY_BLOBS;
-    const isNoneThere = isSample && (await this.#look(blobs.slice(0, 1), signal)).missing.length > 0;
+    const isNoneThere = isSample && (await this.#surveyOnDisk(blobs.slice(0, 1), signal)).missing.length > 0;
     if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
-    const { missing, small } = await this.#look(blobs, signal);
+    const { missing, small } = await this.#surveyOnDisk(blobs, signal);
     return { missing: isPartial ? missing : [], small };
   }
 
@@ -164,7 +164,7 @@ export class Clone {
       await this.#refetch(source, { ...way, filter: LIMIT_FILTER });
       this.#lacksSmallFiles = false;
     }
-    const { missing, small } = comesWhole ? await this.#look(blobs, way.signal) : { missing: blobs, small: [] };
+    const { missing, small } = comesWhole ? await this.#surveyOnDisk(blobs, way.signal) : { missing: blobs, small: [] };
     try {
       await this.fetchBlobsById(source, missing, way);
     } catch (error) {
@@ -173,7 +173,7 @@ export class Clone {
       this.#canFilter = false;
       await this.#refetch(source, { ...way, filter: undefined });
     }
-    return [...small, ...(await this.#look(missing, way.signal)).small];
+    return [...small, ...(await this.#surveyOnDisk(missing, way.signal)).small];
   }
 
   /** Fetches blobs by their ids, and nothing in their place if the git server doesn't serve them by id. */
@@ -222,7 +222,7 @@ export class Clone {
 
   /** The pointers of Git LFS among blobs; those that are not there are passed over. */
   async pointers(blobs: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
-    return await this.pointersAmong((await this.#look(blobs, signal)).small, signal);
+    return await this.pointersAmong((await this.#surveyOnDisk(blobs, signal)).small, signal);
   }
 
   /** The same for blobs that may be pointers. */
@@ -266,7 +266,7 @@ export class Clone {
     await fetchCommit(this.#git, source, refetch);
   }
 
-  async #look(blobs: string[], signal: AbortSignal | undefined): Promise<BlobSurvey> {
+  async #surveyOnDisk(blobs: string[], signal: AbortSignal | undefined): Promise<BlobSurvey> {
     return await surveyBlobs(this.#git, this.repository.path, blobs, signal);
   }
 

@@ -140,7 +140,7 @@ async function idOf(git: Git, gitDir: string, revision: string): Promise<string 
 /** The short name of a tag. */
 export const tagNameOf = (ref: string): string => ref.replace(/^refs\/tags\//, '');
 
-interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
+interface RefFetch extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   /** A ref or an id. */
   name: string;
   /** The ref that is to hold it. */
@@ -148,7 +148,7 @@ interface Wanted extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
 }
 
 /** Fetches, and once more in each other way if it can't work as requested. Returns the filter of the way that worked. */
-export async function fetchOne(git: Git, wanted: Wanted, options: FetchOptions): Promise<Filter> {
+export async function fetchOne(git: Git, wanted: RefFetch, options: FetchOptions): Promise<Filter> {
   try {
     await fetchOnce(git, wanted, options);
     return options.filter;
@@ -178,7 +178,7 @@ const isForWantOfBases = (error: unknown): boolean =>
 
 async function fetchOnce(
   git: Git,
-  { repo, name, to, fetchTimeoutMs: timeoutMs }: Wanted,
+  { repo, name, to, fetchTimeoutMs: timeoutMs }: RefFetch,
   options: FetchOptions,
 ): Promise<void> {
   const { gitDir, access, signal, limits, isPartial, filter, isRefetch } = options;

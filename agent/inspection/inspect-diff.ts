@@ -12,24 +12,28 @@ import { verifyCommit } from '../sync/provide-content.ts';
 import { aimOf, type SyncAim, syncProblems } from '../sync/sync-aim.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { addContents, type Candidate } from './contents.ts';
-import { type Look, withLookup } from './look.ts';
+import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
 /** Where nothing is known of a repository, its ids are as long as these. */
 const USUAL_ID = '0'.repeat(40);
 
 /** What a sync of a ref would change, by the spec as it is now. */
-export async function inspectDiff({ ref = '', commit: expected }: Question, look: Look): Promise<Answer> {
-  const { resource, dependencies } = look;
+export async function inspectDiff({ ref = '', commit: expected }: Question, scope: InspectionScope): Promise<Answer> {
+  const { resource, dependencies } = scope;
   const { identity, manifestFile } = dependencies;
   const { profile, names } = viewProfile(resource.spec.sync, identity.profile);
   if (!profile) throw noProfile(identity.profile, names);
   const { applied } = await manifestFile.read();
   const like = resource.commit ?? applied?.commit ?? expected ?? USUAL_ID;
   const intent = intentOf(resource, { ...profile, dryRun: false }, { ref, commit: like });
-  return await withLookup(like, look, (lookup) => diffOf(intent, expected, lookup));
+  return await withLookup(like, scope, (lookup) => diffOf(intent, expected, lookup));
 }
 
-async function diffOf(intent: Intent, expected: string | undefined, { dependencies, signal }: Look): Promise<Answer> {
+async function diffOf(
+  intent: Intent,
+  expected: string | undefined,
+  { dependencies, signal }: InspectionScope,
+): Promise<Answer> {
   const { mappings } = await aimOf(intent, dependencies, signal);
   const isWhole = mappings.some(({ source }) => source === '');
   const commit = await withGitAccess({ ...intent, signal }, dependencies.accessFiles, (access) =>

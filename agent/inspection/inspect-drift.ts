@@ -8,12 +8,12 @@ import { MemoryBudget } from '../plan/memory-budget.ts';
 import type { DesiredTree } from '../plan/plan-input.ts';
 import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
-import { type Look, withLookup } from './look.ts';
+import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
 const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
 
 /** What differs from what was delivered, with the content in git and on the disk. */
-export async function inspectDrift({ resource, dependencies, signal }: Look): Promise<Answer> {
+export async function inspectDrift({ resource, dependencies, signal }: InspectionScope): Promise<Answer> {
   const manifest = await dependencies.manifestFile.read();
   const applied = await dependencies.manifestFile.readApplied();
   if (!applied) throw notComplete();
@@ -23,14 +23,14 @@ export async function inspectDrift({ resource, dependencies, signal }: Look): Pr
   const drifted = all.slice(0, INSPECTION.changes);
   const { ref, commit } = applied;
   const more = all.length - drifted.length;
-  return await withLookup(commit, { resource, dependencies, signal }, async (look) => {
-    await fetchMissing(drifted, applied, look);
-    const own = resource.spec.git.submodules ? await ownFiles(drifted, applied, look) : undefined;
+  return await withLookup(commit, { resource, dependencies, signal }, async (scope) => {
+    await fetchMissing(drifted, applied, scope);
+    const own = resource.spec.git.submodules ? await ownFiles(drifted, applied, scope) : undefined;
     const candidates = drifted.map((file): Candidate => {
       const isOwn = own === undefined || own.has(file.record.source);
       return candidateOf(file, isOwn ? undefined : 'submodule');
     });
-    return { ref, commit, changes: await addContents(candidates, look.dependencies, signal), more };
+    return { ref, commit, changes: await addContents(candidates, scope.dependencies, signal), more };
   });
 }
 
@@ -69,7 +69,7 @@ function whyNot({ inputs, patches, found }: DriftedFile['record']): LeftOut | un
 async function fetchMissing(
   drifted: readonly DriftedFile[],
   { ref, commit }: Applied,
-  { resource, dependencies, signal }: Look,
+  { resource, dependencies, signal }: InspectionScope,
 ): Promise<void> {
   const { clone, accessFiles, log } = dependencies;
   const small = drifted.filter(
@@ -93,7 +93,7 @@ async function fetchMissing(
 async function ownFiles(
   drifted: readonly DriftedFile[],
   { commit }: Applied,
-  { dependencies: { clone, heapBytes, manifestFile }, signal }: Look,
+  { dependencies: { clone, heapBytes, manifestFile }, signal }: InspectionScope,
 ): Promise<ReadonlySet<string>> {
   const sources = drifted.slice(0, INSPECTION.files).map(({ record }) => record.source);
   if (sources.length === 0) return new Set();

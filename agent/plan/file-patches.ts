@@ -116,7 +116,7 @@ interface Splice extends Span {
   text: string;
 }
 
-interface Wanted {
+interface PatchTarget {
   tree: EditTree;
   /** Keys that lead here. */
   path: string[];
@@ -138,7 +138,7 @@ class Places {
   }
 
   /** Notes what is wanted of the value that begins at `start`, and gives where that ends. */
-  find(start: number, { tree, path }: Wanted): number {
+  find(start: number, { tree, path }: PatchTarget): number {
     if (tree.kind === 'value') {
       const end = endOfValue(this.#content, start);
       this.found.push({ start, end, text: tree.json });

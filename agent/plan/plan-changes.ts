@@ -58,8 +58,8 @@ export function planChanges(given: PlanInput): PlanResult {
   const mounted = new MountedPaths(input.mounts ?? [], input.folding);
   const conflicts = [...mounted.problems(desired), ...findConflicts(input), ...judged.conflicts];
   if (conflicts.length > 0) return refused('PathConflict', conflicts);
-  const owned = [...manifest.files.keys()];
-  const disowned = owned.filter((path) => !desired.files.has(path) && !desired.retained.has(path));
+  const disowned = unwantedPaths(input);
+  const retained = [...desired.retained].filter((path) => manifest.files.has(path));
   const left = desired.files.size + desired.retained.size + (input.untouched ?? 0);
   if (left === 0 && disowned.length > 0 && !settings.allowEmpty) return refused('NothingLeft', [nothingLeft(disowned)]);
   const overflow = displacedProblem(judged.writes, input);
@@ -72,7 +72,7 @@ export function planChanges(given: PlanInput): PlanResult {
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
       folders: { ...folders, prune: folders.prune.filter((folder) => !mounted.touches(folder)) },
-      unchanged: judged.unchanged + (input.untouched ?? 0) + owned.filter((path) => desired.retained.has(path)).length,
+      unchanged: judged.unchanged + (input.untouched ?? 0) + retained.length,
       corrected: judged.corrected,
       disowned,
       drift: settings.drift === 'ignore' ? [] : judged.drift,
@@ -80,6 +80,10 @@ export function planChanges(given: PlanInput): PlanResult {
     },
   };
 }
+
+/** Paths that the agent owns, and that nothing asks for. */
+const unwantedPaths = ({ desired, manifest }: Pick<PlanInput, 'desired' | 'manifest'>): string[] =>
+  [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.retained.has(path));
 
 const refused = (reason: RefusalReason, problems: string[]): PlanResult => ({ kind: 'refused', reason, problems });
 
@@ -118,8 +122,7 @@ function retainAll({ desired, manifest }: PlanInput): DesiredTree {
 function withoutRenamed(input: PlanInput): PlanInput {
   const { desired, manifest, live, folding } = input;
   if (!folding?.case && !folding?.unicode) return input;
-  const unwanted = [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.retained.has(path));
-  const old = new Set(unwanted.map((path) => foldName(path, folding)));
+  const old = new Set(unwantedPaths(input).map((path) => foldName(path, folding)));
   const isNew = (path: string) => desired.files.has(path) && !manifest.files.has(path);
   const get: LiveTree['get'] = (path) => (isNew(path) && old.has(foldName(path, folding)) ? undefined : live.get(path));
   return { ...input, live: { get } };
@@ -146,10 +149,8 @@ function planDeletes(input: PlanInput): Removal[] {
   const { desired, manifest, live, folding } = input;
   const isFolded = folding?.case || folding?.unicode;
   const renamed = new Set(isFolded ? [...desired.files.keys()].map((path) => foldName(path, folding)) : []);
-  const unwanted = [...manifest.files.values()].filter(
-    ({ path }) => !desired.files.has(path) && !desired.retained.has(path),
-  );
-  return unwanted.flatMap(({ path, displaced, found }): Removal[] => {
+  return unwantedPaths(input).flatMap((path): Removal[] => {
+    const { displaced, found } = manifest.files.get(path) ?? {};
     const existing = live.get(path);
     const isGone = existing === undefined && !found;
     if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];

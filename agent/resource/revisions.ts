@@ -1,13 +1,14 @@
-import type { IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 import { syncSchema } from '../../shared/api/sync.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { readJson } from '../../shared/domain/read-json.ts';
 import { type ProfileSource, type ResolvedProfile, resolveProfile } from '../../shared/domain/resolve-profile.ts';
 import { revisionName, syncRevision } from '../../shared/domain/sync-revision.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
+import { readText } from '../../shared/io/kubernetes/read-answer.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
@@ -61,7 +62,7 @@ const BACKOFF = { baseMs: 2_000, maxMs: 30_000, jitter: 0.5 };
  */
 export class Revisions {
   readonly #options: RevisionsOptions;
-  readonly #known = new Map<string, ProfileView>();
+  readonly #known = new LruMap<string, ProfileView>(KEPT);
   #attempt: Attempt | undefined;
 
   constructor(options: RevisionsOptions) {
@@ -71,10 +72,7 @@ export class Revisions {
   /** Returns the revision, or the message why it isn't at hand, and fetches it then. `owner` is the UID of the GatewaySync. */
   find(revision: string, owner: string): ProfileView | string {
     const view = this.#known.get(revision);
-    if (view) {
-      this.#remember(revision, view);
-      return view;
-    }
+    if (view) return view;
     const attempt = this.#attemptFor(revision, owner);
     if (attempt.state === 'due') void this.#ask(attempt);
     return attempt.message;
@@ -92,7 +90,7 @@ export class Revisions {
     const { onChange, log } = this.#options;
     attempt.state = 'asking';
     try {
-      this.#remember(attempt.revision, await this.#read(attempt));
+      this.#known.set(attempt.revision, await this.#read(attempt));
       onChange();
     } catch (error) {
       attempt.failures += 1;
@@ -115,8 +113,8 @@ export class Revisions {
     const name = revisionName(identity.crName, revision);
     const path = groupPath('apps/v1', 'controllerrevisions', identity.namespace, name);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const bytes = await readAtMost(await client.stream({ method: 'GET', path, signal }), MAX_BYTES);
-    const object = readJson(controllerRevisionSchema, bytes, BOUNDS);
+    const text = await readText(await client.stream({ method: 'GET', path, signal }), MAX_BYTES);
+    const object = readJson(controllerRevisionSchema, Buffer.from(text), BOUNDS);
     if (!object) throw new Error(`${name} holds no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];
     if (!owners.some(({ uid }) => uid === owner)) throw new Error(`${name} does not belong to the GatewaySync`);
@@ -137,28 +135,9 @@ export class Revisions {
     }
     return messageOf(error).slice(0, 300);
   }
-
-  /** The last few stay. */
-  #remember(revision: string, view: ProfileView): void {
-    this.#known.delete(revision);
-    this.#known.set(revision, view);
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined && this.#known.size > KEPT) this.#known.delete(oldest);
-  }
 }
 
 const controllerRevisionSchema = v.object({
   metadata: v.object({ ownerReferences: v.optional(v.array(v.object({ uid: v.string() }))) }),
   data: v.object({ sync: v.unknown() }),
 });
-
-async function readAtMost(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new Error('the ControllerRevision is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}

@@ -155,11 +155,11 @@ async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): 
   const { lock, root } = dependencies;
   root.checkPlace();
   if (!lock.isHeld) readAgain(dependencies);
-  await (profile.dryRun ? settleForOthers(dependencies) : settle(dependencies));
+  await (profile.dryRun ? undoForOthers(dependencies) : takeVolume(dependencies));
 }
 
 /** Takes the volume, and undoes what an earlier sync left half done. */
-async function settle(dependencies: SyncDependencies): Promise<void> {
+async function takeVolume(dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   const isNew = await lock.hold();
   if (!isNew && !hasJournal(root)) return;
@@ -168,12 +168,12 @@ async function settle(dependencies: SyncDependencies): Promise<void> {
 }
 
 /** The same if a sync was cut off, for an agent that writes nothing: others can take the volume then as before. */
-async function settleForOthers(dependencies: SyncDependencies): Promise<void> {
+async function undoForOthers(dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   if (!hasJournal(root)) return;
   const { isHeld } = lock;
   try {
-    await settle(dependencies);
+    await takeVolume(dependencies);
   } finally {
     if (!isHeld) lock.release();
   }
@@ -181,7 +181,7 @@ async function settleForOthers(dependencies: SyncDependencies): Promise<void> {
 
 /** What is completely in the volume, once a sync that was cut off is undone. */
 export async function lastGood(dependencies: SyncDependencies): Promise<Applied | undefined> {
-  await settleForOthers(dependencies);
+  await undoForOthers(dependencies);
   return await dependencies.manifestFile.readApplied();
 }
 

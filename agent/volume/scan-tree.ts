@@ -44,7 +44,7 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
   for (const path of pathsOf(desired, manifest)) {
     const owned = manifest.files.get(path);
     const forced = keepsModes ? undefined : (desired.files.get(path)?.executable ?? owned?.executable ?? false);
-    const entry = live.isReachable(path) ? look(root, path, { owned, forced }) : undefined;
+    const entry = live.isReachable(path) ? scanEntry(root, path, { owned, forced }) : undefined;
     if (entry?.kind === 'unread') unread.push({ ...entry, path });
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
@@ -106,15 +106,15 @@ interface UnreadFile {
   fingerprint: Fingerprint;
 }
 
-type Look = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
+type ScannedEntry = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> | undefined;
 
-interface Known {
+interface Expected {
   owned: OwnedFile | undefined;
   /** What counts as the executable bit on a volume that doesn't keep it: the one that is wanted. */
   forced: boolean | undefined;
 }
 
-function look(root: DataRoot, path: string, { owned, forced }: Known): Look {
+function scanEntry(root: DataRoot, path: string, { owned, forced }: Expected): ScannedEntry {
   const stats = root.look(path, lstat);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };

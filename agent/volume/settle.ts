@@ -28,13 +28,13 @@ export async function settleVolume({ root, manifestFile, log }: Volume): Promise
     return false;
   }
   await using journal = await Journal.open(root);
-  const hasEnded = journal ? await settleJournal(journal, { root, manifestFile, log }) : false;
+  const hasEnded = journal ? await undoUnlessEnded(journal, { root, manifestFile, log }) : false;
   await clearUp(journal?.moves() ?? [], root, { hasEnded });
   return true;
 }
 
 /** Undoes the sync unless the manifest says that it ended, which is returned. */
-async function settleJournal(journal: Journal, { root, manifestFile, log }: Volume): Promise<boolean> {
+async function undoUnlessEnded(journal: Journal, { root, manifestFile, log }: Volume): Promise<boolean> {
   const { journal: last } = await manifestFile.read();
   const hasEnded = last === journal.id;
   if (hasEnded) manifestFile.flush();

@@ -25,7 +25,7 @@ const MAX_MARKER_BYTES = 128;
 const DRAFT = '0';
 
 /** The volume, and its lock, which is to be held. */
-interface Volume {
+interface HeldVolume {
   root: DataRoot;
   lock: Pick<VolumeLock, 'check'>;
 }
@@ -35,7 +35,7 @@ interface Volume {
  * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws
  * {@link TerminalError} if the path can't be that of a file, and what the lock throws if another agent has the volume.
  */
-export function touchFile(path: string, text: string, { root, lock }: Volume): void {
+export function touchFile(path: string, text: string, { root, lock }: HeldVolume): void {
   if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, "it isn't the path of a file");
   lock.check();
   const [parent, name] = split(path);

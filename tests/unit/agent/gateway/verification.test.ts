@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
   holds,
-  judgeLook,
-  noLooks,
+  judgeCheck,
+  startChecks,
   subjectOf,
   type VerificationResult,
 } from '../../../../agent/gateway/verification.ts';
@@ -14,30 +14,30 @@ const bounds = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 const problem = { words: 'it answered 503', isBeforeStart: false };
 const starting = { words: 'nobody listens', isBeforeStart: true };
 
-/** A look, in seconds since the beginning, and what it found: nothing wrong, wrong, or not started yet. */
+/** A check, in seconds since the beginning, and what it found: nothing wrong, wrong, or not started yet. */
 type Seen = [atSeconds: number, found: 'well' | 'wrong' | 'starting'];
 
-/** What the looks come to, one after the other; the first end counts. */
-function judge(looks: Seen[], changes: Partial<typeof bounds> = {}): string {
-  let before = noLooks(0);
+/** Judges checks, one after the other; the first end counts. */
+function judge(checks: Seen[], changes: Partial<typeof bounds> = {}): string {
+  let before = startChecks(0);
   let last = '';
-  for (const [index, [at, found]] of looks.entries()) {
+  for (const [index, [at, found]] of checks.entries()) {
     const seen = { well: undefined, wrong: problem, starting }[found];
-    const judgement = judgeLook(before, { atMs: at * 1000, problem: seen }, { ...bounds, ...changes });
+    const judgement = judgeCheck(before, { atMs: at * 1000, problem: seen }, { ...bounds, ...changes });
     if (judgement.kind !== 'running') {
-      assert.equal(index, looks.length - 1, 'nothing comes after the end');
+      assert.equal(index, checks.length - 1, 'nothing comes after the end');
       return judgement.kind === 'failed' ? `failed: ${judgement.words}` : 'passed';
     }
-    before = judgement.looks;
+    before = judgement.history;
     last = `next in ${judgement.waitMs / 1000}s`;
   }
   return last;
 }
 
-suite('judgeLook', () => {
+suite('judgeCheck', () => {
   const well = (...times: number[]): Seen[] => times.map((time) => [time, 'well']);
   const wrong = (...times: number[]): Seen[] => times.map((time) => [time, 'wrong']);
-  const cases: [name: string, looks: Seen[], expected: string, changes?: Partial<typeof bounds>][] = [
+  const cases: [name: string, checks: Seen[], expected: string, changes?: Partial<typeof bounds>][] = [
     ['one good look is not enough', well(0), 'next in 5s'],
     ['all well for the whole time', well(0, 5, 30, 55, 60), 'passed'],
     ['a moment too early', well(0, 59.9), 'next in 0.1s'],
@@ -82,8 +82,8 @@ suite('judgeLook', () => {
       'next in 1s',
     ],
   ];
-  for (const [name, looks, expected, changes] of cases) {
-    test(`${name}: ${expected}`, () => assert.equal(judge(looks, changes), expected));
+  for (const [name, checks, expected, changes] of cases) {
+    test(`${name}: ${expected}`, () => assert.equal(judge(checks, changes), expected));
   }
 });
 

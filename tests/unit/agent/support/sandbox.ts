@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import * as v from 'valibot';
 import { agentConfigSchema } from '../../../../agent/config.ts';
 import type { Clone } from '../../../../agent/git/clone.ts';
-import { inspect, tidyAfterLook } from '../../../../agent/inspection/inspect.ts';
+import { inspect, tidyAfterInspection } from '../../../../agent/inspection/inspect.ts';
 import type { Applied } from '../../../../agent/plan/manifest.ts';
 import type { SyncOutcome } from '../../../../agent/report/sync-outcome.ts';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
@@ -165,7 +165,7 @@ export async function createSandbox(
     inspect: async (asked, target, signal = new AbortController().signal) => {
       const look = { resource: resourceOf(target), dependencies, signal };
       const answer = await inspect({ ...asked, id: '', pods: [], key: '', expires: '' }, look);
-      await tidyAfterLook(look);
+      await tidyAfterInspection(look);
       return answer;
     },
     tidy: async () => {
