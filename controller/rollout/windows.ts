@@ -23,9 +23,6 @@ type Judged = Span & { window: RolloutWindow; problem?: string | undefined };
 
 const ALWAYS = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
-/** How often an open window is followed into the next time that it opens. The rest is found when that is over. */
-const MOST_JOINED = 8;
-
 /**
  * Whether `windows` let gateways change at `now`. No windows: yes. Otherwise no Deny may be open and, where there is an
  * Allow, one must be. Never throws: what cannot be read counts as closed (`windowProblems` names it).
@@ -120,11 +117,6 @@ function spanAt(window: RolloutWindow, now: number): Span {
   if (opened + duration <= now) {
     return { isOpen: false, from: opened + duration, until: schedule.nextAfter(now) ?? ALWAYS.until };
   }
-  let until = opened + duration;
-  for (let joined = 0; joined < MOST_JOINED; joined++) {
-    const last = schedule.lastAt(until) ?? opened;
-    if (last + duration <= until) break;
-    until = last + duration;
-  }
-  return { isOpen: true, from: opened, until };
+  // If it opens again before that, this is found then.
+  return { isOpen: true, from: opened, until: opened + duration };
 }

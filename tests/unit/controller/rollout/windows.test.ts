@@ -74,7 +74,10 @@ suite('an Allow window opens and closes', () => {
       assert.deepEqual(judge(time(opens) - 1), { isOpen: false, changesAt: new Date(opens) });
       assert.equal(judge(time(opens)).isOpen, true);
       if (closes === undefined) return;
-      assert.deepEqual(judge(time(opens)), { isOpen: true, changesAt: new Date(closes) });
+      // A window that opens again before it closes stays open.
+      let at = time(opens);
+      while (judge(at).isOpen) at = Number(judge(at).changesAt);
+      assert.deepEqual(new Date(at), new Date(closes));
       assert.deepEqual(judge(time(closes) - 1), { isOpen: true, changesAt: new Date(closes) });
       assert.equal(judge(time(closes)).isOpen, false);
     });
