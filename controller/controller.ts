@@ -205,7 +205,7 @@ export class Controller {
           this.#pods.update(change);
           this.#enqueueAll(affectedByPod(change));
         },
-        onReport: (change) => this.#enqueueAll(affectedByReport(change, this.#pods)),
+        onReport: (change) => this.#enqueueAll(affectedByReport(change, this.caches.pod(change.key))),
         onRoleBinding: (change) => this.#enqueueAll(affectedByRoleBinding(change)),
       },
     );

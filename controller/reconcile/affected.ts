@@ -22,12 +22,9 @@ export function affectedByPod(change: Change<ObservedPod>): ObjectKey[] {
   return [...new Set(pods.flatMap((pod) => (pod && ownerOf(pod)) ?? []))];
 }
 
-/** The resource that the pod of a report belongs to. */
-export function affectedByReport(
-  change: Change<ObservedReport>,
-  pods: { ownerOf: (podKey: ObjectKey) => ObjectKey | undefined },
-): ObjectKey[] {
-  const owner = isNews(change) ? pods.ownerOf(change.key) : undefined;
+/** The resource that the pod of a report belongs to, if the pod is known. */
+export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPod | undefined): ObjectKey[] {
+  const owner = pod && isNews(change) ? ownerOf(pod) : undefined;
   return owner === undefined ? [] : [owner];
 }
 

@@ -4,17 +4,11 @@ import { type ObservedPod, ownerOf } from './observed-pod.ts';
 /** Injected pods by the resource that they belong to. */
 export class PodIndex {
   readonly #pods = new Map<ObjectKey, Map<ObjectKey, ObservedPod>>();
-  readonly #owners = new Map<ObjectKey, ObjectKey>();
 
   /** Takes a change of a pod in. */
   update(change: Change<ObservedPod>): void {
     if (change.previous) this.#remove(change.key, change.previous);
     if (change.type === 'upserted') this.#add(change.key, change.object);
-  }
-
-  /** The resource that a pod belongs to, by the pod's key. */
-  ownerOf(podKey: ObjectKey): ObjectKey | undefined {
-    return this.#owners.get(podKey);
   }
 
   podsOf(owner: ObjectKey): ObservedPod[] {
@@ -24,7 +18,6 @@ export class PodIndex {
   #add(key: ObjectKey, pod: ObservedPod): void {
     const owner = ownerOf(pod);
     if (!owner) return;
-    this.#owners.set(key, owner);
     const pods = this.#pods.get(owner) ?? new Map<ObjectKey, ObservedPod>();
     this.#pods.set(owner, pods.set(key, pod));
   }
@@ -32,7 +25,6 @@ export class PodIndex {
   #remove(key: ObjectKey, pod: ObservedPod): void {
     const owner = ownerOf(pod);
     if (!owner) return;
-    this.#owners.delete(key);
     const pods = this.#pods.get(owner);
     pods?.delete(key);
     if (pods?.size === 0) this.#pods.delete(owner);

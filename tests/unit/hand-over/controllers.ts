@@ -67,7 +67,7 @@ export function hear(world: World, index: number, agent: number, { parts }: Setu
     object,
     previous: controller.reports[agent],
   };
-  const woken = parts.affectedByReport(change, { ownerOf: () => KEY }).length > 0;
+  const woken = parts.affectedByReport(change, podOf(agent)).length > 0;
   const reports = replaceAt(controller.reports, agent, object);
   return withController(world, index, { ...controller, reports, isAwake: controller.isAwake || woken });
 }

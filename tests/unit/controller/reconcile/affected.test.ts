@@ -80,15 +80,15 @@ suite('a change of a pod enqueues', () => {
 
 suite('a change of a report enqueues', () => {
   const report = { podUID: 'pod', status: { state: 'Synced' as const } };
-  const pods = { ownerOf: (key: string) => (key === 'ns/gateway-0' ? 'ns/app' : undefined) };
 
   test('the resource of its pod', () => {
-    assert.deepEqual(affectedByReport(change('ns/gateway-0', report), pods), ['ns/app']);
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', report), pod), ['ns/app']);
   });
 
-  test('nothing if its content is unchanged, or its pod belongs to no resource', () => {
-    assert.deepEqual(affectedByReport(change('ns/gateway-0', { ...report }, report), pods), []);
-    assert.deepEqual(affectedByReport(change('ns/stranger', report), pods), []);
+  test('nothing if its content is unchanged, or its pod belongs to no resource, or is unknown', () => {
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', { ...report }, report), pod), []);
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', report), { ...pod, sidecar: 'missing' }), []);
+    assert.deepEqual(affectedByReport(change('ns/gateway-0', report), undefined), []);
   });
 });
 
