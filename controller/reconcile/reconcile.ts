@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import { earliest, parseDuration } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { Logger } from '../../shared/log.ts';
@@ -52,6 +53,8 @@ export interface ReconcilerOptions {
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
+/** Time until the next try if this process may not write, because the renewal of its lease is late (ms). */
+const LEADERSHIP_RETRY_MS = 1_000;
 
 /** Reconciles one resource: gather inputs, give agents access, decide, and write the status once. */
 export class Reconciler {
@@ -71,6 +74,7 @@ export class Reconciler {
     const state = this.#stateOf(key);
     const paceMs = this.#pace.waitMs(key);
     if (paceMs > 0) return deferred(paceMs);
+    if (!mayWrite()) return deferred(LEADERSHIP_RETRY_MS);
     state.requeries.advance(performance.now());
     const inputs = await this.#pace.run(key, () => this.#gatherInputs(key, state));
     if (!inputs) {
@@ -83,7 +87,7 @@ export class Reconciler {
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
     const secrets = state.secrets.check({ gatewaySync, isStarting, log });
     if (secrets.kind === 'checking') return deferred(secrets.waitMs);
-    const revision = await this.#keepRevision(state, gatewaySync, log);
+    const revision = await state.revisions.keep(gatewaySync, log);
     const { isKept: isRevisionKept } = revision;
     const storedRevisions = isRevisionKept ? await state.revisions.stored(gatewaySync, earlierRevisions(inputs)) : [];
     const access = [
@@ -105,7 +109,7 @@ export class Reconciler {
     await state.statusWriter.write(status, gatewaySync);
     this.#announce(state, gatewaySync, decision, log);
     commitStatuses.want(key, gatewaySync, decision.commitStatus, status.commitStatus);
-    if (gatewaySync.status.rollout && mayWrite()) await state.revisions.drop(gatewaySync, status, log);
+    if (gatewaySync.status.rollout) await state.revisions.drop(gatewaySync, status, log);
     const resyncMs = this.#options.resyncMs * (0.5 + Math.random() / 2);
     const delays = [...accessRetries, retryAfterMs, requeryInMs, wakeInMs, denied?.expiresInMs];
     return { afterMs: earliest(resyncMs, ...delays) };
@@ -187,17 +191,13 @@ export class Reconciler {
     return undefined;
   }
 
-  async #keepRevision(state: ResourceState, gatewaySync: ObservedGatewaySync, log: Logger) {
-    return this.#options.mayWrite() ? await state.revisions.keep(gatewaySync, log) : { isKept: false };
-  }
-
   async #bindAgents(
     { binder }: ResourceState,
     gatewaySync: ObservedGatewaySync,
     { pods, log }: { pods: ObservedPod[]; log: Logger },
   ): Promise<SupplyResult> {
-    const { caches, bindAgents, mayWrite } = this.#options;
-    if (!bindAgents || !mayWrite()) return {};
+    const { caches, bindAgents } = this.#options;
+    if (!bindAgents) return {};
     const { namespace, name } = gatewaySync;
     const current = caches.roleBinding(`${namespace}/${agentRoleBindingName(name)}`);
     return await binder.bind(gatewaySync, bindingOf(pods, current), log);
@@ -205,11 +205,8 @@ export class Reconciler {
 
   /** If GitHub gives no token, the query fails as well and the status shows it; only a failed write is a problem here. */
   async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult> {
-    const { gitTokens, mayWrite } = this.#options;
-    if (!gitTokens || !mayWrite()) return {};
     try {
-      const dueInMs = await gitTokens.supply(key, gatewaySync);
-      return dueInMs === undefined ? {} : { retryAfterMs: dueInMs };
+      return withoutUndefined({ retryAfterMs: await this.#options.gitTokens?.supply(key, gatewaySync) });
     } catch (error) {
       log.warn({ err: error }, 'no token handed over to the agents');
       const message = `the Secret with the token for the agents cannot be written: ${describeApiError(error)}`;
