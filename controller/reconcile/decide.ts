@@ -2,7 +2,7 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { destinationOf, type FoundDestination } from '../commit-status/destination.ts';
 import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
@@ -46,7 +46,7 @@ export function decide(observation: Observation, now: number): Decision {
   const { gatewaySync, intents, answer } = observation;
   const resolution = resolve(gatewaySync, intents, { answer, now });
   const sync = syncFieldsOf(observation, resolution, now);
-  const rolledOut = rollOut({ ...sync, ...observedGenerationOf(gatewaySync, resolution) }, observation, {
+  const rolledOut = rollOut(sync, observation, {
     now,
     isResolved: isResolved(gatewaySync, resolution),
     isAnswered: isAnswered(sync, gatewaySync, resolution),
@@ -144,17 +144,19 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
       .sort()
       .slice(0, 3),
   });
-  return {
+  return withoutUndefined({
     ...sync,
+    rollout: undefined,
+    history: undefined,
     ...fields,
-    ...(sync.target ? {} : { pendingRef: spec.git.ref }),
-    ...observedGenerationOf(gatewaySync, resolution),
+    pendingRef: sync.target ? undefined : spec.git.ref,
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
     gateways: counts,
-    ...(placed && postedOf(observation)),
+    // It stays known even if no more can be posted.
+    commitStatus: placed && (observation.commitStatus?.posted ?? before.commitStatus),
     conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
-  };
+  });
 }
 
 /** What a gateway waits for, in the words of its agent about this spec, and of the kubelet. */
@@ -170,32 +172,15 @@ function problemOf({ commitStatus: news }: Observation, placed: FoundDestination
   return news ? news.problem : 'unknown';
 }
 
-/** What was last posted stays known also where nothing more can be. */
-function postedOf({ gatewaySync, commitStatus: news }: Observation): Pick<GatewaySyncStatus, 'commitStatus'> {
-  const commitStatus = news?.posted ?? gatewaySync.status.commitStatus;
-  return commitStatus ? { commitStatus } : {};
-}
-
-/** While the host is asked about a new spec, the status is about the one before: agents wait for the new one. */
-function observedGenerationOf({ generation, status }: ObservedGatewaySync, { kind }: Resolution): GatewaySyncStatus {
-  if (kind !== 'asking') return { observedGeneration: generation };
-  return status.observedGeneration === undefined ? {} : { observedGeneration: status.observedGeneration };
-}
-
-/** Fields that each reconcile makes again. */
-const JUDGED = [
-  ...(['discoveredGateways', 'gateways', 'conditions', 'pendingRef'] as const),
-  ...(['rollout', 'history', 'commitStatus'] as const),
-];
-
-/** The fields that say what is followed; the target moves only together with its commit. */
+/** The status before, with the fields that say what is followed; the target moves only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
-  const { status: before } = observation.gatewaySync;
-  const fields = { ...omit(before, ...JUDGED), ...resolution.echo };
+  const { status: before, generation } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
-  if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
+  // Until the git server has answered about a new spec, the status is about the previous one: agents wait for the new one.
   if (resolution.kind === 'asking')
-    return { ...fields, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
+    return { ...before, ...resolution.echo, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
+  const fields = { ...before, ...resolution.echo, observedGeneration: generation };
+  if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
   if (resolution.kind === 'failed') {
     const seen = resolution.isJudged ? withSeen(fields, observation) : fields;
     return { ...(resolution.known ? withFollowed(seen, resolution.known, now) : seen), refResolutionStatus: 'Error' };
@@ -205,25 +190,22 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
 }
 
 /** What was seen of spec.git, so that the next edit of it is noticed. */
-function withSeen(
-  { observedRefTime, ...fields }: GatewaySyncStatus,
-  { gatewaySync: { spec }, intents: { edit } }: Observation,
-): GatewaySyncStatus {
-  const time = Number.isFinite(edit.at) ? { observedRefTime: new Date(edit.at).toISOString() } : {};
-  return { ...fields, observedRef: spec.git.ref, observedRepo: spec.git.repo, ...time };
+function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }: Observation): GatewaySyncStatus {
+  const { ref, repo } = spec.git;
+  return { ...fields, observedRef: ref, observedRepo: repo, observedRefTime: timestampOf(intents.edit.at) };
 }
 
-function withFollowed(
-  { targetTime, ...before }: GatewaySyncStatus,
-  { winner, resolved }: Followed,
-  now: number,
-): GatewaySyncStatus {
+/** Undefined for an edit that has no known time. */
+const timestampOf = (time: number): string | undefined =>
+  Number.isFinite(time) ? new Date(time).toISOString() : undefined;
+
+function withFollowed(before: GatewaySyncStatus, { winner, resolved }: Followed, now: number): GatewaySyncStatus {
   const { target, at } = winner;
   const moved = before.lastSyncCommit !== resolved.commit;
   return {
     ...before,
     target,
-    ...(target.source !== 'Spec' && Number.isFinite(at) ? { targetTime: new Date(at).toISOString() } : {}),
+    targetTime: target.source === 'Spec' ? undefined : timestampOf(at),
     lastSyncRef: target.ref,
     lastSyncCommit: resolved.commit,
     lastSyncCommitShort: resolved.commit.slice(0, 8),

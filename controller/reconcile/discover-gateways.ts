@@ -2,6 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { DiscoveredGateway, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import { clockWords } from '../../shared/domain/clock-skew.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
 import type { ObservedReport, ObservedReportStatus } from '../watch/observed-report.ts';
@@ -111,24 +112,22 @@ function gatewayOf(pod: ObservedPod, report: ObservedReport | undefined, wanted:
     .join('; ')
     .slice(0, BOUNDS.message)
     .toWellFormed();
-  if (!status) return { ...gatewayIdentity(pod), syncStatus: 'Pending', ...(message && { message }) };
-  const { added = 0, modified = 0, deleted = 0 } = status.files ?? {};
-  const optional = {
-    syncedCommit: status.commit,
-    syncedRef: status.ref,
-    lastSyncTime: status.time,
-    lastSyncDuration: status.duration,
-    agentVersion: status.agentVersion,
-    message,
-    clockSkew,
-  };
-  return {
+  return withoutUndefined({
     ...gatewayIdentity(pod),
-    syncStatus: stateOf(status, pod.profile, wanted),
-    ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value)) as Partial<DiscoveredGateway>),
-    ...(status.files ? { filesChanged: Math.min(added + modified + deleted, BOUNDS.count) } : {}),
-  };
+    syncStatus: status ? stateOf(status, pod.profile, wanted) : ('Pending' as const),
+    syncedCommit: status?.commit || undefined,
+    syncedRef: status?.ref || undefined,
+    lastSyncTime: status?.time,
+    lastSyncDuration: status?.duration || undefined,
+    agentVersion: status?.agentVersion || undefined,
+    message: message || undefined,
+    clockSkew: clockSkew || undefined,
+    filesChanged: status?.files && changedIn(status.files),
+  });
 }
+
+const changedIn = ({ added = 0, modified = 0, deleted = 0 }: NonNullable<ObservedReportStatus['files']>): number =>
+  Math.min(added + modified + deleted, BOUNDS.count);
 
 function countOf(gateways: DiscoveredGateway[]): GatewayCounts {
   const count = (state: DiscoveredGateway['syncStatus']) =>

@@ -1,3 +1,4 @@
+import { LruMap } from '../../shared/domain/lru-map.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { AgentBinder } from '../binding/agent-binder.ts';
@@ -46,8 +47,7 @@ export class ResourceState {
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
-  /** Undefined as long as there is none, which is usual. */
-  #repositories: Set<string> | undefined;
+  readonly #repositories = new LruMap<string, true>(MAX_REPOSITORIES);
 
   constructor({ client, limits, mayWrite, cached, enqueue, repair }: ResourceStateOptions) {
     this.statusWriter = new StatusWriter({ client, mayWrite, cached, repair });
@@ -58,9 +58,8 @@ export class ResourceState {
 
   /** Notes a foreign repository that has an event; false if it was noted before: one event for each is enough. */
   noteRepository(repository: string): boolean {
-    if (this.#repositories?.has(repository)) return false;
-    if (!this.#repositories || this.#repositories.size >= MAX_REPOSITORIES) this.#repositories = new Set();
-    this.#repositories.add(repository);
-    return true;
+    const isNew = this.#repositories.get(repository) === undefined;
+    if (isNew) this.#repositories.set(repository, true);
+    return isNew;
   }
 }
