@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** How the processes of a machine are told apart. */
@@ -10,14 +10,10 @@ export interface Processes {
 
 /** Names have the id of their process, so that directories of a killed one can be told from those of a running one. */
 const NAME = /^stoker-operator-(\d+)-\w{6}$/;
-/** An empty directory in each: a name alone may be a coincidence. */
-const MARKER = '.made-by-stoker-operator';
 
 /** Makes a directory for a process, which no other user may read. */
 export function makeFolder(parent: string, { own }: Processes): string {
-  const folder = mkdtempSync(join(parent, `stoker-operator-${own}-`));
-  mkdirSync(join(folder, MARKER));
-  return folder;
+  return mkdtempSync(join(parent, `stoker-operator-${own}-`));
 }
 
 /**
@@ -28,16 +24,11 @@ export function removeLeft(parent: string, { own, isRunning }: Processes): void 
   for (const name of readdirSync(parent)) {
     const [, id] = NAME.exec(name) ?? [];
     if (id === undefined || (Number(id) !== own && isRunning(Number(id)))) continue;
-    const folder = join(parent, name);
     try {
-      if (isOwn(folder)) rmSync(folder, { recursive: true, force: true });
+      // If it is a link, only the link is removed.
+      rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
       // Another user's, on a machine that several share.
     }
   }
-}
-
-/** Whether this program made a directory. Links are not followed. */
-function isOwn(folder: string): boolean {
-  return lstatSync(folder).isDirectory() && lstatSync(join(folder, MARKER)).isDirectory();
 }
