@@ -3,9 +3,9 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { waveUnderWay } from './admission.ts';
 import { laterThan, recoversAt } from './judge-gateway.ts';
+import { iso, unlessEmpty } from './lifecycle.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
-import { iso, unlessEmpty } from './transitions.ts';
 
 /**
  * Notes who has failed, and of the first one why, since nothing else says so once it is back; and since when somebody is
@@ -71,7 +71,7 @@ export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutIn
 
 /** Whom the waves wait for that have begun, of those that are let in. */
 function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
-  return waves.slice(0, index + 1).flatMap(({ open }) => open.filter((gateway) => admitted.has(gateway)));
+  return waves.slice(0, index + 1).flatMap(({ pending }) => pending.filter((gateway) => admitted.has(gateway)));
 }
 
 /**

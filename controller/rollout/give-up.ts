@@ -1,8 +1,8 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
 import { notBack } from './judge-gateway.ts';
+import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
-import { givenUpWith, rollBack, unlessEmpty } from './transitions.ts';
 
 export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState => ({
   ...state,

@@ -1,6 +1,6 @@
 import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../../shared/domain/releases.ts';
+import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
-import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './transitions.ts';
 
 /** Does what people ask for by annotations, each once: an annotation that stays says nothing new. */
 export function obey(state: RolloutState, input: RolloutInput): RolloutState {

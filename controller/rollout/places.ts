@@ -24,8 +24,8 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
   const { spec, deadlineMs, now } = input;
   const before = admission[index]?.admitted ?? NOBODY;
-  const { members: all = [], present = [], awaited = [] } = standing.waves[index] ?? {};
-  const members = all.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const { counted = [], present = [], awaited = [] } = standing.waves[index] ?? {};
+  const members = counted.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const isAwaited = new Set(awaited);
   const freeAt = (gateway: RolloutGateway) => {
     if (isAwaited.has(gateway)) return undefined;

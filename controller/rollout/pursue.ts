@@ -4,14 +4,14 @@ import { type Release, releaseOf } from '../../shared/domain/releases.ts';
 import { ALL, isWithin } from '../../shared/domain/waves.ts';
 import { type Admission, chooseAgain, hasHad } from './admission.ts';
 import { giveUp, inPhase } from './give-up.ts';
+import { begin, iso, noteComplete } from './lifecycle.ts';
 import { placesOf } from './places.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Standing, standingOf } from './standing.ts';
-import { begin, iso, noteComplete } from './transitions.ts';
 import type { WaveStanding } from './wave-standing.ts';
 
 /** What keeps a wave from beginning. */
-export function gateOf(wave: number, { commit, revision }: Release, input: RolloutInput): Wait | undefined {
+export function waitBefore(wave: number, { commit, revision }: Release, input: RolloutInput): Wait | undefined {
   const { spec, approved, approvedRevision = revision, window } = input;
   if (!window.isOpen) return { kind: 'window' };
   const isApproved = spec.waves?.[wave]?.approval !== true || (approved === commit && approvedRevision === revision);
@@ -52,17 +52,16 @@ function goOn(state: RolloutState, standing: Standing, input: RolloutInput): Adv
   if (!wave) return { moved: begin(state, releaseOf(rollout), input) };
   const situation = { state, rollout, index, wave, standing, input };
   const hasBegun = rollout.waveStartedAt !== undefined;
-  const gate = hasBegun ? undefined : gateOf(index, rollout, input);
-  if (gate)
-    return { state: inPhase(state, gate.kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval'), wait: gate };
-  const held = heldBy(situation);
-  if (!hasBegun && held) return takeOthersAgain(situation, held) ?? progress(state, held);
-  const chosen = takeOthers(situation);
-  if (chosen) return { moved: chosen };
+  const wait = hasBegun ? undefined : waitBefore(index, rollout, input);
+  if (wait) return { state: inPhase(state, wait.kind === 'window' ? 'AwaitingWindow' : 'AwaitingApproval'), wait };
+  const earlier = waitForEarlier(situation);
+  if (!hasBegun && earlier) return refillEnded(situation, earlier) ?? progress(state, earlier);
+  const refilled = refill(situation);
+  if (refilled) return { moved: refilled };
   const begun = hasBegun ? undefined : beginWave(situation);
   if (begun) return begun;
-  if (wave.members.length === 0) return progress(state, { kind: 'nobody', index });
-  return (held || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, held);
+  if (wave.counted.length === 0) return progress(state, { kind: 'nobody', index });
+  return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
 }
 
 const progress = (state: RolloutState, wait: Wait): Advanced => ({ state: inPhase(state, 'Progressing'), wait });
@@ -70,10 +69,10 @@ const progress = (state: RolloutState, wait: Wait): Advanced => ({ state: inPhas
 /** A wave begins with gateways that can show that all is well; a wave that needs none is passed over. */
 function beginWave(situation: Situation): Advanced | Moved | undefined {
   const { state, rollout, index, wave, input } = situation;
-  const { members, skipped } = wave;
-  if (members.length === 0) return mayPassOver(situation) ? endWave(state, index, input) : undefined;
+  const { counted, skipped } = wave;
+  if (counted.length === 0) return mayPassOver(situation) ? endWave(state, index, input) : undefined;
   // As many have to be well in the end, if they are still there.
-  const gateways = members.length - skipped.length;
+  const gateways = counted.length - skipped.length;
   const admission = gateways > 0 ? changed(rollout.admission, index, { gateways }) : rollout.admission;
   return { moved: { ...state, rollout: { ...rollout, admission, waveStartedAt: iso(input.now) } } };
 }
@@ -82,8 +81,8 @@ const changed = (admission: Admission, index: number, change: Partial<Admission[
   admission.map((entry, at) => (at === index ? { ...entry, ...change } : entry));
 
 /** A share whose gateways are all gone takes others. */
-function takeOthers({ state, rollout, index, standing, input }: Situation): RolloutState | undefined {
-  if (standing.waves[index]?.members.length !== 0) return undefined;
+function refill({ state, rollout, index, standing, input }: Situation): RolloutState | undefined {
+  if (standing.waves[index]?.counted.length !== 0) return undefined;
   const { spec, gateways } = input;
   const amount = spec.waves?.[index]?.gateways;
   const admission = chooseAgain(rollout.admission, index, { amount, gateways, isLate: isEmptyForLong(rollout, input) });
@@ -92,11 +91,11 @@ function takeOthers({ state, rollout, index, standing, input }: Situation): Roll
 }
 
 /** A share that was done, and is gone before anybody else was let in: others take its place, and have to be well. */
-function takeOthersAgain(situation: Situation, held: Wait): Moved | undefined {
-  if (held.kind !== 'nobody') return undefined;
-  const next = takeOthers({ ...situation, index: held.index });
+function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
+  if (earlier.kind !== 'nobody') return undefined;
+  const next = refill({ ...situation, index: earlier.index });
   if (!next) return undefined;
-  const wave = next.rollout.admission[held.index]?.wave ?? '';
+  const wave = next.rollout.admission[earlier.index]?.wave ?? '';
   return { moved: { ...next, rollout: { ...next.rollout, wave, waveStartedAt: iso(situation.input.now) } } };
 }
 
@@ -125,11 +124,11 @@ function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
  * A wave that was done, and is not well any more: until it is, no other one begins, lets in more, or ends. One that has
  * nobody any more holds up what nobody else is verified with.
  */
-function heldBy({ rollout: { admission }, index, standing: { waves, verified } }: Situation): Wait | undefined {
-  for (const [before, { members, isDone }] of waves.slice(0, index).entries()) {
+function waitForEarlier({ rollout: { admission }, index, standing: { waves, verified } }: Situation): Wait | undefined {
+  for (const [before, { counted, isDone }] of waves.slice(0, index).entries()) {
     if (!admission[before]?.gateways || isDone) continue;
-    if (members.length > 0) return { kind: 'gateways', index: before };
-    const isShown = waves.slice(before + 1, index + 1).some((wave) => wave.members.some((each) => verified.has(each)));
+    if (counted.length > 0) return { kind: 'gateways', index: before };
+    const isShown = waves.slice(before + 1, index + 1).some((wave) => wave.counted.some((each) => verified.has(each)));
     if (!isShown) return { kind: 'nobody', index: before };
   }
   return undefined;
@@ -146,15 +145,15 @@ function admit({ state, rollout, index, standing, input }: Situation): Moved | u
 }
 
 /** A wave is done when everybody is settled, and has been for as long as it is to soak. */
-function settle(situation: Situation, held: Wait | undefined): Advanced | Moved {
+function settle(situation: Situation, earlier: Wait | undefined): Advanced | Moved {
   const { state, rollout, index, wave, standing, input } = situation;
   const { isWell, isDone, awaited, present } = wave;
-  if (!isWell || !awaited.every((gateway) => standing.admitted.has(gateway))) return waitFor(situation, held);
+  if (!isWell || !awaited.every((gateway) => standing.admitted.has(gateway))) return waitFor(situation, earlier);
   const since = rollout.soakStartedAt ?? iso(input.now);
   const soakMs = input.soakMs[index] ?? 0;
   const soaking = soakMs > 0 ? { ...state, rollout: { ...rollout, soakStartedAt: since } } : state;
   if (input.now - Date.parse(since) < soakMs) return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } };
-  if (held || !isDone) return progress(soaking, held ?? { kind: 'gateways', index });
+  if (earlier || !isDone) return progress(soaking, earlier ?? { kind: 'gateways', index });
   // Who comes to a wave that has ended takes what it has: so all who are there have had their turn before.
   const { admitted = '' } = rollout.admission[index] ?? {};
   if (present.every(({ key }) => isWithin(key, admitted))) return endWave(soaking, index, input);
@@ -166,16 +165,16 @@ const awaitWindow = (state: RolloutState): Advanced => ({
   wait: { kind: 'window' },
 });
 
-function waitFor({ state, rollout, index, wave, standing, input }: Situation, held: Wait | undefined): Advanced {
-  const { members, awaited, open } = wave;
-  const waiting = progress(state, held ?? { kind: 'gateways', index });
+function waitFor({ state, rollout, index, wave, standing, input }: Situation, earlier: Wait | undefined): Advanced {
+  const { counted, awaited, pending } = wave;
+  const waiting = progress(state, earlier ?? { kind: 'gateways', index });
   // What failed on all that could tell is not well, however many may fail, once nobody comes in place of those that are gone.
-  if (awaited.length > 0 && open.length === 0 && !members.some((gateway) => standing.verified.has(gateway))) {
+  if (awaited.length > 0 && pending.length === 0 && !counted.some((gateway) => standing.verified.has(gateway))) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
     return isWhole || isEmptyForLong(rollout, input) ? giveUp(state, input) : waiting;
   }
-  const isLetIn = open.some((gateway) => standing.admitted.has(gateway));
-  return held || input.window.isOpen || open.length === 0 || isLetIn ? waiting : awaitWindow(state);
+  const isLetIn = pending.some((gateway) => standing.admitted.has(gateway));
+  return earlier || input.window.isOpen || pending.length === 0 || isLetIn ? waiting : awaitWindow(state);
 }
 
 /** On to the next wave; after the last one all is complete. Who comes to this one later takes what it has. */

@@ -5,12 +5,12 @@ import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { giveUp, goBack, inPhase } from './give-up.ts';
+import { begin, givenUpName, iso, makeFirst, returnToStable } from './lifecycle.ts';
 import { obey } from './orders.ts';
 import { placesOf } from './places.ts';
-import { gateOf, pursue } from './pursue.ts';
+import { pursue, waitBefore } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Context, standingOf } from './standing.ts';
-import { begin, iso, makeFirst, nameOf, returnToStable } from './transitions.ts';
 import { describe } from './words.ts';
 
 /** What comes next, and after how many milliseconds something may change by the clock alone. */
@@ -91,11 +91,12 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
   // What was given up is nothing newer: what is under way goes on.
   if (isGivenUp(rollout, wanted)) return withNext(state, isUnderWay(rollout) ? undefined : wanted);
-  const waits = outdatedPods(input).length > 0 || gateOf(0, wanted, input);
+  const waits = outdatedPods(input).length > 0 || waitBefore(0, wanted, input);
   return waits ? withNext(state, wanted) : begin(state, wanted, input);
 }
 
-const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean => givenUp.includes(nameOf(release));
+const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean =>
+  givenUp.includes(givenUpName(release));
 
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
   return { history, rollout: { ...rollout, nextCommit: next?.commit } };
@@ -143,7 +144,7 @@ function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
   if (pods.length > 0 && isGoingOn) return { kind: 'outdated', pods };
   if (!wanted || rollout.nextCommit === undefined) return { kind: 'none' };
   if (isGivenUp(rollout, wanted)) return { kind: 'givenUp' };
-  return gateOf(0, wanted, input) ?? { kind: 'none' };
+  return waitBefore(0, wanted, input) ?? { kind: 'none' };
 }
 
 /** Milliseconds until the clock alone may change something. */

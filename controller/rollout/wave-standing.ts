@@ -8,15 +8,15 @@ export interface WaveStanding {
   /** All of it, also those that rest. */
   present: RolloutGateway[];
   /** Those of it that count. */
-  members: RolloutGateway[];
+  counted: RolloutGateway[];
   /** Those that were not ready before the rollout: nobody waits for them. */
   skipped: RolloutGateway[];
   /** Whom it waits for, or has waited for. */
   awaited: RolloutGateway[];
   /** Those of them that are neither verified nor have failed. */
-  open: RolloutGateway[];
+  pending: RolloutGateway[];
   /** Those that have the release and run, but are not well; also such as nobody waits for. */
-  unwell: RolloutGateway[];
+  unhealthy: RolloutGateway[];
   /** At least one is verified, and the others are as well, or take the place of one that is gone and may still start. */
   isWell: boolean;
   /** It is well, all that it waits for are let in, and hardly one is missing: it may end, and what comes after it go on. */
@@ -38,29 +38,29 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const { rollout, index, input, admitted, verified } = circumstances;
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
-  const members = present.filter(({ isResting }) => !isResting);
+  const counted = present.filter(({ isResting }) => !isResting);
   const isLater = laterThan(startedAt);
-  const skipped = members.filter(skippedBefore(startedAt));
-  const eligible = members.filter((gateway) => !skipped.includes(gateway));
+  const skipped = counted.filter(skippedBefore(startedAt));
+  const eligible = counted.filter((gateway) => !skipped.includes(gateway));
   const awaited = awaitedOf(eligible, circumstances);
-  const open = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
+  const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const well = eligible.filter((gateway) => verified.has(gateway));
   // What came since the rollout began may still start.
   const isStarting = (gateway: RolloutGateway) =>
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
-  const isWell = well.length > 0 && open.every(isStarting);
+  const isWell = well.length > 0 && pending.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Also those that hold nobody up show something: with most of them not well, the others are lucky.
-  const unwell = members.filter(
+  const unhealthy = counted.filter(
     (gateway) =>
       hasRelease(gateway, rollout) && !gateway.isUnstarted && !verified.has(gateway) && !failed.has(gateway.name),
   );
   const isDone =
     isWell &&
     awaited.every((gateway) => admitted.has(gateway)) &&
-    open.length <= mayBeMissing &&
-    unwell.length <= well.length;
-  return { present, members, skipped, awaited, open, unwell, isWell, isDone };
+    pending.length <= mayBeMissing &&
+    unhealthy.length <= well.length;
+  return { present, counted, skipped, awaited, pending, unhealthy, isWell, isDone };
 }
 
 /**

@@ -8,10 +8,10 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { lateAt } from './failures.ts';
 import { failureOf, named } from './given-up-words.ts';
 import { isBack, notBack } from './judge-gateway.ts';
+import { iso } from './lifecycle.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
-import { iso } from './transitions.ts';
 
 /** Adds to a state what people read of it: counts, a few words, and one sentence. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, context: Context): RolloutState {
@@ -63,8 +63,8 @@ function summaryOf(rollout: RolloutStatus, { standing, input }: Context): string
   const { phase, wave, verified, total, nextCommit } = rollout;
   const next = nextCommit ? `; ${short(nextCommit)} waits` : '';
   const { index = -1, waves } = standing;
-  const { members = [] } = waves[index] ?? {};
-  const where = `${wave} ${members.filter((gateway) => standing.verified.has(gateway)).length}/${members.length}`;
+  const { counted = [] } = waves[index] ?? {};
+  const where = `${wave} ${counted.filter((gateway) => standing.verified.has(gateway)).length}/${counted.length}`;
   switch (phase) {
     case 'Complete':
       return `complete${next}`;
@@ -178,12 +178,12 @@ const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveSta
  */
 function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context) {
   const { waves, admitted } = standing;
-  const { open = [], unwell = [], isDone = true } = waves[index] ?? {};
+  const { pending = [], unhealthy = [], isDone = true } = waves[index] ?? {};
   const isAllIn = rollout.admission[index]?.admitted === ALL;
   const takenBy = isAllIn ? [] : placesOf(rollout, index, { standing, input }).takenBy;
-  const found = [open.filter((gateway) => admitted.has(gateway)), takenBy, open];
+  const found = [pending.filter((gateway) => admitted.has(gateway)), takenBy, pending];
   const holders = found.find((gateways) => gateways.length > 0);
-  return { areUnderWay: holders !== undefined, names: (holders ?? (isDone ? [] : unwell)).map(({ name }) => name) };
+  return { areUnderWay: holders !== undefined, names: (holders ?? (isDone ? [] : unhealthy)).map(({ name }) => name) };
 }
 
 /** A wave that has no gateway that counts. */

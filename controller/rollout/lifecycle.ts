@@ -90,7 +90,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NOBODY);
   const [{ wave = '' } = {}] = next.admission;
-  const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== nameOf(release)));
+  const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
   return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave, givenUp } };
 }
 
@@ -120,11 +120,12 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
 }
 
 /** A release as the status names those that were given up. */
-export const nameOf = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string => `${commit} ${revision}`;
+export const givenUpName = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string =>
+  `${commit} ${revision}`;
 
 /** The releases that were given up last, with this one. */
 export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
-  return [...new Set([nameOf(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
+  return [...new Set([givenUpName(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
 }
 
 /**
@@ -132,9 +133,9 @@ export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): 
  * few only, and what the ref leads to would start by itself if it fell out.
  */
 function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInput): string[] {
-  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(nameOf);
-  const others = (rollout.givenUp ?? []).filter((name) => name !== nameOf(target));
-  const awaited = others.filter((name) => wanted !== undefined && name === nameOf(wanted));
+  const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(givenUpName);
+  const others = (rollout.givenUp ?? []).filter((name) => name !== givenUpName(target));
+  const awaited = others.filter((name) => wanted !== undefined && name === givenUpName(wanted));
   return [...new Set([...left, ...awaited, ...others])].slice(0, MAX_GIVEN_UP);
 }
 
