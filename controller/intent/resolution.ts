@@ -19,7 +19,7 @@ export type QueryResult =
 
 /** A query is queued or in progress. */
 export interface PendingQuery {
-  kind: 'asking';
+  kind: 'querying';
   /** Time for which this resource has waited (ms). */
   forMs: number;
   /** Time until the query can be queued (ms), if the resource has caused too many. */
@@ -63,7 +63,7 @@ export interface Followed {
   resolved: ResolvedRef;
 }
 
-const asking = 'the repository is being asked';
+const querying = 'the repository is being queried';
 
 /** Resolves the intents by what the repository answered; undefined stands for a paused resource. */
 export function resolve(
@@ -72,9 +72,9 @@ export function resolve(
   { answer, now }: { answer: QueryResult | PendingQuery | undefined; now: number },
 ): Resolution {
   if (!answer) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
-  if (answer.kind === 'asking') {
+  if (answer.kind === 'querying') {
     const isNews = !isMentioned(gatewaySync, intents);
-    return { ...answer, isNews, echo: isNews ? pendingEcho(intents, asking) : {} };
+    return { ...answer, isNews, echo: isNews ? pendingEcho(intents, querying) : {} };
   }
   if (answer.kind === 'error') return failureOf(gatewaySync, intents, { answer, now });
   const refs = new Map([...answer.refs, ...pinnedHashes(intents)]);

@@ -120,7 +120,7 @@ function combine(parts: (QueryResult | PendingQuery)[]): QueryResult | PendingQu
   const refs = new Map<string, string>();
   let failed: (QueryResult & { kind: 'error' }) | undefined;
   for (const part of parts) {
-    if (part.kind === 'asking') return part;
+    if (part.kind === 'querying') return part;
     if (part.kind === 'error') failed ??= part;
     for (const [name, commit] of (part.kind === 'refs' ? part.refs : part.lastGood) ?? []) refs.set(name, commit);
   }

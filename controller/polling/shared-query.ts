@@ -121,7 +121,7 @@ export class SharedQuery implements HostCall {
     subscriber.waitingSince ??= now;
     const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, now) : 0;
     if (retryAfterMs === 0) this.#queue(subscriber.isUrgent);
-    return { kind: 'asking', forMs: now - subscriber.waitingSince, ...(retryAfterMs > 0 ? { retryAfterMs } : {}) };
+    return { kind: 'querying', forMs: now - subscriber.waitingSince, ...(retryAfterMs > 0 ? { retryAfterMs } : {}) };
   }
 
   unsubscribe(key: string): void {

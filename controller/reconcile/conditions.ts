@@ -71,7 +71,7 @@ export function judgeConditions(facts: Facts): Verdicts {
  */
 function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   const { status, generation } = gatewaySync;
-  if (resolution.kind === 'asking') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
+  if (resolution.kind === 'querying') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
   if (resolution.kind === 'resolved') {
     const { winner, resolved } = resolution.followed;
     const { target } = winner;
@@ -109,7 +109,7 @@ const pinnedCommit = {
   message: 'spec.git.ref is a full commit hash: the agents fetch it, and report if the repository does not have it',
 };
 
-const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being asked' };
+const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being queried' };
 
 /** What a condition said before, for a time in which nothing new is known. */
 function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Verdict | undefined {
@@ -231,7 +231,7 @@ function whyHeldBack(facts: Facts): string {
 
 /** Present for ssh. */
 function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
-  const before = resolution.kind === 'asking' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
+  const before = resolution.kind === 'querying' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
   if (before && HOST_KEY_REASONS.includes(before.reason)) return before;
   if (resolution.kind === 'failed' && HOST_KEY_REASONS.includes(resolution.reason))
     return { status: 'False', reason: resolution.reason, message: resolution.message };
@@ -272,7 +272,7 @@ function judgeReady(
 ): Verdict {
   const { resolution, gatewaySync } = facts;
   if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: whatPauses(facts) };
-  if (resolution.kind === 'asking') {
+  if (resolution.kind === 'querying') {
     if (resolution.isNews) return resolving;
     // An earlier question waits, or an earlier failure: a retry is no news.
     const before = carriedOver(gatewaySync, 'Ready');
@@ -307,7 +307,7 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
 /** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
 function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
   const { resolution, gatewaySync } = facts;
-  const isRetry = resolution.kind === 'asking' && !resolution.isNews;
+  const isRetry = resolution.kind === 'querying' && !resolution.isNews;
   const before = carriedOver(gatewaySync, 'Stalled');
   if (isRetry && before && gatewaySync.status.refResolutionStatus === 'Error') return before;
   if (resolution.kind === 'failed' && !resolution.transient)

@@ -66,7 +66,7 @@ export function decide(observation: Observation, now: number): Decision {
       ...podTransitions(gatewaySync.status, status, observation.pods),
     ],
     holdForMs: holdFor(gatewaySync, resolution),
-    retryAfterMs: resolution.kind === 'asking' || isDue ? retryAfterMs : undefined,
+    retryAfterMs: resolution.kind === 'querying' || isDue ? retryAfterMs : undefined,
     requeryInMs: 'requeryInMs' in resolution ? resolution.requeryInMs : undefined,
     wakeInMs: rolledOut.wakeInMs,
     commitStatus: placed?.kind === 'destination' && wanted ? { destination: placed.destination, wanted } : undefined,
@@ -93,7 +93,7 @@ function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, r
 }
 
 function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): number {
-  if (resolution.kind !== 'asking' || !resolution.isNews) return 0;
+  if (resolution.kind !== 'querying' || !resolution.isNews) return 0;
   const patience = PATIENCE_MS[isObserved(status) ? 'known' : 'new'];
   return Math.max(0, patience - resolution.forMs);
 }
@@ -177,7 +177,7 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
   const { status: before, generation } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   // Until the git server has answered about a new spec, the status is about the previous one: agents wait for the new one.
-  if (resolution.kind === 'asking')
+  if (resolution.kind === 'querying')
     return { ...before, ...resolution.echo, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
   const fields = { ...before, ...resolution.echo, observedGeneration: generation };
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };

@@ -101,7 +101,7 @@ export class Reconciler {
     const observation = { ...inputs, ...installation, accessProblems, isRevisionKept, storedRevisions };
     const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
     const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
-    if (answer?.kind !== 'asking')
+    if (answer?.kind !== 'querying')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
     if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());

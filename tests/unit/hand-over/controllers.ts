@@ -121,7 +121,7 @@ export function observe(world: World, index: number, { parts }: Setup): World {
     looks,
     lookAgainAt,
     isAwake: false,
-    turn: { seen, answer: answer ?? 'asking' },
+    turn: { seen, answer: answer ?? 'querying' },
   });
 }
 
@@ -144,11 +144,11 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const { turn, reports, mayWrite } = controller;
   if (!turn) return world;
   const { seen } = turn;
-  const asking: PendingQuery = { kind: 'asking', forMs: isPatient ? 0 : 10_000 };
+  const asking: PendingQuery = { kind: 'querying', forMs: isPatient ? 0 : 10_000 };
   const observation = {
     gatewaySync: seen,
     intents: readIntents(seen),
-    answer: turn.answer === 'asking' ? asking : turn.answer,
+    answer: turn.answer === 'querying' ? asking : turn.answer,
     pods: world.agents.map((_, at) => podOf(at)),
     missing: [],
     unasked: [],
@@ -163,7 +163,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   };
   const { status, holdForMs, requeryInMs } = parts.decide(observation, world.now);
   const lookAgainAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
-  const planned = { ...controller, turn: undefined, ...(turn.answer !== 'asking' && { lookAgainAt }) };
+  const planned = { ...controller, turn: undefined, ...(turn.answer !== 'querying' && { lookAgainAt }) };
   if (holdForMs > 0) return withController(world, index, planned);
   const latest = parts.latestIn(controller.memory, controller.cached);
   if (latest && !parts.stillApplies(status, seen, latest))

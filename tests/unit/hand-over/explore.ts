@@ -119,7 +119,7 @@ function makeKey(world: World): string {
         controller.lastGood && [...controller.lastGood],
         controller.turn && [
           observedId(controller.turn.seen),
-          controller.turn.answer === 'asking' || controller.turn.answer?.kind,
+          controller.turn.answer === 'querying' || controller.turn.answer?.kind,
         ],
         controller.write && [
           ...[place(Number(controller.write.stored.resourceVersion)), textOf(controller.write.stored.status)],

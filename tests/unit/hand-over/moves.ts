@@ -196,7 +196,7 @@ function accidents(world: World, setup: Setup): Move[] {
     );
   }
   for (const [index, controller] of world.controllers.entries()) {
-    if (left.impatient && controller?.turn?.answer === 'asking')
+    if (left.impatient && controller?.turn?.answer === 'querying')
       to(`controller ${index} says that it asks`, { impatient: left.impatient - 1 }, (later) =>
         controllers.decideAndSend(later, index, setup, { isPatient: false }),
       );

@@ -57,7 +57,7 @@ export interface Controller {
   lookAgainAt: number | undefined;
   isAwake: boolean;
   /** What it has observed and will decide by. */
-  turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'asking' } | undefined;
+  turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying' } | undefined;
   /** The patch under way, and by which generation of the spec it was decided. */
   write: { stored: ObservedGatewaySync; status: GatewaySyncStatus; attempt: number; generation: number } | undefined;
 }

@@ -194,21 +194,21 @@ suite('the status answers a request or a push', () => {
         lastPush: { ...lastPush, message: 'the resource is paused' },
       },
     });
-    const message = 'the repository is being asked';
-    assert.deepEqual(resolveFor(asked, { kind: 'asking', forMs: 5 }), {
-      kind: 'asking',
+    const message = 'the repository is being queried';
+    assert.deepEqual(resolveFor(asked, { kind: 'querying', forMs: 5 }), {
+      kind: 'querying',
       forMs: 5,
       isNews: true,
       echo: { lastRequest: { ...lastRequest, message }, lastPush: { ...lastPush, message } },
     });
     const status = { ...followsMain, lastRequest, lastPush } as GatewaySyncStatus;
-    assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'asking', forMs: 5 }), {
-      kind: 'asking',
+    assert.deepEqual(resolveFor({ ...asked, status }, { kind: 'querying', forMs: 5 }), {
+      kind: 'querying',
       forMs: 5,
       isNews: false,
       echo: {},
     });
-    const { echo } = resolveFor({ request: { ...request, applied: true } }, { kind: 'asking', forMs: 5 });
+    const { echo } = resolveFor({ request: { ...request, applied: true } }, { kind: 'querying', forMs: 5 });
     assert.equal(echo.lastRequest?.outcome, 'Ignored');
   });
 });

@@ -75,7 +75,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     repositories.unsubscribe('evil/one');
     await untilAnswered('evil/one');
     const limited = query('evil/one', { ...wish, event: 'one more' });
-    assert.ok(limited.kind === 'asking' && limited.retryAfterMs !== undefined, JSON.stringify(limited));
+    assert.ok(limited.kind === 'querying' && limited.retryAfterMs !== undefined, JSON.stringify(limited));
     assert.ok(limited.retryAfterMs > 5_000 && limited.retryAfterMs <= 10_000, `${limited.retryAfterMs} ms`);
     await untilAnswered('evil/two', { ...wish, event: 'of another resource' });
     assert.equal(fetches(), 7);
@@ -88,7 +88,7 @@ suite('a requested commit', { concurrency: 4 }, () => {
     await repository.commit({ files: { a: '2' } });
     const wish = { commit: first, event: 'request' };
     for (let index = 0; index < 500; index += 1) subscribe(`good/${index}`, wish);
-    for (let index = 0; index < 500; index += 1) assert.equal(query(`good/${index}`, wish).kind, 'asking');
+    for (let index = 0; index < 500; index += 1) assert.equal(query(`good/${index}`, wish).kind, 'querying');
     await until(() => enqueued.length >= 500, { describe: 'all are enqueued' });
     for (let index = 0; index < 500; index += 1)
       assert.equal(commitOf(await untilAnswered(`good/${index}`, wish), first), first);

@@ -29,7 +29,7 @@ test('two git processes run at a time, one of them for a namespace, and HTTP wai
   for (const key of all) query(key, { repo: repo(key) });
   const answer = await untilAnswered('a/http');
   assert.equal(answer.kind === 'refs' && answer.refs.get('refs/heads/main'), first);
-  await until(() => all.every((key) => query(key, { repo: repo(key) }).kind !== 'asking'), {
+  await until(() => all.every((key) => query(key, { repo: repo(key) }).kind !== 'querying'), {
     describe: 'each had its turn',
   });
   assert.equal(most, 2);

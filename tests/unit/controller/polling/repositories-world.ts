@@ -64,7 +64,7 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
     untilAnswered: async (key: string, wish: Wish = {}) => {
       const answer = await until(() => query(key, wish), {
         describe: `the answer for ${key}`,
-        accept: ({ kind }) => kind !== 'asking',
+        accept: ({ kind }) => kind !== 'querying',
         interval: 5,
       });
       return answer as QueryResult;

@@ -10,7 +10,7 @@ suite('subscribed repositories', { concurrency: 4 }, () => {
   test('are queried once for 1,000 resources of a namespace, and each is enqueued', async (t) => {
     const { query, enqueued, queries, first, untilAnswered } = await arrange(t);
     const keys = Array.from({ length: 1_000 }, (_, index) => `default/${index}`);
-    for (const key of keys) assert.equal(query(key).kind, 'asking');
+    for (const key of keys) assert.equal(query(key).kind, 'querying');
     await until(() => enqueued.length > 0, { describe: 'the answer' });
     assert.deepEqual(enqueued.sort(), keys.sort());
     for (const key of keys) assert.equal(commitOf(await untilAnswered(key), 'refs/heads/main'), first);

@@ -35,7 +35,7 @@ const failed = (more: Partial<Resolution & { kind: 'failed' }> = {}): Resolution
   known: undefined,
   ...more,
 });
-const asking = (isNews: boolean): Resolution => ({ kind: 'asking', echo: {}, isNews, forMs: 1 });
+const asking = (isNews: boolean): Resolution => ({ kind: 'querying', echo: {}, isNews, forMs: 1 });
 const paused: Resolution = { kind: 'paused', echo: {} };
 
 const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => ({
@@ -117,7 +117,7 @@ const allWell = {
   Ready: synced,
   Stalled: noNeed,
 };
-const beingAsked = isUnknown('Resolving', 'the repository is being asked');
+const beingAsked = isUnknown('Resolving', 'the repository is being queried');
 const noHost = 'the host is unreachable';
 const stays = (target: string) =>
   `${target} stays in place; the last attempt to look for a newer one failed: ${noHost}`;

@@ -101,13 +101,13 @@ suite('a git server that is unavailable', () => {
   });
 
   test('is queried later if the resource has caused too many queries', () => {
-    const limited = { kind: 'asking' as const, forMs: 0, retryAfterMs: 4_000 };
+    const limited = { kind: 'querying' as const, forMs: 0, retryAfterMs: 4_000 };
     assert.equal(decideFor(observed(), limited).retryAfterMs, 4_000);
   });
 });
 
 suite('while the git server is queried', () => {
-  const asking = (forMs: number) => ({ kind: 'asking' as const, forMs });
+  const asking = (forMs: number) => ({ kind: 'querying' as const, forMs });
   const pod = {
     namespace: 'ns',
     name: 'gateway-0',
@@ -351,7 +351,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   const edited = { spec: { ...spec, revision: 's' }, generation: 2 };
   for (const [what, looked, answer] of [
     ['the git host is unavailable', edited, unreachable],
-    ['the git host is asked', edited, { kind: 'asking', forMs: 60_000 }],
+    ['the git host is asked', edited, { kind: 'querying', forMs: 60_000 }],
     ['the resource is paused', { ...edited, spec: { ...edited.spec, paused: true } }, refs],
   ] as const) {
     for (const isKept of [true, false]) {
@@ -371,7 +371,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
     const editedGit = { spec: { ...spec, git: { ...git, ...edit } }, generation: 2 };
     for (const [why, answer, paused] of [
       ['the git host is unavailable', unreachable],
-      ['the git host is asked', { kind: 'asking', forMs: 60_000 }],
+      ['the git host is asked', { kind: 'querying', forMs: 60_000 }],
       ['the git host does not have it', { kind: 'refs', refs: new Map() }],
       ['the resource is paused', undefined, true],
     ] as const) {
@@ -387,7 +387,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   test('a resource stays complete after an edit without effect, and until something newer is known', () => {
     const polling = { spec: { ...spec, polling: { ...spec.polling, enabled: false } }, generation: 2 };
     for (const [looked, answer] of [
-      [polling, { kind: 'asking', forMs: 60_000 }],
+      [polling, { kind: 'querying', forMs: 60_000 }],
       [{ ...polling, spec: { ...polling.spec, paused: true } }, undefined],
       [{}, unreachable],
     ] as const)
@@ -472,7 +472,7 @@ suite('the status of a resource', () => {
       refResolutionStatus: 'Error',
       pendingRef: 'main',
     });
-    const asked = plain(decided({}, { kind: 'asking', forMs: 0 }));
+    const asked = plain(decided({}, { kind: 'querying', forMs: 0 }));
     assert.deepEqual(asked, { profileCount: 1, refResolutionStatus: 'Resolving', pendingRef: 'main' });
     const paused = plain(decided({}, undefined));
     assert.deepEqual(paused, {
