@@ -1,4 +1,5 @@
-import { type Environment, isExcepted, isThisMachine } from '../../shared/io/http/no-proxy.ts';
+import { type Environment, isExcepted } from '../../shared/io/http/no-proxy.ts';
+import { Networks } from '../../shared/io/networks.ts';
 import { EXIT, Problem } from './problem.ts';
 
 /**
@@ -20,6 +21,14 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
       EXIT.unavailable,
     );
   return proxy;
+}
+
+const loopback = new Networks(['127.0.0.0/8', '::1/128']);
+
+/** Whether a server is this machine, by its name: Go asks no proxy for those. */
+function isThisMachine({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  return host === 'localhost' || loopback.has(host);
 }
 
 const variable = (environment: Environment, name: string): string =>

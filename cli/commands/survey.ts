@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { API_VERSION, GROUP } from '../../shared/api/group.ts';
-import { AGENT_CLUSTER_ROLE, isOfChart } from '../../shared/api/names.ts';
+import { AGENT_CLUSTER_ROLE } from '../../shared/api/names.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { corePath, gatewaySyncPath, groupPath, syncReportPath } from '../../shared/io/kubernetes/resource-path.ts';
@@ -129,6 +129,10 @@ async function surveyOperator(
   );
   return { deployments, lookedIn, places: Object.fromEntries(surveyed) };
 }
+
+/** Whether an object with these labels is of the chart, whatever its release and, by `nameOverride`, its parts are called. */
+const isOfChart = (labels: Record<string, string> = {}): boolean =>
+  labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;
 
 /** Deployments of the chart have these labels whatever the release is called. */
 const lookForDeployments = (access: Access, namespace: string | undefined): Promise<Look<Deployment[]>> =>

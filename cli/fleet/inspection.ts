@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { type Answer, INSPECTION, type InspectedChange, type LeftOut } from '../../shared/api/inspection.ts';
-import { AGENT_KNOWS_INSPECTION } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isFilePath } from '../../shared/domain/relative-path.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
@@ -10,6 +9,9 @@ import { type Beyond, reportsOf } from './beyond.ts';
 import { resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
+
+/** Version of the first agent that answers questions about its files. */
+const AGENT_KNOWS_INSPECTION = '0.1.0';
 
 /** A gateway that can be asked, or why it cannot. */
 export interface Askable extends Pick<GatewayView, 'name' | 'pod' | 'profile' | 'wave' | 'waitsFor'> {

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY } from '../../shared/api/names.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { recordedRepository } from '../../shared/domain/delivered-repository.ts';
 import type { Reading } from './delivery.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
 import { about, asksFor, looseText, sender } from './read-event.ts';
+import { recordedRepository } from './recorded-repository.ts';
 
 const commit = v.object({ repoURL: looseText, tag: looseText, branch: looseText, id: looseText });
 

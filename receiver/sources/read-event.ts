@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { NO_REPOSITORY, type RequestSource } from '../../shared/api/names.ts';
-import { isValidRefName, refProblem } from '../../shared/domain/check-ref-name.ts';
-import { recordedRepository } from '../../shared/domain/delivered-repository.ts';
+import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import type { Delivery, DeliveryHeaders, NothingReason, Reading } from './delivery.ts';
 import type { JsonObject } from './json-object.ts';
+import { recordedRepository } from './recorded-repository.ts';
+import { refProblem } from './ref-problem.ts';
 import type { NameRepository } from './repositories.ts';
 
 /** Reads one kind of event. */

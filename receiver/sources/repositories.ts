@@ -1,5 +1,5 @@
-import type { NamedRepository } from '../../shared/domain/delivered-repository.ts';
 import { fieldOf, type JsonObject } from './json-object.ts';
+import type { NamedRepository } from './recorded-repository.ts';
 
 /** Finds the repository that a delivery is about; nothing if the payload names none. */
 export type NameRepository = (body: JsonObject) => NamedRepository;

@@ -43,9 +43,6 @@ export const INSPECT_ANNOTATION = 'sync.io/inspect';
 /** Version of the first agent that knows rollouts: earlier ones follow the newest commit, whatever the waves say. */
 export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
 
-/** Version of the first agent that answers questions about its files. */
-export const AGENT_KNOWS_INSPECTION = '0.1.0';
-
 /** Label that the injector puts on a pod, and by which the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 
@@ -83,7 +80,3 @@ export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argoc
 
 /** Folder of the agent's own files inside the data volume: no mapping may lead into it. */
 export const AGENT_FOLDER = '.sync-agent';
-
-/** Whether an object with these labels is of the chart, whatever its release and, by `nameOverride`, its parts are called. */
-export const isOfChart = (labels: Record<string, string> = {}): boolean =>
-  labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;

@@ -1,6 +1,6 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { isNetwork } from '../networks.ts';
+import { isNetwork, Networks } from '../networks.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,12 +42,6 @@ export function isExcepted(server: URL, noProxy: string): boolean {
     .some((text) => text !== '' && isNamed(text, { host, port }));
 }
 
-/** Whether a server is this machine, by its name: Go asks no proxy for those. */
-export function isThisMachine(server: URL): boolean {
-  const host = hostOf(server);
-  return host === 'localhost' || isInNetwork(host, '127.0.0.0/8') || host === '::1';
-}
-
 const hostOf = ({ hostname }: URL): string => hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 
 function isNamed(text: string, { host, port }: { host: string; port: string }): boolean {
@@ -66,13 +60,6 @@ function isNamed(text: string, { host, port }: { host: string; port: string }): 
 /** As a URL has it; what is no name stays as it is. */
 const toAscii = (name: string): string => domainToASCII(name) || name;
 
-function isInNetwork(host: string, network: string): boolean {
-  const [address = '', bits] = network.split('/');
-  // An address of version 6 may stand for one of version 4 (RFC 4291 §2.5.5.2), as Node knows.
-  if (!isNetwork(network) || isIP(host) < isIP(address)) return false;
-  const list = new BlockList();
-  list.addSubnet(address, Number(bits), familyOf(address));
-  return list.check(host, familyOf(host));
-}
-
-const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+/** As Go has it, no IPv4 address is in an IPv6 network. */
+const isInNetwork = (host: string, network: string): boolean =>
+  isNetwork(network) && isIP(host) >= isIP(network.split('/')[0] ?? '') && new Networks([network]).has(host);
