@@ -60,7 +60,6 @@ export const BOUNDS = {
   selectorLength: 1_024,
   /** Gateways that a rollout may put up with. */
   failures: 100,
-  /** Gateways whose first crash is remembered while a rollout is under way. */
   /** Commits that can be gone back to. */
   history: 20,
 } as const;

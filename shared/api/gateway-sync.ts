@@ -30,33 +30,32 @@ const pollingSchema = v.pipe(
   v.description('How often the repository is asked for changes.'),
 );
 
+/** A list of globs, bounded together as well as one by one. */
+const globs = (glob: v.GenericSchema<string>, maxLength: number, description: string) =>
+  v.optional(
+    v.pipe(
+      v.array(glob),
+      v.maxLength(BOUNDS.list),
+      cel({
+        rule: `self.map(glob, size(glob)).sum() <= ${maxLength}`,
+        message: `must have at most ${maxLength} characters in all globs together`,
+      }),
+      v.description(description),
+    ),
+    [],
+  );
+
 const webhookSchema = v.pipe(
   v.object({
-    allowedRefs: v.optional(
-      v.pipe(
-        v.array(refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.')),
-        v.maxLength(BOUNDS.list),
-        cel({
-          rule: `self.map(glob, size(glob)).sum() <= ${BOUNDS.allowedRefs}`,
-          message: `must have at most ${BOUNDS.allowedRefs} characters in all globs together`,
-        }),
-        v.description('Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.'),
-      ),
-      [],
+    allowedRefs: globs(
+      refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.'),
+      BOUNDS.allowedRefs,
+      'Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.',
     ),
-    repositories: v.optional(
-      v.pipe(
-        v.array(repositoryGlob('A repository as org/repo or host/org/repo, with *, **, ? and {a,b}.')),
-        v.maxLength(BOUNDS.list),
-        cel({
-          rule: `self.map(glob, size(glob)).sum() <= ${BOUNDS.repositories}`,
-          message: `must have at most ${BOUNDS.repositories} characters in all globs together`,
-        }),
-        v.description(
-          'Other repositories whose webhooks are accepted, such as a mirror or an earlier name. Webhooks about spec.git.repo always are.',
-        ),
-      ),
-      [],
+    repositories: globs(
+      repositoryGlob('A repository as org/repo or host/org/repo, with *, **, ? and {a,b}.'),
+      BOUNDS.repositories,
+      'Other repositories whose webhooks are accepted, such as a mirror or an earlier name. Webhooks about spec.git.repo always are.',
     ),
   }),
   v.description('What a webhook may ask for, and which repositories it may come from.'),

@@ -93,7 +93,8 @@ const groupWriteSchema = v.pipe(
   ),
 );
 
-const defaultsSchema = v.pipe(
+/** `spec.sync.defaults`. */
+export const defaultsSchema = v.pipe(
   v.object({
     excludePatterns: v.optional(excludePatternsSchema),
     vars: v.optional(varsSchema),

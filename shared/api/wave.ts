@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { cel, durationBetween, name, text } from './fields.ts';
+import { boundedKeys, cel, durationBetween, name, text } from './fields.ts';
 
 /**
  * A number of at least 1, or a share of those that it is about, rounded up. Not by a rule in CEL:
@@ -22,10 +22,7 @@ const selectorSchema = v.pipe(
       v.pipe(
         v.record(v.string(), labelValue),
         v.maxEntries(BOUNDS.selector),
-        cel({
-          rule: `self.all(key, size(key) <= ${BOUNDS.resourceName})`,
-          message: `must have keys of at most ${BOUNDS.resourceName} characters`,
-        }),
+        boundedKeys(BOUNDS.resourceName),
         v.description('Labels that the pod must have, with these values.'),
       ),
     ),
