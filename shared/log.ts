@@ -30,12 +30,10 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     redact: { paths: redactedKeys, censor: CENSOR },
     serializers: { err: (error: unknown) => serializeError(error), headers: redactHeaders },
   };
-  return pino(options, devMode ? consoleStream() : jsonStream());
-}
-
-/** Each line is out before the next one is made: none is lost with the process, and none piles up in memory. */
-function standardOutput() {
-  return pino.destination({ dest: 1, sync: true });
+  // Each line is out before the next one is made: none is lost with the process, and none piles up in memory.
+  const stdout = pino.destination({ dest: 1, sync: true });
+  const format = devMode ? readable : inert;
+  return pino(options, { write: (line) => stdout.write(`${format(line.trimEnd())}\n`) });
 }
 
 /** What a terminal obeys or shows in another order: names of strangers are in log lines. */
@@ -46,12 +44,6 @@ function inert(text: string): string {
   return text.replace(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** One line of JSON for each entry, of which a terminal obeys nothing. */
-function jsonStream(): { write(line: string): void } {
-  const stdout = standardOutput();
-  return { write: (line) => stdout.write(`${inert(line.slice(0, -1))}\n`) };
-}
-
 /** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null) return headers;
@@ -60,9 +52,8 @@ function redactHeaders(headers: unknown): unknown {
 }
 
 /** Errors by name, message, code and the chain of causes; a stack only for unexpected errors, which have no code. */
-function serializeError(error: unknown, above: readonly unknown[] = []): unknown {
-  if (above.includes(error)) return { message: '[circular]' };
-  if (above.length === MAX_CAUSES) return { message: '[more causes]' };
+function serializeError(error: unknown, depth = 0): unknown {
+  if (depth === MAX_CAUSES) return { message: '[more causes]' };
   // Not `String` for an object: it throws for one without a prototype.
   if (typeof error === 'object' && !(error instanceof Error)) return { message: Object.prototype.toString.call(error) };
   if (!(error instanceof Error)) return { message: shortened(String(error)) };
@@ -73,7 +64,7 @@ function serializeError(error: unknown, above: readonly unknown[] = []): unknown
     code,
     reason: shortened(reason),
     stack: code === undefined ? shortened(stack) : undefined,
-    cause: cause === undefined ? undefined : serializeError(cause, [...above, error]),
+    cause: cause === undefined ? undefined : serializeError(cause, depth + 1),
   });
 }
 
@@ -83,18 +74,12 @@ function shortened(text: unknown): unknown {
 
 const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
 
-/** One readable line for each entry, of which a terminal obeys nothing but the colour. */
-function consoleStream(): { write(line: string): void } {
-  const stdout = standardOutput();
-  return {
-    write(line) {
-      const { level, time, msg, program, ...fields } = JSON.parse(line) as Record<string, unknown>;
-      const rest = Object.entries(fields).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-      const label = `\u001b[${colors[String(level)] ?? '0'}m${String(level).padEnd(5)}\u001b[0m`;
-      const text = inert(`${program}: ${msg} ${rest.join(' ')}`);
-      stdout.write(`${String(time).slice(11, 23)} ${label} ${text}\n`);
-    },
-  };
+/** A readable line for an entry, of which a terminal obeys nothing but the colour. */
+function readable(line: string): string {
+  const { level, time, msg, program, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const rest = Object.entries(fields).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  const label = `\u001b[${colors[String(level)] ?? '0'}m${String(level).padEnd(5)}\u001b[0m`;
+  return `${String(time).slice(11, 23)} ${label} ${inert(`${program}: ${msg} ${rest.join(' ')}`)}`;
 }
 
 /** Logs what nobody catches, a rejected promise as well, as the last line of a program, which then ends with status 1. */

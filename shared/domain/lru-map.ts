@@ -1,33 +1,25 @@
 /** A map with a maximum size, which drops the entry that was used least recently. */
-export class LruMap<K, V> {
-  readonly #entries = new Map<K, V>();
+export class LruMap<K, V> extends Map<K, V> {
   readonly #max: number;
 
   constructor(max: number) {
+    super();
     this.#max = max;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(key: K): V | undefined {
-    const value = this.#entries.get(key);
+  override get(key: K): V | undefined {
+    const value = super.get(key);
     if (value !== undefined) this.set(key, value);
     return value;
   }
 
-  set(key: K, value: V): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= this.#max) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
+  override set(key: K, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    for (const oldest of this.keys()) {
+      if (this.size <= this.#max) break;
+      this.delete(oldest);
     }
-  }
-
-  delete(key: K): boolean {
-    return this.#entries.delete(key);
+    return this;
   }
 }

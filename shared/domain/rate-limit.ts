@@ -24,11 +24,6 @@ export class RateLimit {
     this.#intervalMs = perMinute > 0 ? 60_000 / perMinute : 0;
   }
 
-  /** Number of keys that are remembered. */
-  get size(): number {
-    return this.#paidOffAt.size;
-  }
-
   /** Events that the key may have now, in whole and in part. */
   left(key: string, now: number): number {
     return this.#intervalMs === 0 ? this.#burst : this.#burst - this.#debtMs(key, now) / this.#intervalMs;

@@ -96,9 +96,9 @@ interface Cause {
 
 const messagesOf = (error: Cause | undefined): string[] => (error ? [error.message, ...messagesOf(error.cause)] : []);
 
-test('a chain of causes in a log line ends at a cycle, and after eight', async () => {
+test('a chain of causes in a log line ends after eight, even in a cycle', async () => {
   const circle = `const err = Object.assign(new Error('a'), { code: 'A' }); err.cause = new Error('b', { cause: err });`;
-  assert.deepEqual(messagesOf((await shown(circle)).err), ['a', 'b', '[circular]']);
+  assert.deepEqual(messagesOf((await shown(circle)).err), [...'abababab', '[more causes]']);
   const chain = `let err; for (let i = 20_000; i > 0; i -= 1) err = new Error('e' + i, { cause: err });`;
   const eight = Array.from({ length: 8 }, (_, index) => `e${index + 1}`);
   assert.deepEqual(messagesOf((await shown(chain)).err), [...eight, '[more causes]']);

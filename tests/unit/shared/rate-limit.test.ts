@@ -26,12 +26,12 @@ test('a rate limit is separate for each key', () => {
 test('a rate limit uses a limited amount of memory in a flood of keys', () => {
   const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 100 });
   for (let i = 0; i < 10_000; i++) {
-    limit.count(`k${i}`, i);
-    limit.count('steady', i);
+    limit.count(`k${i}`, 0);
+    limit.count('steady', 0);
   }
-  assert.equal(limit.size, 100);
-  assert.ok(limit.waitMs('steady', 10_000) > 0, 'who goes on is not forgotten');
-  assert.equal(limit.waitMs('k0', 10_000), 0);
+  const isRemembered = (key: string) => limit.waitMs(key, 0) > 0;
+  assert.equal(isRemembered('steady'), true, 'who goes on is not forgotten');
+  assert.deepEqual(['k9900', 'k9901', 'k9999'].map(isRemembered), [false, true, true]);
 });
 
 test('a rate limit allows an idle key the whole burst again, and no more', () => {
@@ -47,14 +47,13 @@ test('a rate limit allows an idle key the whole burst again, and no more', () =>
 test('a rate limit remembers its maximum number of keys', () => {
   const limit = new RateLimit({ perMinute: 60, burst: 1, maxKeys: 2 });
   for (const key of ['a', 'b']) limit.count(key, 0);
-  assert.deepEqual([limit.size, limit.waitMs('a', 0), limit.waitMs('b', 0)], [2, 1000, 1000]);
+  assert.deepEqual([limit.waitMs('a', 0), limit.waitMs('b', 0)], [1000, 1000]);
 });
 
-test('a rate limit of zero allows everything and remembers nothing', () => {
+test('a rate limit of zero allows everything', () => {
   const limit = new RateLimit({ perMinute: 0, burst: 1, maxKeys: 10 });
   for (let i = 0; i < 100; i++) limit.count('a', 0);
   assert.equal(limit.waitMs('a', 0), 0);
-  assert.equal(limit.size, 0);
 });
 
 test('a rate limit counts an event only if the key is allowed one', () => {
