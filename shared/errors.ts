@@ -1,3 +1,16 @@
+/** An error with a code for programs, as those of Node have one. */
+export class CodedError extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The code of an error of Node, or of one of ours; empty if it has none. */
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null | undefined)?.code ?? '');
+
 /** What an error says next to its message: a stable code for programs, and the condition reason it leads to. */
 export interface ErrorDetails {
   /** Stable, for programs and docs: `git.unreachable`. */
@@ -8,14 +21,12 @@ export interface ErrorDetails {
 }
 
 /** Base of the three kinds of error that a reconcile knows; the kind decides what happens next. */
-abstract class SyncError extends Error {
-  readonly code: string;
+abstract class SyncError extends CodedError {
   readonly reason: string;
 
   constructor(message: string, { code, reason, cause }: ErrorDetails) {
-    super(message, { cause });
+    super(message, code, { cause });
     this.name = new.target.name;
-    this.code = code;
     this.reason = reason;
   }
 }

@@ -1,4 +1,5 @@
 import { FIELD_MANAGERS } from '../../shared/api/names.ts';
+import { CodedError } from '../../shared/errors.ts';
 import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
@@ -25,6 +26,4 @@ export function createAnnotate(client: KubernetesClient): Annotate {
 
 /** A proxy's page, for one: nothing is stored, whatever status it has. */
 const notTheApiServer = () =>
-  Object.assign(new Error('the answer to a patch is not the object: something else than the API server answers'), {
-    code: 'EPROTO',
-  });
+  new CodedError('the answer to a patch is not the object: something else than the API server answers', 'EPROTO');

@@ -1,3 +1,4 @@
+import { codeOf } from '../../shared/errors.ts';
 import { ApiError, isApiError, isRetryable } from '../../shared/io/kubernetes/api-error.ts';
 import { type Part, TIME_ANNOTATIONS } from './annotations-of.ts';
 import type { Target } from './target.ts';
@@ -55,7 +56,7 @@ const connectionCodes = new Set([
 ]);
 
 function isConnectionError(error: unknown): boolean {
-  const code = String((error as NodeJS.ErrnoException | undefined)?.code);
+  const code = codeOf(error);
   // What the parser of Node refuses is no HTTP: something else answers for a moment.
   return connectionCodes.has(code) || code.startsWith('HPE_');
 }

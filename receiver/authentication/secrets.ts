@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { codeOf } from '../../shared/errors.ts';
 import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
 
@@ -145,7 +146,7 @@ async function readSecretFile(file: string, before: readonly string[] = []): Pro
   try {
     return { secrets: linesOf(await readFile(file, 'utf8')), isRead: true };
   } catch (error) {
-    const isRefused = refusals.has((error as NodeJS.ErrnoException).code ?? '');
+    const isRefused = refusals.has(codeOf(error));
     return isRefused ? NO_SECRETS : { secrets: before, isRead: false };
   }
 }

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TerminalError } from '../errors.ts';
+import { CodedError, TerminalError } from '../errors.ts';
 
 /** Gives all addresses of a name. */
 interface Resolver {
@@ -79,7 +79,7 @@ function inTurns(addresses: LookupAddress[]): LookupAddress[] {
 
 const withoutBrackets = (host: string) => host.replace(/^\[|\]$/g, '');
 
-const notFound = (host: string) => Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' });
+const notFound = (host: string) => new CodedError(`${host} has no address`, 'ENOTFOUND');
 
 const refusal = () =>
   new TerminalError(

@@ -56,18 +56,18 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
     config.push(['http.sslCAPath', '/dev/null']);
   }
   if (rewrite) config.push([`url.${rewrite.to}.insteadOf`, rewrite.from]);
-  const environment: Record<string, string | undefined> = {
+  const environment: Record<string, string> = {
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
     GIT_SSH_COMMAND: sshCommand(access),
-    GIT_OVERRIDE_VIRTUAL_HOST: access.virtualHost,
     // A pack that lacks an object would have git fetch from within the fetch, and so on without end.
     GIT_NO_LAZY_FETCH: '1',
     GIT_CONFIG_COUNT: String(config.length),
     LC_ALL: 'C',
   };
+  if (access.virtualHost) environment.GIT_OVERRIDE_VIRTUAL_HOST = access.virtualHost;
   for (const [index, [key, value]] of config.entries()) {
     environment[`GIT_CONFIG_KEY_${index}`] = key;
     environment[`GIT_CONFIG_VALUE_${index}`] = value;

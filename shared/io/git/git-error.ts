@@ -1,5 +1,5 @@
-import { type ErrorDetails, isTyped, TerminalError, TransientError } from '../../errors.ts';
-import { type Credentials, noRepository, notGit, redirected, refusal, unreadableKey } from './refusals.ts';
+import { codeOf, type ErrorDetails, isTyped, TerminalError, TransientError } from '../../errors.ts';
+import { type Credentials, noRepository, notGit, redirected, refusals, unreadableKey } from './refusals.ts';
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
@@ -73,7 +73,7 @@ const symptoms: Symptom[] = [
       /Authentication failed|could not read (Username|Password)|HTTP Basic: Access denied|error: 40[13]\b(?! bytes)|Permission denied \(|invalid credentials|Too many authentication failures|Repository access denied|not allowed to (?:download|access)|enforced SAML SSO/i,
     details: { code: 'git.authentication', reason: 'AuthenticationFailed' },
     message: (credentials, { input }) =>
-      /^Load key "/m.test(firstWords(input)) ? unreadableKey : refusal(credentials),
+      /^Load key "/m.test(firstWords(input)) ? unreadableKey : refusals[credentials],
   },
   {
     within: firstWords,
@@ -234,7 +234,7 @@ const ABOUT_CERTIFICATES =
 /** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (!ABOUT_CERTIFICATES.test(String(code))) return unreachable(error);
-  return new TerminalError(certificateMessage(String(code)), { ...certificate.details, cause: error });
+  const code = codeOf(error);
+  if (!ABOUT_CERTIFICATES.test(code)) return unreachable(error);
+  return new TerminalError(certificateMessage(code), { ...certificate.details, cause: error });
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { TransientError } from '../../errors.ts';
+import { codeOf, TransientError } from '../../errors.ts';
 
 /** Starts a process with pipes to it. Throws {@link TransientError}, or lets {@link endOf} say that it did not start. */
 export function startProcess(program: string, args: string[], options: SpawnOptions): ChildProcess {
@@ -58,7 +58,7 @@ const obstacles: Record<string, string> = {
 };
 
 function notStarted(cause: unknown): TransientError {
-  const { code = 'unknown error' } = cause as NodeJS.ErrnoException;
+  const code = codeOf(cause) || 'unknown error';
   const why = obstacles[code] ?? 'the system refuses';
   return new TransientError(`git cannot be started: ${why} (${code}); it is tried again`, {
     code: 'git.notStarted',

@@ -16,7 +16,8 @@ const remedies: Record<Credentials, string> = {
   sshKey: `check the key in ${SECRET}`,
 };
 
-const refusals: Record<Credentials, string> = {
+/** Says that a server did not let us in. */
+export const refusals: Record<Credentials, string> = {
   none: 'the git host denies access, and no credentials were sent: name a Secret in spec.git.auth, or correct spec.git.repo',
   token: `the git host refused the credentials: check ${SECRET}, and that it may read the repository`,
   sshKey: `the git host refused the credentials: check ${SECRET}, that its public half is a key with read access there, and, if it is an RSA key, that the server takes it with SHA-2`,
@@ -25,9 +26,6 @@ const refusals: Record<Credentials, string> = {
 /** Says that ssh never offered the key. */
 export const unreadableKey =
   'ssh cannot read the SSH key: check the Secret named in spec.git.auth.sshKey, which needs a private key without a passphrase, as ssh-keygen writes it';
-
-/** Says that a server did not let us in. */
-export const refusal = (credentials: Credentials): string => refusals[credentials];
 
 /** Says that a server has no such repository, as far as it shows. */
 export const noRepository = (credentials: Credentials): string =>

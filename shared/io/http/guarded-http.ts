@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import type { TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
-import { isTyped, TransientError } from '../../errors.ts';
+import { CodedError, isTyped, TransientError } from '../../errors.ts';
 import type { AddressGuard } from '../address-guard.ts';
 import { CONNECT_MS } from '../connectable-first.ts';
 import { connectionErrorOf } from '../git/git-error.ts';
@@ -191,5 +191,5 @@ function boundIdle<T extends HttpAgent>(agent: T): T {
 function ofProxy(error: unknown): unknown {
   const { syscall = '' } = decisiveError(error) as NodeJS.ErrnoException;
   if (!/^(?:getaddrinfo|connect)$/.test(syscall)) return error;
-  return Object.assign(new Error('no connection to the proxy', { cause: error }), { code: 'ERR_PROXY_TUNNEL' });
+  return new CodedError('no connection to the proxy', 'ERR_PROXY_TUNNEL', { cause: error });
 }

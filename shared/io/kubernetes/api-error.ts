@@ -1,11 +1,12 @@
 import type { V1Status } from '@kubernetes/client-node';
 import { retryAfterMs } from '../../domain/duration.ts';
+import { CodedError } from '../../errors.ts';
 
 /** The longest pause that a server may ask for: after it, what it said may no longer be so. */
 const MOST_PATIENCE_MS = 60_000;
 
 /** The API server answered with an error status. */
-export class ApiError extends Error {
+export class ApiError extends CodedError {
   readonly status: number;
   /** Reason of the Status object, such as `NotFound` or `AlreadyExists`; empty where the answer was no Status. */
   readonly reason: string;
@@ -15,11 +16,10 @@ export class ApiError extends Error {
   readonly causes: readonly string[];
   /** What the API server asked for, an hour at most. */
   readonly retryAfterMs: number | undefined;
-  readonly code: string;
 
   constructor(status: number, body: string, retryAfter?: string) {
     const parsed = parseStatus(body);
-    super(parsed.message ?? `the API server answered ${status}`);
+    super(parsed.message ?? `the API server answered ${status}`, `api.${status}`);
     this.name = 'ApiError';
     this.status = status;
     this.reason = parsed.reason ?? '';
@@ -27,7 +27,6 @@ export class ApiError extends Error {
     this.causes = (parsed.details?.causes ?? []).map(({ message }) => String(message ?? ''));
     const now = Date.now();
     this.retryAfterMs = retryAfterMs(retryAfter, now) ?? retryAfterMs(parsed.details?.retryAfterSeconds, now);
-    this.code = `api.${status}`;
   }
 }
 

@@ -1,19 +1,18 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import { withoutUndefined } from '../../domain/objects.ts';
+import { CodedError, codeOf } from '../../errors.ts';
 import { answerTo, NoAnswerError } from '../http/answer-to.ts';
 import { type Refusal, sendWhenReady } from '../http/send-when-ready.ts';
 import { ApiError } from './api-error.ts';
 import { Connections } from './connections.ts';
 import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './credentials.ts';
-import { CallTimeoutError, deadlineAfter, SilenceError } from './deadline.ts';
+import { deadlineAfter, SilenceError } from './deadline.ts';
 import { readText } from './read-answer.ts';
 
 /** Time that a call may take if the caller says nothing, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
-
-/** Bytes of an answer that reports an error: a Status object has a few hundred. */
-const MAX_ERROR_BYTES = 64 * 1024;
 
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -56,7 +55,8 @@ export interface ClientOptions {
 export class KubernetesClient {
   readonly #credentials: ApiCredentials;
   readonly #options: ClientOptions;
-  readonly #server: Server;
+  /** Of the API server; its path, of servers behind a gateway, comes before the API's own. */
+  readonly #address: RequestOptions;
   readonly #calls: Connections;
   /** Watches hold their connections for minutes and must not use up those of the calls. */
   readonly #watches: Connections;
@@ -64,7 +64,7 @@ export class KubernetesClient {
   constructor(credentials: ApiCredentials, options: ClientOptions) {
     this.#credentials = credentials;
     this.#options = options;
-    this.#server = serverOf(credentials.server);
+    this.#address = urlToHttpOptions(credentials.server);
     this.#calls = new Connections(options.maxSockets ?? 16, options.proxy);
     this.#watches = new Connections(Number.POSITIVE_INFINITY, options.proxy);
   }
@@ -75,7 +75,8 @@ export class KubernetesClient {
    */
   async request<T>(request: ApiRequest): Promise<T> {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const { signal, timer } = deadlineAfter(timeoutMs, () => new CallTimeoutError(timeoutMs), request.signal);
+    const timeUp = () => new CodedError(`no whole answer within ${timeoutMs} ms`, 'ETIMEDOUT');
+    const { signal, timer } = deadlineAfter(timeoutMs, timeUp, request.signal);
     try {
       return JSON.parse(await readText(await this.#send({ ...request, signal }, this.#calls))) as T;
     } catch (error) {
@@ -144,68 +145,50 @@ export class KubernetesClient {
     this.#options.onServerTime?.(response.headers.date);
     report(status);
     if (status < 300) return response;
-    throw new ApiError(status, await readText(response, MAX_ERROR_BYTES), response.headers['retry-after']);
+    throw new ApiError(status, await readText(response), response.headers['retry-after']);
   }
 
   /** The answer; after a 401, or without trust in the server, to one more request, with credentials that are asked for again. */
   async #answered(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
     const access = await this.#credentials.get();
-    const response = await this.#exchange(request, connections, access).catch(unlessUntrusted);
+    const response = await this.#attempt(request, connections, access).catch(unlessUntrusted);
     if (response && response.statusCode !== 401) return response;
     response?.resume();
-    return await this.#exchange(request, connections, await this.#credentials.get(true));
+    return await this.#attempt(request, connections, await this.#credentials.get(true));
   }
 
-  /** A connection that was kept alive may have been closed by the server just now: one more try, if that can't do harm. */
-  async #exchange(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
-    try {
-      return await this.#attempt(request, connections, access);
-    } catch (error) {
-      if (!(error instanceof StaleConnectionError)) throw error;
-      return await this.#attempt(request, connections, access);
-    }
-  }
-
-  async #attempt(request: ApiRequest, connections: Connections, access: AccessOptions): Promise<IncomingMessage> {
+  /** Sends a request, and once more if it was lost because the server had just closed the kept-alive connection. */
+  async #attempt(
+    request: ApiRequest,
+    connections: Connections,
+    access: AccessOptions,
+    isRepeated = false,
+  ): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal, refusal } = request;
     // As a string it goes out in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    const headers = {
+    const headers = withoutUndefined({
       ...access.headers,
       Accept: accept ?? 'application/json',
       'User-Agent': this.#options.userAgent,
-    };
-    if (payload !== undefined) Object.assign(headers, contentHeaders(payload, contentType));
-    const { protocol, address, basePath } = this.#server;
-    const agent = connections.agentFor(protocol, access);
-    const send = protocol === 'https:' ? httpsRequest : httpRequest;
-    const outgoing = send({ ...address, path: basePath + path + queryString(query), method, headers, agent });
+      'Content-Type': payload && (contentType ?? 'application/json'),
+      'Content-Length': payload && Buffer.byteLength(payload),
+    });
+    const isSecure = this.#address.protocol === 'https:';
+    const agent = connections.agentFor(isSecure, access);
+    const wholePath = `${this.#address.path?.replace(/\/$/, '')}${path}${queryString(query)}`;
+    const options = { ...this.#address, path: wholePath, method, headers, agent };
+    const outgoing = isSecure ? httpsRequest(options) : httpRequest(options);
     if (refusal) sendWhenReady(outgoing, payload, refusal);
     else outgoing.end(payload);
     try {
       return await answerTo(outgoing, signal);
     } catch (error) {
-      throw explain(error as NodeJS.ErrnoException, outgoing);
+      if (error instanceof NoAnswerError) throw new CodedError(error.message, 'EPROTO', { cause: error });
+      if (isRepeated || !mayRepeat(codeOf(error), outgoing)) throw error;
+      return await this.#attempt(request, connections, access, true);
     }
   }
-}
-
-/** The parts of a server's URL that every request needs, found out once. */
-interface Server {
-  protocol: string;
-  address: RequestOptions;
-  /** Path before the API's own, without a slash at its end: of servers behind a gateway. */
-  basePath: string;
-}
-
-function serverOf(url: URL): Server {
-  const { protocol, hostname, port, auth } = urlToHttpOptions(url);
-  const address = { protocol, hostname, port, auth };
-  return { protocol: url.protocol, address, basePath: url.pathname.replace(/\/$/, '') };
-}
-
-function contentHeaders(payload: string, contentType = 'application/json') {
-  return { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(payload) };
 }
 
 function queryString(query: Query = {}): string {
@@ -218,20 +201,7 @@ function queryString(query: Query = {}): string {
 /** Methods that have the same effect if they are sent twice (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = ['GET', 'PUT', 'DELETE'];
 
-/** A connection that was kept alive turned out to be closed, and the request may be sent again. */
-class StaleConnectionError extends Error {
-  readonly code = 'ECONNRESET';
-
-  constructor(options: ErrorOptions) {
-    super('the connection was closed', options);
-  }
-}
-
-/** Why a request has no answer, as callers tell errors apart. */
-function explain(error: NodeJS.ErrnoException, { reusedSocket, method }: ClientRequest): Error {
-  if (error instanceof NoAnswerError) return Object.assign(error, { code: 'EPROTO' });
-  // After EPIPE a part of the request was never sent. After ECONNRESET the server may have handled it.
-  const mayRepeat = error.code === 'EPIPE' || (error.code === 'ECONNRESET' && IDEMPOTENT.includes(method));
-  const isStale = reusedSocket && mayRepeat;
-  return isStale ? new StaleConnectionError({ cause: error }) : error;
+/** Whether a request can be sent again: after EPIPE a part was never sent, after ECONNRESET it may have been handled. */
+function mayRepeat(code: string, { reusedSocket, method }: ClientRequest): boolean {
+  return reusedSocket && (code === 'EPIPE' || (code === 'ECONNRESET' && IDEMPOTENT.includes(method)));
 }

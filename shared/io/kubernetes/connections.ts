@@ -16,7 +16,7 @@ export class Connections {
   }
 
   /** The agent for requests with these credentials. */
-  agentFor(protocol: string, { tls, fingerprint }: AccessOptions): HttpAgent {
+  agentFor(isSecure: boolean, { tls, fingerprint }: AccessOptions): HttpAgent {
     if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
     this.closeIdle();
     const proxy = this.#proxy;
@@ -25,7 +25,7 @@ export class Connections {
       maxSockets: this.#maxSockets,
       proxyEnv: proxy ? { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } : undefined,
     };
-    this.#agent = protocol === 'https:' ? new OneServerAgent({ ...options, ...tls }) : new HttpAgent(options);
+    this.#agent = isSecure ? new OneServerAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#fingerprint = fingerprint;
     return this.#agent;
   }

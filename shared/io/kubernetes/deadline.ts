@@ -1,18 +1,9 @@
-/** The API server did not answer in time. */
-export class CallTimeoutError extends Error {
-  readonly code = 'ETIMEDOUT';
-
-  constructor(timeoutMs: number) {
-    super(`no whole answer within ${timeoutMs} ms`);
-  }
-}
+import { CodedError } from '../../errors.ts';
 
 /** Nothing came for so long that the connection must be dead. */
-export class SilenceError extends Error {
-  readonly code = 'ETIMEDOUT';
-
+export class SilenceError extends CodedError {
   constructor() {
-    super('the API server fell silent');
+    super('the API server fell silent', 'ETIMEDOUT');
   }
 }
 

@@ -1,7 +1,5 @@
 /** Differences below this are not told from what `Date` rounds off, in milliseconds. */
 const TOLERANCE_MS = 1000;
-/** A hundred years: a machine whose clock begins in 1970 is set right, a time that cannot be written is not believed. */
-const MAX_OFFSET_MS = 100 * 365 * 86_400_000;
 
 /**
  * The time of the API server, as far as its answers tell it: they carry the full second (RFC 9110, `Date`). Times of
@@ -25,7 +23,6 @@ export class ServerClock {
     const second = Date.parse(header ?? '');
     if (Number.isNaN(second)) return;
     const ahead = second + 500 - this.#now();
-    if (Math.abs(ahead) > MAX_OFFSET_MS) return;
     if (Math.abs(ahead - this.#offsetMs) <= TOLERANCE_MS) return;
     this.#offsetMs = Math.abs(ahead) <= TOLERANCE_MS ? 0 : ahead;
   }
