@@ -4,18 +4,15 @@ import { codeOf, TransientError } from '../../errors.ts';
 
 /** Starts a process with pipes to it. Throws {@link TransientError}, or lets {@link endOf} say that it did not start. */
 export function startProcess(program: string, args: string[], options: SpawnOptions): ChildProcess {
-  const child = spawned(program, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
-  if (child.stdin && child.stdout && child.stderr) return child;
-  child.on('error', () => {}); // says the same in a moment
-  throw notStarted({ code: 'EMFILE' });
-}
-
-function spawned(program: string, args: string[], options: SpawnOptions): ChildProcess {
+  let child: ChildProcess;
   try {
-    return spawn(program, args, options);
+    child = spawn(program, args, { ...options, stdio: 'pipe' });
   } catch (cause) {
     throw notStarted(cause);
   }
+  if (child.stdin && child.stdout && child.stderr) return child;
+  child.on('error', () => {}); // says the same in a moment
+  throw notStarted({ code: 'EMFILE' });
 }
 
 /** How a process ended: by its exit status, or before it could have one. */

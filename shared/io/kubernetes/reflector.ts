@@ -68,6 +68,8 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
   readonly #options: ReflectorOptions<TRaw, T>;
   readonly #firstSync = Promise.withResolvers<void>();
+  /** Resolves after the first complete list. */
+  readonly firstSync = this.#firstSync.promise;
   readonly #pacer = new Pacer();
   #synced = false;
   /** Version up to which everything is known; empty: everything is to be listed. */
@@ -80,11 +82,6 @@ export class Reflector<TRaw extends KubernetesObject, T> {
 
   constructor(options: ReflectorOptions<TRaw, T>) {
     this.#options = options;
-  }
-
-  /** Resolves after the first complete list. */
-  get firstSync(): Promise<void> {
-    return this.#firstSync.promise;
   }
 
   get hasSynced(): boolean {
@@ -200,32 +197,29 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#lastChange = { namespace, name, resourceVersion, isDeleted };
   }
 
-  /** An object of which nothing can be made must not end the watch of all others. */
   #upsert(raw: TRaw): void {
     const key = keyOf(raw);
     const previous = this.store.get(key);
-    try {
+    this.#handle(key, () => {
       const object = this.#options.project(raw, previous);
       this.store.set(key, object);
-      this.#notify({ type: 'upserted', key, object, previous });
-    } catch (error) {
-      this.#options.log.error({ err: error, key }, 'object not understood');
-    }
+      this.#options.onChange({ type: 'upserted', key, object, previous });
+    });
   }
 
   #remove(key: ObjectKey): void {
     const previous = this.store.get(key);
     if (previous === undefined) return;
     this.store.delete(key);
-    this.#notify({ type: 'deleted', key, previous });
+    this.#handle(key, () => this.#options.onChange({ type: 'deleted', key, previous }));
   }
 
-  /** A listener that throws must not end the watch. */
-  #notify(change: Change<T>): void {
+  /** A malformed object, or a listener that throws, must not end the watch of all other objects. */
+  #handle(key: ObjectKey, change: () => void): void {
     try {
-      this.#options.onChange(change);
+      change();
     } catch (error) {
-      this.#options.log.error({ err: error, key: change.key }, 'change handler failed');
+      this.#options.log.error({ err: error, key }, 'failed to handle a change');
     }
   }
 }
