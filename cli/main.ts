@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { EXIT } from './client/problem.ts';
+import { COMPLETE } from './program/complete.ts';
 import { nodeProblem } from './program/node-version.ts';
 import { runProgram } from './program/run.ts';
 import type { Host } from './terminal/host.ts';
@@ -31,6 +32,7 @@ const host: Host = {
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   },
   onExit,
+  program: process.argv[1],
   kubeconfigs: env.KUBECONFIG,
   environment: env,
   now: () => Date.now(),
@@ -74,3 +76,5 @@ function openBrowser(address: string): void {
 const problem = nodeProblem(process.versions.node);
 if (problem) host.note(`error: ${problem}\n`);
 process.exitCode = problem ? EXIT.failed : await runProgram(process.argv.slice(2), host);
+// A cluster or a credential plugin that doesn't answer must not hold up the shell.
+if (process.argv[2] === COMPLETE) process.exit();

@@ -9,6 +9,9 @@ const HOME = 'https://github.com/stoker-operator/stoker-operator';
 /** What Go, and with it Krew, calls the platforms of Node. */
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
+/** Files and directories of an archive that Krew installs. */
+const FILES = ['kubectl-stoker', 'completion', 'LICENSE', 'kubectl-stoker.mjs.LEGAL.txt'];
+
 /** Name of the archive with the program for a platform of Node, such as `linux-x64`. */
 export const archiveName = (platform: string): string => `kubectl-stoker-${platform}.tar.gz`;
 
@@ -29,7 +32,7 @@ export async function krewManifest(folder: string): Promise<string> {
       selector: { matchLabels: { os, arch } },
       uri: `${HOME}/releases/download/v${manifest.version}/${file}`,
       sha256,
-      files: ['kubectl-stoker', 'LICENSE', 'kubectl-stoker.mjs.LEGAL.txt'].map((from) => ({ from, to: '.' })),
+      files: FILES.map((from) => ({ from, to: '.' })),
       bin: 'kubectl-stoker',
     });
   }

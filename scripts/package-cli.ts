@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import manifest from '../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from './krew-manifest.ts';
@@ -21,6 +21,7 @@ async function makeNpmPackage(): Promise<string> {
   );
   for (const file of ['kubectl-stoker.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(folder, file));
   await copyFile(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+  await cp(path.join(root, 'cli/completion'), path.join(folder, 'completion'), { recursive: true });
   await copyFile(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'));
   await chmod(path.join(folder, 'kubectl-stoker.mjs'), 0o755);
   return folder;
@@ -50,7 +51,21 @@ async function makeArchive(executable: string): Promise<string> {
   await mkdir(path.dirname(archive), { recursive: true });
   const folder = path.dirname(executable);
   const program = path.basename(executable);
-  run('tar', '-czf', archive, '-C', root, 'LICENSE', '-C', dist, LEGAL, '-C', folder, program);
+  const files = [
+    '-C',
+    root,
+    'LICENSE',
+    '-C',
+    dist,
+    LEGAL,
+    '-C',
+    folder,
+    program,
+    '-C',
+    path.join(root, 'cli'),
+    'completion',
+  ];
+  run('tar', '-czf', archive, ...files);
   return archive;
 }
 

@@ -1,5 +1,6 @@
 import { approve } from './approve.ts';
 import type { Command } from './command.ts';
+import { completion } from './completion.ts';
 import { diff } from './diff.ts';
 import { doctor } from './doctor.ts';
 import { drift } from './drift.ts';
@@ -29,4 +30,5 @@ export const COMMANDS: readonly Command[] = [
   rollback,
   retry,
   migrate,
+  completion,
 ];

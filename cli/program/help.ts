@@ -47,22 +47,16 @@ export function describeCommand({ name, details, examples, args }: Command, colu
     'Usage:',
     `  kubectl stoker ${name}${usage.join('')}${options.length > 0 ? ' [OPTIONS]' : ''}`,
     '',
-    ...(positional.length > 0
-      ? [
-          'Arguments:',
-          ...drawList(
-            positional.map(([key, arg]) => [upper(key), arg.description ?? '']),
-            columns,
-          ),
-          '',
-        ]
-      : []),
-    'Options:',
-    ...drawList(
+    ...drawSection(
+      'Arguments:',
+      positional.map(([key, arg]) => [upper(key), arg.description ?? '']),
+      columns,
+    ),
+    ...drawSection(
+      'Options:',
       options.map(([key, arg]) => [optionOf(key, arg), arg.description ?? '']),
       columns,
     ),
-    '',
     'Examples:',
     ...examples.flatMap(drawExample),
   ]);
@@ -80,6 +74,10 @@ function optionOf(key: string, arg: ArgDef & { alias?: string | string[] }): str
 }
 
 const drawExample = ({ line, does }: Example): string[] => [`  # ${does}`, `  kubectl stoker ${line}`];
+
+function drawSection(title: string, rows: readonly (readonly [string, string])[], columns: number): string[] {
+  return rows.length > 0 ? [title, ...drawList(rows, columns), ''] : [];
+}
 
 function drawList(rows: readonly (readonly [string, string])[], columns: number): string[] {
   const width = Math.max(...rows.map(([key]) => key.length));

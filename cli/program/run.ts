@@ -7,12 +7,15 @@ import { accessArgs, type Command, outputArgs } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import type { Host } from '../terminal/host.ts';
 import { plain } from '../terminal/text.ts';
+import { COMPLETE, complete } from './complete.ts';
 import { describeCommand, describeProgram } from './help.ts';
 
 /** Runs a command line without its `kubectl stoker`, and gives the exit status. What goes wrong is said in one line. */
 export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
   try {
-    return await dispatch(line, host);
+    if (line[0] !== COMPLETE) return await dispatch(line, host);
+    await complete(line.slice(1), host);
+    return EXIT.ok;
   } catch (error) {
     host.note(`error: ${plain(messageOf(error))}\n`);
     return error instanceof Problem ? error.status : EXIT.failed;

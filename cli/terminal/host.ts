@@ -20,6 +20,8 @@ export interface Host {
    * where nobody can interrupt it.
    */
   onExit?: ((leave: () => Promise<void>) => () => void) | undefined;
+  /** File that is run as this program. */
+  program?: string | undefined;
   /** What `KUBECONFIG` says. */
   kubeconfigs?: string | undefined;
   /** Variables that may name proxies. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { access, constants, readFile, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -61,10 +61,17 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
   await run('tar', ['-xzf', archive, '-C', folder, ...platform.files.map(({ from }) => from)]);
   const { stdout } = await run(path.join(folder, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
   assert.equal(stdout, `${manifest.version}\n`);
+  // Krew links the program from another directory.
+  const link = path.join(await temporaryFolder(t, 'krew-bin-'), 'kubectl-stoker');
+  await symlink(path.join(folder, platform.bin), link);
+  const { stdout: script } = await run(link, ['completion', 'bash'], { env: { PATH: '/nowhere' } });
+  const directory = path.join(folder, 'completion');
+  assert.ok(script.includes(`PATH="$PATH":'${directory}'`), script);
+  await access(path.join(directory, 'kubectl_complete-stoker'), constants.X_OK);
 }
 
 suite('a release of kubectl stoker', () => {
-  test('contains a package with one program, and a file that needs no Node', async (t) => {
+  test('contains a package with the program, and a file that needs no Node', async (t) => {
     // Nobody keeps this archive, which takes gzip seven seconds to make small.
     const env = { ...process.env, GZIP: '-1' };
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
@@ -74,7 +81,8 @@ suite('a release of kubectl stoker', () => {
     assert.equal(published.version, manifest.version);
     assert.equal(published.dependencies, undefined);
     for (const file of published.files) await access(path.join(root, folder, file), constants.R_OK);
-    await access(path.join(root, folder, published.bin['kubectl-stoker']), constants.X_OK);
+    for (const name of ['kubectl-stoker', 'kubectl_complete-stoker'])
+      await access(path.join(root, folder, published.bin[name]), constants.X_OK);
     const licences = await readFile(path.join(root, folder, 'kubectl-stoker.mjs.LEGAL.txt'), 'utf8');
     assert.match(licences, /^diff 9\S+ \(BSD-3-Clause\)$.*?Redistributions in binary form must reproduce/ms);
     for (const name of ['@kubernetes/client-node', 'citty', 'h3', 'listhen', 'valibot', 'yaml'])

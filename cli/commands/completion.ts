@@ -1,0 +1,56 @@
+import { existsSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
+import { makeCommand } from './command.ts';
+
+/** The file that kubectl looks for on the PATH. */
+const HELPER = 'kubectl_complete-stoker';
+
+/** For each shell, a script that puts a directory on the PATH unless the file is there, and loads kubectl's completion. */
+const SCRIPTS: Record<string, (directory: string) => string> = {
+  bash: (directory) => `command -v ${HELPER} > /dev/null || export PATH="$PATH":${quote(directory)}
+declare -F __start_kubectl > /dev/null || eval "$(kubectl completion bash)"
+`,
+  zsh: (directory) => `command -v ${HELPER} > /dev/null || export PATH="$PATH":${quote(directory)}
+(( $+functions[_kubectl] )) || eval "$(kubectl completion zsh)"
+`,
+  fish: (directory) => `command -q ${HELPER}; or set -gx PATH $PATH ${quoteForFish(directory)}
+kubectl completion fish | source
+`,
+};
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+const quoteForFish = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
+
+/** `kubectl stoker completion`: a script that lets a shell complete the commands of the plugin. */
+export const completion = makeCommand({
+  name: 'completion',
+  summary: 'Print a script that completes command lines in bash, zsh or fish',
+  details: [
+    `Load the script when your shell starts, as the examples show. It loads kubectl's completion and, if needed, puts the directory of ${HELPER} on the PATH. kubectl runs that file to complete commands, options, and names of objects in the cluster.`,
+  ],
+  examples: [
+    { line: 'completion bash', does: 'in ~/.bashrc: source <(kubectl stoker completion bash)' },
+    { line: 'completion zsh', does: 'in ~/.zshrc, after compinit: source <(kubectl stoker completion zsh)' },
+    { line: 'completion fish', does: 'in ~/.config/fish/config.fish: kubectl stoker completion fish | source' },
+  ],
+  args: {
+    shell: { type: 'positional', required: true, valueHint: 'bash|zsh|fish', description: 'bash, zsh or fish.' },
+  },
+  run: async ({ args, host }): Promise<ExitStatus> => {
+    const script = SCRIPTS[args.shell];
+    if (!script)
+      throw new Problem(`there is no completion for ${args.shell}: choose one of bash, zsh, fish`, EXIT.usage);
+    host.print(script(directoryOfHelper(host.program ?? '')));
+    return EXIT.ok;
+  },
+});
+
+/** Archives and the npm package have the file in a directory next to the program. Throws `Problem`. */
+function directoryOfHelper(program: string): string {
+  const own = path.dirname(existsSync(program) ? realpathSync(program) : program);
+  const directory = [path.join(own, 'completion'), own].find((each) => existsSync(path.join(each, HELPER)));
+  if (directory === undefined)
+    throw new Problem(`${HELPER} is not in ${own}: copy it there from the archive of the release`);
+  return directory;
+}

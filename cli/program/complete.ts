@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Host } from '../terminal/host.ts';
+import { type Candidate, completedWord, type Given } from './completed-word.ts';
+import { valuesFor } from './completion-values.ts';
+
+/** The command of `kubectl_complete-stoker`, which is in no help. */
+export const COMPLETE = '__complete';
+
+/** Maximum time to read names from the cluster, in milliseconds. */
+const TIMEOUT_MS = 2_000;
+
+/** Characters that no shell interprets: scripts of some versions of kubectl would run `$(…)` in a name. */
+const SAFE = /^[\w.:/@=+,-]+$/;
+
+/** Cobra's ShellCompDirectiveNoFileComp and ShellCompDirectiveDefault, which lets the shell complete files. */
+const NO_FILES = ':4';
+const FILES = ':0';
+
+/**
+ * Prints candidates for the last word, one in a line, with a description after a tab, and in the last line what the shell
+ * does with them: the contract of `kubectl_complete-PLUGIN` (pkg/cmd/plugin/plugin_completion.go in kubectl) and cobra.
+ */
+export async function complete(words: readonly string[], host: Host): Promise<void> {
+  const word = completedWord(words);
+  if (word.kind === 'file') return host.print(`${FILES}\n`);
+  const candidates = word.kind === 'listed' ? word.candidates : await readSafely(word.key, word.given, host);
+  // In `--option=value`, the shell completes the value.
+  const start = (words.at(-1) ?? '').replace(/^--?[^=]+=/, '');
+  const lines = candidates.filter(({ value }) => value.startsWith(start)).map(draw);
+  host.print(`${[...lines, NO_FILES].join('\n')}\n`);
+}
+
+const draw = ({ value, description }: Candidate): string => (description ? `${value}\t${description}` : value);
+
+/** Reads names in time, and leaves out unsafe ones. Gives up without an error, because a shell can't show one. */
+async function readSafely(key: string, given: Given, host: Host): Promise<Candidate[]> {
+  const timeout = sleep(TIMEOUT_MS, [], { ref: false });
+  try {
+    const candidates = await Promise.race([valuesFor(key, given, host), timeout]);
+    return candidates.filter(({ value, description = value }) => SAFE.test(value) && SAFE.test(description));
+  } catch {
+    return [];
+  }
+}

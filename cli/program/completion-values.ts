@@ -1,0 +1,49 @@
+import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
+import { corePath, gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
+import { connect } from '../client/connect.ts';
+import { loadKubeconfig } from '../client/kubeconfig.ts';
+import { getGatewaySync } from '../client/read.ts';
+import { historyView } from '../fleet/orders.ts';
+import type { Host } from '../terminal/host.ts';
+import type { Candidate, Given } from './completed-word.ts';
+
+/** Maximum objects in a list of names. */
+const MAX_NAMES = 500;
+
+/** Lists the values of an argument that the kubeconfig or the cluster knows; none if neither does. */
+export function valuesFor(key: string, given: Given, host: Host): Promise<Candidate[]> | Candidate[] {
+  return READERS[key]?.(given, host) ?? [];
+}
+
+type Reader = (given: Given, host: Host) => Promise<Candidate[]> | Candidate[];
+
+const namespaces: Reader = (given, host) => namesAt(given, host, () => corePath('namespaces'));
+
+const READERS: Record<string, Reader> = {
+  context: ({ kubeconfig }, { kubeconfigs }) =>
+    loadKubeconfig(kubeconfig, kubeconfigs)
+      .getContexts()
+      .map(({ name }) => ({ value: name })),
+  namespace: namespaces,
+  'operator-namespace': namespaces,
+  name: (given, host) => namesAt(given, host, gatewaySyncPath),
+  gateway: async (given, host) =>
+    (await read(given, host)).status?.discoveredGateways?.map(({ name }) => ({ value: name })) ?? [],
+  to: async (given, host) =>
+    historyView(await read(given, host))
+      .filter(({ canGoBack }) => canGoBack)
+      .map(({ to, ref }) => ({ value: to, description: ref })),
+};
+
+async function namesAt(given: Given, host: Host, pathIn: (namespace: string) => string): Promise<Candidate[]> {
+  const { client, namespace } = connect(given, host);
+  const query = { limit: MAX_NAMES };
+  const list = await client.get<{ items: { metadata: { name: string } }[] }>(pathIn(namespace), {
+    accept: METADATA_LIST,
+    query,
+  });
+  return list.items.map(({ metadata: { name } }) => ({ value: name }));
+}
+
+const read = (given: Given, host: Host): Promise<GatewaySync> => getGatewaySync(connect(given, host), given.name ?? '');

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { connectCluster, createNamespace } from '../../support/cluster.ts';
+import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const root = path.join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** Shells of this machine: bash is everywhere, zsh and fish may be missing. */
+const isInstalled = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
+
+/** Installs the plugin as Krew does: the directory on the PATH has a link to the program, and nothing else of it. */
+async function installPlugin(t: TestContext) {
+  const folder = await temporaryFolder(t, 'completion-');
+  const store = path.join(folder, "Krew's store");
+  const bin = path.join(folder, 'bin');
+  await Promise.all([mkdir(store), mkdir(bin)]);
+  await cp(path.join(root, 'cli/completion'), path.join(store, 'completion'), { recursive: true });
+  await cp(path.join(root, 'dist/kubectl-stoker.mjs'), path.join(store, 'kubectl-stoker.mjs'));
+  await chmod(path.join(store, 'kubectl-stoker.mjs'), 0o755);
+  await symlink(path.join(store, 'kubectl-stoker.mjs'), path.join(bin, 'kubectl-stoker'));
+  await symlink(process.execPath, path.join(bin, 'node'));
+  const { binaries, kubeconfig } = await connectCluster();
+  await symlink(binaries.kubectl, path.join(bin, 'kubectl'));
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, KUBECONFIG: kubeconfig };
+  return { folder, store, env };
+}
+
+/** Asks kubectl for the completions of a command line, as the scripts of all shells do. */
+async function askKubectl(env: Record<string, string>, ...words: string[]): Promise<string[]> {
+  const { stdout } = await run('kubectl', ['__complete', 'stoker', ...words], { env });
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t')[0] ?? '');
+}
+
+suite('kubectl completes', { concurrency: 3 }, () => {
+  test('names of GatewaySyncs, namespaces and gateways in the cluster', async (t) => {
+    const [{ env, store }, namespace] = await Promise.all([installPlugin(t), createNamespace(t)]);
+    const { kubectl } = await connectCluster();
+    for (const name of ['plant-a', 'plant-b', 'shop'])
+      await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
+    const gateway = { name: 'till-1', namespace, podName: 'till-1', syncStatus: 'Synced' };
+    const patch = JSON.stringify({ status: { discoveredGateways: [gateway] } });
+    await kubectl('patch', 'gsync', 'shop', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
+    const complete = { ...env, PATH: `${env.PATH}:${store}/completion` };
+    assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, 'plant-'), ['plant-a', 'plant-b', ':4']);
+    assert.deepEqual(await askKubectl(complete, 'status', `--namespace=${namespace.slice(0, -1)}`), [namespace, ':4']);
+    assert.deepEqual(await askKubectl(complete, '-n', namespace, 'diff', 'shop', '--gateway', ''), ['till-1', ':4']);
+    assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, '-o', 'y'), ['yaml', ':4']);
+  });
+
+  test('nothing, and soon, if the cluster or the credential plugin does not answer', async (t) => {
+    const { env, folder, store } = await installPlugin(t);
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const helper = path.join(folder, 'login');
+    await writeFile(helper, '#!/bin/sh\nexec sleep 60\n', { mode: 0o700 });
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
+    for (const user of [{ token: 'x' }, { exec }]) {
+      const kubeconfig = path.join(folder, 'silent');
+      const config = {
+        'current-context': 'silent',
+        clusters: [{ name: 'silent', cluster: { server: `http://127.0.0.1:${port}` } }],
+        users: [{ name: 'silent', user }],
+        contexts: [{ name: 'silent', context: { cluster: 'silent', user: 'silent' } }],
+      };
+      await writeFile(kubeconfig, JSON.stringify(config));
+      const asked = askKubectl(
+        { ...env, PATH: `${env.PATH}:${store}/completion`, KUBECONFIG: kubeconfig },
+        'status',
+        '',
+      );
+      const late = new Promise<string[]>((resolve) => setTimeout(resolve, 30_000, ['late']).unref());
+      assert.deepEqual(await Promise.race([asked, late]), [':4']);
+    }
+  });
+});
+
+suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
+  test('completes in bash', async (t) => {
+    const { env, folder } = await installPlugin(t);
+    // bash-completion has this function, and kubectl's script calls it.
+    const script = `
+      _init_completion() { cur=\${COMP_WORDS[COMP_CWORD]}; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
+      source <(kubectl stoker completion bash)
+      COMP_WORDS=(kubectl stoker ro); COMP_CWORD=2; COMP_TYPE=9
+      __start_kubectl
+      echo "\${COMPREPLY[*]}"`;
+    const { stdout } = await run('bash', ['--norc', '-c', script], { env, cwd: folder });
+    assert.equal(stdout, 'rollback\n');
+  });
+
+  test('completes in fish', { skip: !isInstalled('fish') && 'fish is not installed' }, async (t) => {
+    const { env } = await installPlugin(t);
+    const script = 'kubectl stoker completion fish | source; complete --do-complete "kubectl stoker ro"';
+    const { stdout } = await run('fish', ['--no-config', '-c', script], { env });
+    assert.match(stdout, /^rollback\t/);
+  });
+
+  test('loads in zsh', { skip: !isInstalled('zsh') && 'zsh is not installed' }, async (t) => {
+    const { env } = await installPlugin(t);
+    const script = `
+      autoload -Uz compinit; compinit -u
+      source <(kubectl stoker completion zsh)
+      whence kubectl_complete-stoker && echo $_comps[kubectl]`;
+    const { stdout } = await run('zsh', ['-f', '-c', script], { env });
+    assert.match(stdout, /\/completion\/kubectl_complete-stoker\n_kubectl\n$/);
+  });
+});
