@@ -49,8 +49,6 @@ interface Attempt {
 /** At most that of the release and the stable one are asked for; one more for a rollout that begins. */
 const KEPT = 3;
 const TIMEOUT_MS = 15_000;
-/** Twice what etcd takes, since JSON may be longer than what is stored. */
-const MAX_BYTES = 3 * 1024 * 1024;
 /** No spec.sync has as many levels; its values and keys are far fewer. */
 const BOUNDS = { depth: 32, parts: 500_000 };
 const BACKOFF = { baseMs: 2_000, maxMs: 30_000, jitter: 0.5 };
@@ -113,7 +111,7 @@ export class Revisions {
     const name = revisionName(identity.crName, revision);
     const path = groupPath('apps/v1', 'controllerrevisions', identity.namespace, name);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const text = await readText(await client.stream({ method: 'GET', path, signal }), MAX_BYTES);
+    const text = await readText(await client.stream({ method: 'GET', path, signal }));
     const object = readJson(controllerRevisionSchema, Buffer.from(text), BOUNDS);
     if (!object) throw new Error(`${name} holds no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];

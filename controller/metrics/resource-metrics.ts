@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../shared/domain/objects.ts';
-import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
 
-/** What the series of a resource are read from. */
-export interface SampledResource extends Pick<ObservedGatewaySync, 'namespace' | 'name' | 'status'> {
-  spec: Pick<ObservedSpec, 'paused'>;
+/** The fields of a GatewaySync that its series show. */
+export interface SampledResource {
+  namespace: string;
+  name: string;
+  spec: { paused?: boolean };
+  status: GatewaySyncStatus;
 }
 
 /** The metrics that each resource has; docs/reference/metrics.md lists them. */
