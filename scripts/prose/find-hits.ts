@@ -38,7 +38,7 @@ export function findHits(passage: Passage): Hit[] {
       kind,
       line: lineAt(text, index) + line - 1,
       rule,
-      phrase: kind === 'identifier' ? text : phrase.replaceAll(/\s+/g, ' '),
+      phrase: kind === 'identifier' ? text : phrase.trim().replaceAll(/\s+/g, ' '),
     }));
 }
 

@@ -1,6 +1,7 @@
 import type { Ceilings } from './ceilings.ts';
 import type { Hit } from './find-hits.ts';
 import { KINDS, type Kind, type Passage, wordsIn } from './passage.ts';
+import type { Rule } from './rules.ts';
 
 /** Text of one kind: a page, or all comments. */
 export interface Density {
@@ -15,21 +16,28 @@ export interface Density {
 /** Measures each page, and each other kind of text as a whole. */
 export function measure(passages: Passage[], hits: Hit[]): Density[] {
   const nameOf = ({ kind, file }: Pick<Passage, 'kind' | 'file'>) => (kind === 'page' ? file : kind);
-  const passagesBy = Map.groupBy(passages, nameOf);
-  const hitsBy = Map.groupBy(hits, nameOf);
-  return [...passagesBy].map(([name, members]) => {
+  const hitsOf = Map.groupBy(hits, nameOf);
+  return [...Map.groupBy(passages, nameOf)].map(([name, members]) => {
     const words = members.reduce((sum, { text }) => sum + wordsIn(text), 0);
-    const found = hitsBy.get(name) ?? [];
-    const counted = found.filter(({ rule }) => !rule.apart).length;
+    const found = hitsOf.get(name) ?? [];
+    const telltale = found.filter(({ rule }) => !rule.apart);
+    const excess = [...Map.groupBy(telltale, ({ rule }) => rule)].reduce(
+      (sum, [rule, same]) => sum + Math.max(0, same.length - allowed(rule, words)),
+      0,
+    );
     return {
       name,
       kind: members[0]?.kind ?? 'page',
       words,
       hits: found,
-      density: (1000 * counted) / Math.max(words, 1),
+      density: (1000 * excess) / Math.max(words, 1),
     };
   });
 }
+
+/** Number of hits that are ordinary English in a text; one in a short text. */
+const allowed = ({ budget }: Rule, words: number): number =>
+  budget === undefined ? 0 : Math.max(1, (budget * words) / 1000);
 
 export function medianOf(values: number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
@@ -39,11 +47,9 @@ export function medianOf(values: number[]): number {
 /** Returns the hits that a rule does not allow: all, or those of a text in which its budget is exceeded. */
 export const forbiddenHits = (densities: Density[], pending: Partial<Record<Kind, string[]>>): Hit[] =>
   densities.flatMap(({ kind, words, hits }) =>
-    hits.filter(({ rule }) => {
-      if (pending[kind]?.includes(rule.name)) return false;
-      const same = hits.filter((hit) => hit.rule === rule).length;
-      return rule.budget === undefined || same > Math.max(1, (rule.budget * words) / 1000);
-    }),
+    [...Map.groupBy(hits, ({ rule }) => rule)]
+      .filter(([rule, same]) => !pending[kind]?.includes(rule.name) && same.length > allowed(rule, words))
+      .flatMap(([, same]) => same),
   );
 
 /** Describes each text that is above its ceiling. */
