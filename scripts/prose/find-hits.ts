@@ -1,31 +1,34 @@
 import { lineAt, type Passage } from './passage.ts';
-import { RULES, type Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
+import { RULES } from './rules.ts';
 
 /** A phrase that a rule objects to. */
 export interface Hit extends Pick<Passage, 'file' | 'kind' | 'line'> {
   rule: Rule;
   phrase: string;
+  instead: string;
 }
 
-const compiled = RULES.map((rule) => ({
-  rule,
-  patterns: rule.find.map(({ source, flags }) => new RegExp(source.replaceAll(' ', String.raw`\s+`), `${flags}g`)),
-}));
+const compiled = RULES.flatMap((rule) =>
+  rule.find.map(([{ source, flags }, instead]) => ({
+    rule,
+    instead,
+    pattern: new RegExp(source.replaceAll(' ', String.raw`\s+`), `${flags}g`),
+  })),
+);
 
 /** Finds the phrases in a passage that no native writer would write. Of two that overlap, the first one counts. */
 export function findHits(passage: Passage): Hit[] {
   const { file, kind, line, text } = passage;
   const found = compiled
     .filter(({ rule }) => applies(rule, passage))
-    .flatMap(({ rule, patterns }) =>
-      patterns.flatMap((pattern) =>
-        [...text.matchAll(pattern)].map(({ 0: phrase, index }) => ({
-          rule,
-          index,
-          phrase,
-          end: index + phrase.length,
-        })),
-      ),
+    .flatMap(({ pattern, ...rest }) =>
+      [...text.matchAll(pattern)].map(({ 0: phrase, index }) => ({
+        ...rest,
+        index,
+        phrase,
+        end: index + phrase.length,
+      })),
     )
     .sort((one, other) => one.index - other.index);
 
@@ -33,11 +36,12 @@ export function findHits(passage: Passage): Hit[] {
     .filter(({ rule, index }, position) =>
       found.slice(0, position).every((earlier) => earlier.end <= index || earlier.rule.apart !== rule.apart),
     )
-    .map(({ rule, index, phrase }) => ({
+    .map(({ rule, instead, index, phrase }) => ({
       file,
       kind,
       line: lineAt(text, index) + line - 1,
       rule,
+      instead,
       phrase: kind === 'identifier' ? text : phrase.trim().replaceAll(/\s+/g, ' '),
     }));
 }

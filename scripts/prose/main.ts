@@ -5,10 +5,10 @@
 // them, and fails where they miss the aims.
 import { AIMS, CEILINGS, PENDING } from './ceilings.ts';
 import { findHits, type Hit } from './find-hits.ts';
+import { howTosWithoutExample, longCommitSubjects } from './find-problems.ts';
 import { aboveCeiling, doneRules, forbiddenHits, measure } from './judge.ts';
 import { readTexts } from './read-texts.ts';
 import { tableOf, vocabularyOf } from './report.ts';
-import { howTosWithoutExample, longCommitSubjects } from './structure.ts';
 
 const paths = process.argv.slice(2);
 const passages = await readTexts(paths);
@@ -23,7 +23,8 @@ const problems = [
   ...(all ? await longCommitSubjects() : []),
 ];
 
-const lineOf = ({ file, line, phrase, rule }: Hit) => `${file}:${line}  ${phrase}  → ${rule.instead} (${rule.name})`;
+const lineOf = ({ file, line, phrase, instead, rule }: Hit) =>
+  `${file}:${line}  ${phrase}  → ${instead} (${rule.name}${rule.budget === undefined ? '' : `, ${rule.budget} per 1,000 words are fine`})`;
 for (const hit of all ? forbidden : hits) console.log(lineOf(hit));
 console.log(`\n${tableOf(densities)}\n\n${vocabularyOf(passages)}`);
 for (const problem of problems) console.log(`✖ ${problem}`);

@@ -15,6 +15,7 @@ export function readPage(file: string, source: string): Passage[] {
     source
       .replace(/^---\n[\s\S]*?\n---$/m, blank)
       .replaceAll(/^( *)(```+)[^\n]*\n[\s\S]*?^\1\2$/gm, blank)
+      .replaceAll(/(?<=\n\n)(?: {4}.*\n)+/g, blank)
       .replaceAll(/<!--[\s\S]*?-->/g, blank)
       .replaceAll(/\]\([^)\s]+\)/g, ']')
       .replaceAll(/^(\[[^\]]+\]): .*$/gm, '$1'),

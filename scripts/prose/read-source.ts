@@ -43,7 +43,10 @@ export function readSource(file: string, source: string): Passage[] {
 
   for (const { value, start, ...comment } of joined(comments, source)) {
     const doc = comment.type === 'Block' && value.startsWith('*');
-    const text = value.replace(/^\*?\s*/, '').replaceAll(/\n\s*\*? ?/g, '\n');
+    const text = value
+      .replace(/^\*?\s*/, '')
+      .replaceAll(/\n\s*\*? ?/g, '\n')
+      .replaceAll(/@\w+ \{(?:[^{}]|\{[^{}]*\})*\}/g, '');
     if (!/^(?:biome-|@ts-|@type)/.test(text)) add(doc ? 'doc comment' : 'comment', start, withoutCode(text));
   }
   return passages;

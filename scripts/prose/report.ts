@@ -12,7 +12,8 @@ export function tableOf(densities: Density[]): string {
   const median = medianOf(pages.map(({ density }) => density))
     .toFixed(1)
     .padStart(7);
-  return ['per 1,000  hits   words', ...lines, `${median}                 the median page`].join('\n');
+  if (pages.length > 1) lines.push(`${median}                 the median page`);
+  return ['per 1,000  hits   words', ...lines].join('\n');
 }
 
 /** Counts contractions and examples in the pages: native authors of documentation use at least 10 of each. */

@@ -1,32 +1,27 @@
-import { execFile } from 'node:child_process';
-import { glob, readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import type { Rule } from './rule.ts';
 
-const checkout = path.join(import.meta.dirname, '../..');
+/** A colon after a word: not after a key such as `spec.git.ref`, `onConflict`, `(drift` or `WARNING`, nor before a value. */
+const colon = String.raw`(?<=[a-z)\]"_])(?<!\b[\w-]*[./A-Z][\w-]*|[({,] ?\w+|\*|\b_): (?!true\b|false\b|_|"|\d|\()`;
+const clause = String.raw`(?:(?!\n\n)[^.!?|:;]|[.:](?=\S))`;
 
-/** Finds how-tos without an example. */
-export async function howTosWithoutExample(): Promise<string[]> {
-  const bare: string[] = [];
-  for await (const file of glob('docs/how-to/**/*.md', { cwd: checkout })) {
-    const page = await readFile(path.join(checkout, file), 'utf8');
-    if (!/^ *```|\bfor example\b/im.test(page)) bare.push(`${file}: add an example`);
-  }
-  return bare;
-}
-
-/** Finds long subjects among the commits after the one that added this file; none without a history. */
-export async function longCommitSubjects(): Promise<string[]> {
-  const git = async (...args: string[]) => (await promisify(execFile)('git', args, { cwd: checkout })).stdout.trim();
-  try {
-    const added = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', 'scripts/prose/structure.ts');
-    if (added === '') return [];
-    const subjects = await git('log', '--no-merges', '--format=%h %s', `${added}..HEAD`);
-    return subjects
-      .split('\n')
-      .filter((line) => line.length > line.indexOf(' ') + 1 + 72)
-      .map((line) => `commit ${line}: shorten the subject to at most 72 characters`);
-  } catch {
-    return [];
-  }
-}
+/** How pages, sentences and descriptions are built. */
+export const STRUCTURE: Rule[] = [
+  {
+    name: 'two colons in a sentence',
+    find: [[new RegExp(`${colon}${clause}{0,200}[a-z]{2}${clause}{0,100}${colon}`), 'two sentences']],
+    apart: true,
+  },
+  {
+    name: 'After this page',
+    find: [[/^After this page/, 'This page shows you how to …']],
+    kinds: ['page'],
+    apart: true,
+  },
+  {
+    name: 'description that is a question',
+    find: [[/^(?:Whether|How|What|Where|Why|Who)\b/, 'a verb or a noun: Skip …, Maximum …']],
+    kinds: ['message'],
+    files: /^shared\/api\//,
+    apart: true,
+  },
+];
