@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { findHits } from '../../../scripts/prose/find-hits.ts';
+import { measure } from '../../../scripts/prose/judge.ts';
 import type { Kind } from '../../../scripts/prose/passage.ts';
 import { readChart } from '../../../scripts/prose/read-chart.ts';
 import { readPage } from '../../../scripts/prose/read-page.ts';
@@ -103,6 +104,18 @@ suite('the rules of prose', () => {
       [],
     );
   });
+});
+
+test('only hits beyond the budget of a rule count', () => {
+  const passage = {
+    file: 'a.md',
+    kind: 'page' as const,
+    line: 1,
+    text: `${'It says why. '.repeat(5)}${'word '.repeat(1985)}`,
+  };
+  const [page] = measure([passage], findHits(passage));
+  assert.equal(page?.words, 2000);
+  assert.equal(page?.density, 1.5, 'five hits, of which one per 1,000 words is fine');
 });
 
 suite('text is read', () => {
