@@ -1,12 +1,13 @@
 import { LIMIT_KB } from '../../testbed/memory-limit.ts';
-import type { ProgramEnd } from '../world/managed-program.ts';
-import type { World } from '../world/world.ts';
+import type { ManagedProgram, ProgramEnd } from '../world/managed-program.ts';
 
 /** What a controller logs right before it ends itself. */
 const LOST_LEASE = '"msg":"the lease was lost: starting over"';
 
+type Measured = Pick<ManagedProgram, 'name' | 'peakKb' | 'ends' | 'measure'>;
+
 /** Each program stays within its memory, and none ends by itself but a controller that lost its Lease. */
-export function healthyPrograms(world: World): string[] {
+export function healthyPrograms(world: { controllers: Measured[]; programs(): Measured[] }): string[] {
   return world.programs().flatMap((program) => {
     program.measure();
     const { name, peakKb, ends } = program;

@@ -7,6 +7,7 @@ import type { RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Wave } from '../../../../shared/api/wave.ts';
 import type { ProfileSource } from '../../../../shared/domain/resolve-profile.ts';
 import { planOf, rolloutKey } from '../../../../shared/domain/waves.ts';
+import { gatewaySpecOf, type SpecInput } from '../../../support/objects.ts';
 
 const NEW = 'b'.repeat(40);
 const OLD = 'a'.repeat(40);
@@ -14,10 +15,9 @@ const LIVE = '1'.repeat(32);
 const BEFORE = '2'.repeat(32);
 const OTHER = '3'.repeat(32);
 const mapping = (source: string) => ({ source, destination: 'x', required: true, template: false });
-const syncOf = (source: string, settings: object = {}, defaults: object = {}): ProfileSource => ({
-  defaults,
-  profiles: { default: { mappings: [mapping(source)], ...settings } },
-});
+type SyncInput = SpecInput['sync'];
+const syncOf = (source: string, settings: object = {}, defaults: SyncInput['defaults'] = {}) =>
+  gatewaySpecOf({ sync: { defaults, profiles: { default: { mappings: [mapping(source)], ...settings } } } }).sync;
 
 const labels = new Map([
   ['app.kubernetes.io/name', 'edge'],
@@ -58,7 +58,7 @@ function statusOf(changes: Partial<RolloutStatus> = {}): RolloutStatus {
 
 interface Given {
   status?: unknown;
-  sync?: ProfileSource;
+  sync?: WatchedResource['spec']['sync'];
   before?: ProfileView;
   knownLabels?: ReadonlyMap<string, string> | undefined;
   changes?: Partial<WatchedResource>;
@@ -77,17 +77,17 @@ function judge({
   plan = waves,
   ...rest
 }: Given): Verdict {
-  const resource = {
+  const resource: WatchedResource = {
     generation: 3,
     observedGeneration: 3,
     ref: 'v3',
     commit: 'c'.repeat(40),
     gateways: 1,
     refResolved: { status: 'True', message: '' },
-    spec: { git: { repo: 'https://git.test/x', ref: 'main' }, sync, gateway: { port: 1, tls: false }, paused },
-    rollout: { uid: 'uid-1', waves: plan, status, revision: LIVE, earlier: [OLD] },
+    spec: { ...gatewaySpecOf(), sync, paused },
+    rollout: { uid: 'uid-1', waves: plan, status: status as RolloutStatus | undefined, revision: LIVE, earlier: [OLD] },
     ...changes,
-  } as unknown as WatchedResource;
+  };
   const known = 'knownLabels' in rest ? rest.knownLabels : labels;
   return judgeResource(resource, 'default', {
     self: () => ({ identity, labels: known }),
@@ -186,9 +186,9 @@ suite('while changes go in waves', () => {
           commit: '',
           gateways: 1,
           refResolved: undefined,
-          spec: { git: { repo: 'x', ref: 'x' }, sync: syncOf('new'), gateway: {} },
-          rollout: { uid: '', waves, status, revision: LIVE },
-        } as unknown as WatchedResource,
+          spec: { ...gatewaySpecOf(), sync: syncOf('new') },
+          rollout: { uid: '', waves, status, revision: LIVE, earlier: [] },
+        },
         'default',
         {
           self: () => ({ identity: { podName, gatewayName }, labels }),
@@ -277,7 +277,8 @@ suite('while changes go in waves, the agent takes from the current spec.sync', (
   });
 
   test('nothing about a deleted profile, which stays as cautious as before, or as the defaults are', () => {
-    const gone = (defaults: object = {}): ProfileSource => ({ defaults, profiles: { other: { mappings: [] } } });
+    const gone = (defaults: SyncInput['defaults'] = {}) =>
+      gatewaySpecOf({ sync: { defaults, profiles: { other: { mappings: [mapping('x')] } } } }).sync;
     const status = statusOf();
     assert.equal(judge({ status, sync: gone(), before }).kind, 'paused');
     assert.equal(judge({ status, sync: gone({ paused: true }), before: found(syncOf('old')) }).kind, 'paused');

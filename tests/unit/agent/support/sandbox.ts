@@ -20,6 +20,7 @@ import type { ResolvedProfile } from '../../../../shared/domain/resolve-profile.
 import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
+import { gatewaySpecOf } from '../../../support/objects.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { type GitMemory, RememberingClone } from './remembering-clone.ts';
 
@@ -227,9 +228,10 @@ function resourceOf(target: Target): WatchedResource {
   const mode = verify === 'none' ? undefined : verify;
   const git = { repo, ref: ref ?? 'main', submodules, ...(mode && { verify: { mode } }) };
   const { name: _, ...fields } = profile;
-  const spec = { git, sync: { profiles: { default: fields } }, gateway: {}, paused: false };
+  const spec = gatewaySpecOf();
+  const sync = { ...spec.sync, profiles: { default: fields } };
   const settled = { observedGeneration: generation, refResolved: { status: 'True', message: '' } };
-  return { generation, ...settled, spec: spec as unknown as WatchedResource['spec'], ref, commit, gateways: 1 };
+  return { generation, ...settled, spec: { ...spec, git, sync }, ref, commit, gateways: 1 };
 }
 
 async function readAll(root: string): Promise<Record<string, string>> {

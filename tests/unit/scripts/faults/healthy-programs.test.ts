@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { healthyPrograms } from '../../../../scripts/faults/invariants/healthy-programs.ts';
-import type { ManagedProgram, ProgramEnd } from '../../../../scripts/faults/world/managed-program.ts';
-import type { World } from '../../../../scripts/faults/world/world.ts';
+import type { ProgramEnd } from '../../../../scripts/faults/world/managed-program.ts';
 import { LIMIT_KB } from '../../../../scripts/testbed/memory-limit.ts';
 
 const lost = '{"level":"error","program":"controller","msg":"the lease was lost: starting over"}';
@@ -12,8 +11,8 @@ const thrown = `TypeError: Cannot read properties of undefined (reading 'address
 Node.js v26.0.0`;
 
 function worldOf(kind: 'controller' | 'receiver', { ends = [], peakKb = 0 }: { ends?: ProgramEnd[]; peakKb?: number }) {
-  const program = { name: `${kind}-0`, ends, peakKb, measure: () => {} } as unknown as ManagedProgram;
-  return { controllers: kind === 'controller' ? [program] : [], programs: () => [program] } as unknown as World;
+  const program = { name: `${kind}-0`, ends, peakKb, measure: () => {} };
+  return { controllers: kind === 'controller' ? [program] : [], programs: () => [program] };
 }
 
 const endOf = (status: number, log: string) => ({ ends: [{ what: `it ended with status ${status}`, log }] });

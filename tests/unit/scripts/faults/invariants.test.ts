@@ -8,10 +8,10 @@ import { differenceOf } from '../../../../scripts/faults/invariants/true-claims.
 import { foreignFiles, wholeFiles } from '../../../../scripts/faults/invariants/whole-files.ts';
 import { BAD, blobOf, deliveredOf, type Tree } from '../../../../scripts/faults/world/files.ts';
 import { Gateway } from '../../../../scripts/faults/world/gateway.ts';
-import type { Resource } from '../../../../scripts/faults/world/resource.ts';
 import type { World } from '../../../../scripts/faults/world/world.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
 import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
+import { makeResources } from './make-resources.ts';
 
 async function makeGateway(t: TestContext): Promise<Gateway> {
   const folder = await makeTemporaryFolder('gateway-');
@@ -74,8 +74,9 @@ suite('the check for files of other owners', () => {
 
 test("a file that isn't from a commit is reported, unless it was changed by hand", async (t) => {
   const gateway = await makeGateway(t);
-  const known = new Set([`config/a ${fileOf('a').blob}`]);
-  const world = { resources: [{ name: 'r', known: { known } }] } as unknown as World;
+  const resources = await makeResources(t, 'r');
+  resources[0]?.known.known.add(`config/a ${fileOf('a').blob}`);
+  const world = { resources } as World;
   const look = () => wholeFiles(world, { files: new Map([[gateway, gateway.look()]]), unchanged: new Map() });
   await writeFile(path.join(gateway.data, 'config/a'), 'a');
   assert.deepEqual(await look(), []);
@@ -96,11 +97,17 @@ test('a commit that breaks gateways can be on one gateway at most', async (t) =>
 
 test("a commit on a gateway whose wave isn't admitted is reported", async (t) => {
   const gateway = await makeGateway(t);
-  const treeOf = async (commit: string): Promise<Tree> => new Map([['site/version', fileOf(commit)]]);
-  const resource = { name: 'r', known: { treeOf } } as unknown as Resource;
+  const [resource = assert.fail()] = await makeResources(t, 'r');
+  const { known } = resource;
+  const stableCommit = await known.commit();
+  const commit = await known.commit();
   const world = { gateways: [gateway] } as World;
+  const deliver = async (version: string) => {
+    const content = await known.repository.git('show', `${version}:site/version`);
+    await writeFile(path.join(gateway.data, 'config/version'), `${content}\n`);
+  };
   const objectOf = (admitted: string) => {
-    const rollout = { commit: 'new', stableCommit: 'old', admission: [{ wave: 'rest', members: 'all', admitted }] };
+    const rollout = { commit, stableCommit, admission: [{ wave: 'rest', members: 'all', admitted }] };
     return gatewaySyncOf({ spec: { rollout: {} }, status: { rollout: rolloutStatusOf(rollout) } });
   };
   for (const [admitted, count] of [
@@ -112,9 +119,9 @@ test("a commit on a gateway whose wave isn't admitted is reported", async (t) =>
       const files = new Map([[gateway, gateway.look()]]);
       return invariant(world, { files, unchanged: new Map([[resource, objectOf(admitted)]]) });
     };
-    await writeFile(path.join(gateway.data, 'config/version'), 'old');
+    await deliver(stableCommit);
     assert.deepEqual(await look(), []);
-    await writeFile(path.join(gateway.data, 'config/version'), 'new');
+    await deliver(commit);
     assert.equal((await look()).length, count);
   }
 });

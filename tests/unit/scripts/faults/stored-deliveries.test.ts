@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { storedDeliveries, takenDeliveries } from '../../../../scripts/faults/invariants/stored-deliveries.ts';
-import type { Resource } from '../../../../scripts/faults/world/resource.ts';
 import { judgeAnswer, Senders } from '../../../../scripts/faults/world/senders.ts';
 import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeResources } from './make-resources.ts';
 
 const delivery = { target: 'n/r', event: 'push', payload: {} };
 
@@ -52,13 +52,11 @@ suite('the check of responses to deliveries', () => {
 });
 
 suite('the check after all faults are repaired', () => {
-  const resourcesOf = (...names: string[]) =>
-    names.map((name) => ({
-      namespace: 'n',
-      name,
-      known: { tips: ['a', 'b'] },
-      mainWasAskedFor: () => {},
-    })) as unknown as Resource[];
+  const resourcesOf = async (t: TestContext, ...names: string[]) => {
+    const resources = await makeResources(t, ...names);
+    for (const { known } of resources) known.tips.push('a', 'b');
+    return resources;
+  };
 
   test('requires that each resource gets a delivery, at once or a little later', async (t) => {
     const asked: (string | undefined)[] = [];
@@ -66,14 +64,14 @@ suite('the check after all faults are repaired', () => {
       asked.push(request.url);
       answering(asked.length === 1 ? 503 : 202)(request, response);
     });
-    assert.deepEqual(await storedDeliveries({ senders, resources: resourcesOf('r', 's') }), []);
+    assert.deepEqual(await storedDeliveries({ senders, resources: await resourcesOf(t, 'r', 's') }), []);
     assert.deepEqual(asked, ['/webhook/n/r', '/webhook/n/r', '/webhook/n/s']);
   });
 
   test('reports a receiver that rejects deliveries', async (t) => {
     const senders = await sendersTo(t, answering(401));
     assert.match(
-      (await storedDeliveries({ senders, resources: resourcesOf('r') })).join(),
+      (await storedDeliveries({ senders, resources: await resourcesOf(t, 'r') })).join(),
       /answered 401.*no delivery/,
     );
   });
