@@ -42,7 +42,7 @@ async function faultsOf(page: Page): Promise<string[]> {
   // In the page's own way it would be refused: nothing from elsewhere runs there.
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
+    const { axe } = globalThis as typeof globalThis & { axe: typeof import('axe-core') };
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
     const { violations } = await axe.run({ runOnly: tags });
     return violations.flatMap(({ id, nodes }) =>

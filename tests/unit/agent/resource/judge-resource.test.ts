@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { judgeResource, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import type { WatchedResource } from '../../../../agent/resource/watch-resource.ts';
 import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
-import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
+import { gatewaySpecOf, type SpecInput } from '../../../support/objects.ts';
 
 const mapping = { source: 'a', destination: 'b', required: true, template: false };
 const commit = 'a'.repeat(40);
@@ -12,7 +12,7 @@ type Spec = WatchedResource['spec'];
 type SyncInput = SpecInput['sync'];
 
 const syncOf = (profiles: SyncInput['profiles'], defaults: SyncInput['defaults'] = {}) =>
-  gatewaySyncOf({ spec: { sync: { defaults, profiles } } }).spec.sync;
+  gatewaySpecOf({ sync: { defaults, profiles } }).sync;
 
 const unexpected = () => assert.fail('without spec.rollout nobody has to know this');
 const unasked = { self: unexpected, findRevision: unexpected };
@@ -86,15 +86,15 @@ suite('judgeResource', () => {
       },
     });
     const reload = {
-      preset: 'ignition',
+      preset: 'ignition' as const,
       readyPath: '/ready',
       touchFile: 'x',
-      requests: [{ method: 'POST', path: '/a' }],
+      requests: [{ method: 'POST' as const, path: '/a' }],
     };
     const git = { repo: 'https://git.test/x', ref: 'x', verify: { mode: 'tag' }, submodules: true, timeout: '2m' };
     const full = resource(
       { ref: undefined },
-      { git: git as Spec['git'], gateway: { port: 1, tls: false, reload, verify: {} } as unknown as Spec['gateway'] },
+      { git: git as Spec['git'], gateway: gatewaySpecOf({ gateway: { reload, verify: {} } }).gateway },
     );
     assert.deepEqual(judgeResource(full, 'default', unasked), {
       kind: 'act',

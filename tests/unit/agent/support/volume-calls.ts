@@ -8,7 +8,7 @@ type Native = (...args: unknown[]) => unknown;
  * Node's own table of file system functions. Every form of a call goes through it: synchronous, with a callback, as a
  * promise, of a FileHandle, and also one that a module kept a reference to before the test began.
  */
-const binding = (process as unknown as { binding(name: string): Record<string, Native> }).binding('fs');
+const binding = (process as NodeJS.Process & { binding(name: string): Record<string, Native> }).binding('fs');
 
 /** Functions that change a volume, or flush it, with the positions of their paths and descriptors. */
 const CHANGES: Record<string, number[]> = {
@@ -253,16 +253,20 @@ function noteOpened(args: unknown[], result: unknown): unknown {
 
 function tear(name: string, args: unknown[]): void {
   const halfOf = (bytes: Uint8Array) => bytes.subarray(0, bytes.length >> 1);
-  const [target, data, third, fourth] = args as [number, Uint8Array & Uint8Array[] & string, number, number];
   if (name === 'writeFile') {
-    fs.closeSync(fs.openSync(target as unknown as string, 'a')); // its content is not known here
+    const [file] = args as [string];
+    fs.closeSync(fs.openSync(file, 'a')); // its content is not known here
   } else if (name === 'writeFileUtf8') {
-    fs.writeFileSync(target, halfOf(Buffer.from(data)), { flag: third as unknown as string, mode: fourth });
+    const [file, text, flag, mode] = args as [string, string, string, number];
+    fs.writeFileSync(file, halfOf(Buffer.from(text)), { flag, mode });
   } else if (name === 'writeBuffer') {
-    fs.writeSync(target, data, third, fourth >> 1, args[4] as number | null);
+    const [file, bytes, offset, length, position] = args as [number, Uint8Array, number, number, number | null];
+    fs.writeSync(file, bytes, offset, length >> 1, position);
+  } else if (name === 'writeBuffers') {
+    const [file, buffers, position] = args as [number, Uint8Array[], number | null];
+    fs.writeSync(file, halfOf(Buffer.concat(buffers)), 0, undefined, position);
   } else {
-    const bytes =
-      name === 'writeBuffers' ? Buffer.concat(data) : Buffer.from(data, fourth as unknown as BufferEncoding);
-    fs.writeSync(target, halfOf(bytes), 0, undefined, third as number | null);
+    const [file, text, position, encoding] = args as [number, string, number | null, BufferEncoding];
+    fs.writeSync(file, halfOf(Buffer.from(text, encoding)), 0, undefined, position);
   }
 }

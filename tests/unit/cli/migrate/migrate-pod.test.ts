@@ -199,9 +199,9 @@ suite('the pod of an application', () => {
   const app = { name: 'app', image: 'app', volumeMounts: [{ name: 'html', mountPath: '/html' }] };
   const sync = { name: 'sync', image: 'git-sync:v4.4.0', args: [REPO, '--period=1m'], volumeMounts: [html] };
   const emptyDir = { name: 'html', emptyDir: {} };
-  type Given = Partial<Record<keyof PodSpec, unknown>>;
+  type Given = Partial<PodSpec>;
   const migrated = (given: Given) => {
-    const pod = { spec: { containers: [app, sync], volumes: [emptyDir], ...given } } as unknown as Pod;
+    const pod: Pod = { spec: { containers: [app, sync], volumes: [emptyDir], ...given } };
     const result = migratePod(pod, undefined);
     if (result.kind !== 'moved') return result;
     const { podFor, notes, ...rest } = result;

@@ -147,7 +147,7 @@ suite('kubectl stoker migrate', () => {
     ];
     for (const [container, git, destination = 'site.git'] of cases) {
       const { output, notes } = await migrateText(podWith(container));
-      const spec = specOf(output) as unknown as { git: Record<string, unknown>; sync: { profiles: never } };
+      const spec = specOf(output);
       assert.partialDeepStrictEqual(spec.git, git, JSON.stringify(container) + notes);
       assert.deepEqual(spec.sync.profiles, { default: { mappings: [{ source: '.', destination }] } });
     }

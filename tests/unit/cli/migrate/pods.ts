@@ -1,5 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 import type { Note } from '../../../../cli/migrate/source.ts';
+import type { SpecInput } from '../../../support/objects.ts';
 import { runCli } from '../../../support/run-cli.ts';
 
 /** Runs the command with a manifest on stdin. */
@@ -32,8 +33,7 @@ export const variable = (name: string, value: string) => ({ name, value });
 export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'access', key: 'pass' } } });
 
 /** The spec of the GatewaySync that is printed. */
-export const specOf = (output: string) =>
-  (parseAllDocuments(output)[0] as { toJS(): { spec: Record<string, never> } }).toJS().spec;
+export const specOf = (output: string) => (parseAllDocuments(output)[0] as { toJS(): { spec: SpecInput } }).toJS().spec;
 
 /** Notes as a person reads them. */
 export const linesOf = (notes: readonly Note[]) => notes.map(({ kind, text }) => `${kind}: ${text}`);

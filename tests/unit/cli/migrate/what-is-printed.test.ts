@@ -161,7 +161,7 @@ suite('the output of kubectl stoker migrate', () => {
   test('has variables expanded like by the kubelet', async () => {
     const git = async (env: object[]) => {
       const { output, notes } = await migrateText(podWith({ env }));
-      return output ? (specOf(output).git as unknown as { repo: string }).repo : notes;
+      return output ? specOf(output).git.repo : notes;
     };
     const repo = variable('GITSYNC_REPO', 'https://git.example.com/$(ORG)/$$(ORG)');
     assert.equal(await git([variable('ORG', 'acme'), repo]), 'https://git.example.com/acme/$(ORG)');

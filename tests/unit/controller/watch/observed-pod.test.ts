@@ -9,7 +9,7 @@ import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/
 import { clip } from '../../../../controller/watch/observed-text.ts';
 import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import { rolloutKey } from '../../../../shared/domain/waves.ts';
-import { gatewaySpecOf } from '../../../support/objects.ts';
+import { gatewaySpecOf, syncReportOf } from '../../../support/objects.ts';
 
 type Env = NonNullable<NonNullable<Pod['spec']['initContainers']>[number]['env']>;
 
@@ -123,7 +123,7 @@ suite('the cached start problem of a pod', () => {
   const unknown = { notReadySince: undefined, readySince: undefined, crashedAt: undefined, isUnstarted: false };
   const running = { state: { running: {} } };
   const ended = (exitCode: number) => ({ terminated: { exitCode, finishedAt: at } });
-  for (const [what, status, expected] of [
+  const rows: [what: string, status: Status, expected: Partial<ReturnType<typeof shown>>][] = [
     ['ready', { conditions: ready('True') }, { readySince: time }],
     [
       'not ready, and runs',
@@ -157,8 +157,9 @@ suite('the cached start problem of a pod', () => {
       { conditions: ready('True'), containerStatuses: [container({ ...running, lastState: ended(0) })] },
       { readySince: time },
     ],
-  ] as const satisfies [string, object, object][]) {
-    test(what, () => assert.deepEqual(shown(status as unknown as Status), { ...unknown, ...expected }));
+  ];
+  for (const [what, status, expected] of rows) {
+    test(what, () => assert.deepEqual(shown(status), { ...unknown, ...expected }));
   }
 });
 
@@ -298,7 +299,7 @@ suite('the cached fields', () => {
     { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: 'u' },
   ];
   const reportOf = (status: object | undefined, ownerReferences = owners) =>
-    ({ metadata: { ...created, ownerReferences }, status }) as unknown as SyncReport;
+    ({ ...syncReportOf({ metadata: { ...created, ownerReferences } }), status }) as SyncReport;
 
   test('of a report include the state of the gateway', () => {
     const used = {
