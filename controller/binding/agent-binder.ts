@@ -7,20 +7,27 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Binding, ensureRoleBinding } from './role-binding.ts';
 
-/** Why agents do not get what they need, as a condition says it. */
+/** The reason why agents don't get what they need, for a condition. */
 interface AccessProblem {
-  reason: string;
+  reason:
+    | 'ForeignRoleBinding'
+    | 'GitTokenNotWritten'
+    | 'RevisionGone'
+    | 'RevisionNotWritten'
+    | 'RoleBindingNotWritten'
+    | 'SecretNotFound';
   message: string;
 }
 
 /** The result of supplying agents with a permission, a revision, or a token. */
 export interface SupplyResult {
-  problem?: AccessProblem;
+  problem?: AccessProblem | undefined;
   /** When to look again, in milliseconds. */
   retryAfterMs?: number;
 }
 
-interface Failure extends SupplyResult {
+interface Failure {
+  problem: AccessProblem | undefined;
   failures: number;
   /** What was tried in vain: anything else is tried at once. */
   tried: { uid: string; binding: Binding };
@@ -46,43 +53,37 @@ export class AgentBinder {
     const tried = { uid: gatewaySync.uid, binding };
     const last = this.#failing;
     const waitMs = last && isDeepStrictEqual(last.tried, tried) ? last.retryAt - performance.now() : 0;
-    if (last && waitMs > 0) return accessOf(last, waitMs);
-    const outcome = await this.#attempt(gatewaySync, binding, log);
-    if (outcome.kind === 'bound') {
+    if (last && waitMs > 0) return { problem: last.problem, retryAfterMs: waitMs };
+    const refusal = await this.#attempt(gatewaySync, binding, log);
+    if (!refusal) {
       this.#failing = undefined;
       return {};
     }
     const failures = (last?.failures ?? 0) + 1;
     const retryAfterMs = backoffMs(failures, BACKOFF, Math.random());
-    const isNews = !outcome.isPassing || failures >= MIN_FAILURES;
-    this.#failing = {
-      failures,
-      tried,
-      retryAt: performance.now() + retryAfterMs,
-      ...(isNews ? { problem: outcome.problem } : {}),
-    };
-    return accessOf(this.#failing, retryAfterMs);
+    const isReported = !refusal.isTransient || failures >= MIN_FAILURES;
+    const problem = isReported ? refusal.problem : undefined;
+    this.#failing = { problem, failures, tried, retryAt: performance.now() + retryAfterMs };
+    return { problem, retryAfterMs };
   }
 
-  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<BindResult> {
+  /** Returns undefined if the RoleBinding is in place. */
+  async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Refusal | undefined> {
     try {
       const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
-      if (outcome !== 'foreign') return { kind: 'bound' };
-      return { kind: 'unbound', isPassing: false, problem: foreign(gatewaySync) };
+      return outcome === 'foreign' ? { isTransient: false, problem: foreign(gatewaySync) } : undefined;
     } catch (error) {
       log.warn({ err: error }, 'failed to write the RoleBinding of the agents');
       const message = `the RoleBinding of the agents cannot be written: ${describeApiError(error)}`;
-      return { kind: 'unbound', isPassing: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
+      return { isTransient: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
     }
   }
 }
 
-type BindResult = { kind: 'bound' } | { kind: 'unbound'; isPassing: boolean; problem: AccessProblem };
-
-const accessOf = ({ problem }: Failure, retryAfterMs: number): SupplyResult => ({
-  retryAfterMs,
-  ...(problem ? { problem } : {}),
-});
+interface Refusal {
+  isTransient: boolean;
+  problem: AccessProblem;
+}
 
 const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
   reason: 'ForeignRoleBinding',

@@ -12,10 +12,8 @@ interface Check {
   checkedAt: number;
   /** What is missing, a sentence each. */
   problems: string[];
-  /** Checks in a row that found a Secret missing, or failed. */
-  failures: number;
-  /** Checks in a row that found everything while pods started. */
-  starts: number;
+  /** Checks in a row after which the next one is due soon: a Secret was missing, the check failed, or pods were starting. */
+  unsettled: number;
 }
 
 /** What is known of the Secrets, or the time to wait until anything is. */
@@ -34,10 +32,10 @@ const MAX_SECRETS = 32;
 const MAX_PROBLEMS = 3;
 /** Time that the first check gets before a status is written without it (ms). */
 const PATIENCE_MS = 1_000;
-/** Delay before a missing Secret is checked again (ms). */
-const MISSING = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
-/** Age up to which a check that found everything counts (ms): while pods start, growing, and otherwise. */
-const FRESH_MS = { starting: 10_000, running: 9 * 60_000 };
+/** Delay before the next check while a Secret is missing or pods start (ms). */
+const UNSETTLED = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
+/** Age up to which a check that found everything counts otherwise (ms). */
+const SETTLED_MS = 9 * 60_000;
 
 export interface NamedSecretsOptions {
   reader: SecretReader;
@@ -104,9 +102,9 @@ export class NamedSecrets {
       log.warn({ err: error }, 'cannot read the Secrets of the resource');
     });
     const problems = found ?? last?.problems ?? [];
-    const failures = found?.length === 0 ? 0 : (last?.failures ?? 0) + 1;
-    const starts = failures === 0 && isStarting ? (last?.starts ?? 0) + 1 : 0;
-    return { version, checkedAt: performance.now(), problems, failures, starts };
+    const isSettled = found?.length === 0 && !isStarting;
+    const unsettled = isSettled ? 0 : (last?.unsettled ?? 0) + 1;
+    return { version, checkedAt: performance.now(), problems, unsettled };
   }
 
   async #problemsOf(namespace: string, named: NamedSecret[], isNeeded: () => boolean): Promise<string[]> {
@@ -126,10 +124,8 @@ const REASON = 'SecretNotFound';
 /** Another spec may name other Secrets. */
 const versionOf = ({ uid, generation }: ObservedGatewaySync): string => `${uid} ${generation}`;
 
-function lifetimeOf({ failures, starts }: Check, isStarting: boolean): number {
-  if (failures > 0) return backoffMs(failures, MISSING, 0);
-  if (!isStarting) return FRESH_MS.running;
-  return backoffMs(starts, { baseMs: FRESH_MS.starting, maxMs: FRESH_MS.running, jitter: 0 }, 0);
+function lifetimeOf({ unsettled }: Check, isStarting: boolean): number {
+  return unsettled > 0 || isStarting ? backoffMs(unsettled, UNSETTLED, 0) : SETTLED_MS;
 }
 
 /** What the status shows, maybe from an earlier leader, while nothing newer is known. */
@@ -140,8 +136,8 @@ function reportedBefore({ status }: ObservedGatewaySync): SupplyResult {
 }
 
 /** If nothing is missing, the next check can wait until the resource is reconciled anyway. */
-function accessOf({ problems, failures }: Check, isStarting: boolean, retryAfterMs: number): SupplyResult {
-  if (failures === 0 && !isStarting) return {};
+function accessOf({ problems, unsettled }: Check, isStarting: boolean, retryAfterMs: number): SupplyResult {
+  if (unsettled === 0 && !isStarting) return {};
   if (problems.length === 0) return { retryAfterMs };
   return { problem: { reason: REASON, message: problems.join('; ') }, retryAfterMs };
 }

@@ -186,12 +186,12 @@ const READ_MS = 15_000;
 const FRESH_MS = 60_000;
 
 const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({
-  reason: 'RevisionNotWritten',
+  reason: 'RevisionNotWritten' as const,
   message: `the ControllerRevision ${revisionName(name, revision)} was made by somebody else: delete it`,
 });
 
 const gone = ({ name, status: { rollout } }: ObservedGatewaySync) => ({
-  reason: 'RevisionGone',
+  reason: 'RevisionGone' as const,
   message: `the ControllerRevision ${revisionName(name, rollout?.stableRevision ?? '')} of the stable release is gone, so there would be no way back: set spec.sync to what it was, and then edit it again`,
 });
 

@@ -1,21 +1,18 @@
-import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import { isObjectName } from '../../shared/domain/object-name.ts';
 import { Slots } from '../../shared/domain/slots.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
-import { type KubernetesClient, METADATA_ONLY } from '../../shared/io/kubernetes/client.ts';
+import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { NamedSecret } from '../injection/sidecar-volumes.ts';
-import { ownerOfField } from '../watch/observed-owner.ts';
 
-/** Secrets read concurrently, and as a whole: each may have a megabyte, of which nothing is kept. */
-const AT_ONCE = { metadata: 4, whole: 2 };
+/** Secrets read concurrently: each can have a megabyte, of which nothing is kept. */
+const AT_ONCE = 2;
 const TIMEOUT_MS = 5_000;
 
 /** Checks Secrets for all resources. Namespaces take turns, because a tenant may name many large ones. */
 export class SecretReader {
   readonly #client: KubernetesClient;
-  readonly #metadata = new Slots(AT_ONCE.metadata);
-  readonly #whole = new Slots(AT_ONCE.whole);
+  readonly #slots = new Slots(AT_ONCE);
 
   constructor(client: KubernetesClient) {
     this.#client = client;
@@ -23,14 +20,16 @@ export class SecretReader {
 
   /** A sentence about what is missing of a Secret, or undefined. Throws errors of the API server. */
   problemOf(namespace: string, secret: NamedSecret): Promise<string | undefined> {
-    return this.#metadata.run(() => this.#check(namespace, secret), namespace);
+    return this.#slots.run(() => this.#check(namespace, secret), namespace);
   }
 
   async #check(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
     const absent = `Secret ${namespace}/${name}, which the resource names, does not exist: create it, since no pod starts without it`;
     if (!isObjectName(name)) return absent; // nothing else may get into a path
     try {
-      const missing = await this.#missingKey(namespace, { name, keys });
+      const path = corePath('secrets', namespace, name);
+      const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+      const missing = keys.find((key) => !Object.hasOwn(data, key));
       return missing === undefined
         ? undefined
         : `Secret ${namespace}/${name} has no key ${missing}, which the resource names: add it, since no pod starts without it`;
@@ -40,17 +39,5 @@ export class SecretReader {
       if (isApiError(error, 403)) return undefined;
       throw error;
     }
-  }
-
-  /** The metadata usually show who wrote which key; the content is read only if they don't. */
-  async #missingKey(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
-    const path = corePath('secrets', namespace, name);
-    const options = { timeoutMs: TIMEOUT_MS, accept: METADATA_ONLY };
-    const { metadata } = await this.#client.get<{ metadata: ObjectMeta }>(path, options);
-    if (keys.every((key) => ownerOfField(metadata.managedFields, ['f:data', `f:${key}`]))) return undefined;
-    return await this.#whole.run(async () => {
-      const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
-      return keys.find((key) => !Object.hasOwn(data, key));
-    }, namespace);
   }
 }

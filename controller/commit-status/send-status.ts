@@ -1,7 +1,7 @@
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp } from '../polling/git-http.ts';
-import type { GithubApps, TokenRequest } from '../polling/github-app.ts';
+import { type GithubApps, githubAppDisabled, type TokenRequest } from '../polling/github-app.ts';
 import { readSecret } from '../polling/read-secret.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Destination } from './destination.ts';
@@ -66,12 +66,6 @@ function invalidToken(): never {
 
 const fenced = () =>
   new TransientError('this replica does not lead', { code: 'commitStatus.fenced', reason: 'CommitStatusFailed' });
-
-const githubAppDisabled = () =>
-  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
-    code: 'commitStatus.githubApp',
-    reason: 'GitHubAppNotEnabled',
-  });
 
 const addressDenied = (cause: unknown) =>
   new TerminalError(

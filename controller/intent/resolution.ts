@@ -23,7 +23,7 @@ export interface PendingQuery {
   /** Time for which this resource has waited (ms). */
   forMs: number;
   /** Time until the query can be queued (ms), if the resource has caused too many. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 }
 
 /** What came of the attempt to find out which commit to follow. */

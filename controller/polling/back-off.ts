@@ -6,8 +6,13 @@ const BACKOFF_MS = { base: 5_000, max: 300_000 };
 /** Maximum if another Secret can help (ms): a poll of the usual interval, because the controller doesn't watch Secrets. */
 const ACCESS_MAX_MS = 60_000;
 const ABOUT_ACCESS = [
-  ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
-  ...['HostKeyVerificationFailed', 'CertificateNotTrusted', 'UnexpectedRedirect'],
+  'AuthenticationFailed',
+  'RepositoryNotFound',
+  'SecretNotFound',
+  'SecretTooLarge',
+  'HostKeyVerificationFailed',
+  'CertificateNotTrusted',
+  'UnexpectedRedirect',
 ];
 /** Minimum, even if the host requests less (ms). */
 const MIN_BACKOFF_MS = 1_000;

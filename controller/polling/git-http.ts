@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { AddressGuard } from '../../shared/io/address-guard.ts';
 import { explainExpiredCas } from '../../shared/io/git/expired-cas.ts';
@@ -85,11 +86,12 @@ export class GitHttp {
 
   /** Sends a request of git's protocol; redirects are refused, as git refuses them. */
   async post(url: URL, body: string, options: GitHttpOptions): Promise<GitHttpAnswer> {
-    const payload = body.length > 1024 ? gzipSync(body) : Buffer.from(body);
-    const headers = {
+    const isLong = body.length > 1024;
+    const payload = isLong ? gzipSync(body) : Buffer.from(body);
+    const headers = withoutUndefined({
       'Content-Type': 'application/x-git-upload-pack-request',
-      ...(body.length > 1024 ? { 'Content-Encoding': 'gzip' } : {}),
-    };
+      'Content-Encoding': isLong ? 'gzip' : undefined,
+    });
     const response = await this.#send(url, options, { payload, headers });
     checkStatus(response, credentialsOf(options));
     return answerOf(url, response, options);
@@ -124,14 +126,14 @@ function requestOf(
   if (ca && Buffer.byteLength(ca) > MAX_CA_BYTES) throw caTooLarge();
   return {
     method: payload ? 'POST' : 'GET',
-    headers: {
+    headers: withoutUndefined({
       'User-Agent': 'git/2 (stoker-operator)',
       'Git-Protocol': 'version=2',
       Accept: '*/*',
+      Authorization: authorization,
       ...headers,
-      ...(authorization ? { Authorization: authorization } : {}),
-    },
-    ...(payload && { body: payload }),
+    }),
+    body: payload,
     ca,
     signal,
     stallMs: STALL_MS,

@@ -73,8 +73,6 @@ export class GitTokenKeeper {
   readonly #options: GitTokenKeeperOptions;
   readonly #attempts = new Map<string, Attempt>();
   readonly #supplied = new Map<ObjectKey, Supplied>();
-  /** Generation in which the Secret of a resource without a GitHub App was last looked at. */
-  readonly #emptiedAt = new Map<ObjectKey, number>();
 
   constructor(options: GitTokenKeeperOptions) {
     this.#options = options;
@@ -87,10 +85,8 @@ export class GitTokenKeeper {
   async supply(key: ObjectKey, gatewaySync: ObservedGatewaySync): Promise<number | undefined> {
     const { namespace, uid, spec } = gatewaySync;
     if (!spec.git.auth?.githubApp) {
-      const emptiedAt = this.#emptiedAt.get(key);
       this.forget(key);
-      await this.#empty(gatewaySync, emptiedAt);
-      this.#emptiedAt.set(key, gatewaySync.generation);
+      await this.#empty(gatewaySync);
       return undefined;
     }
     const supplied = this.#use(key, { namespace, git: spec.git });
@@ -106,11 +102,10 @@ export class GitTokenKeeper {
 
   /**
    * Takes the token out of the Secret once the resource no longer has a GitHub App. The Secret stays: that takes no
-   * permission to delete Secrets, and pods that still mount it can start. Looks only after an edit.
+   * permission to delete Secrets, and pods that still mount it can start. Looks only until the status shows the edit.
    */
-  async #empty({ namespace, name, generation, status }: ObservedGatewaySync, emptiedAt?: number): Promise<void> {
-    const isEdited = isObserved(status) && status.observedGeneration !== generation;
-    if (!isEdited || emptiedAt === generation) return;
+  async #empty({ namespace, name, generation, status }: ObservedGatewaySync): Promise<void> {
+    if (!isObserved(status) || status.observedGeneration === generation) return;
     const { client } = this.#options;
     const path = corePath('secrets', namespace, gitTokenSecretName(name));
     const found = await client.get<TokenSecret>(path).catch((error: unknown) => {
@@ -122,7 +117,6 @@ export class GitTokenKeeper {
 
   /** Drops the data of a resource, and its token if no other resource shares it. */
   forget(key: ObjectKey): void {
-    this.#emptiedAt.delete(key);
     const before = this.#supplied.get(key);
     if (!before) return;
     this.#supplied.delete(key);

@@ -42,9 +42,6 @@ const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 /** Maximum installations whose pauses are kept: tenants choose them. */
 const MAX_PAUSES = 1_000;
 
-/** A token, or the pending request for it. */
-type Entry = { kind: 'pending'; answer: Promise<InstallationToken> } | ({ kind: 'known' } & InstallationToken);
-
 /**
  * Installation tokens of GitHub Apps, requested once and kept until shortly before they expire;
  * https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app.
@@ -52,7 +49,8 @@ type Entry = { kind: 'pending'; answer: Promise<InstallationToken> } | ({ kind: 
 export class GithubApps {
   readonly #client: KubernetesClient;
   readonly #http: Pick<GitHttp, 'postJson'>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #tokens = new Map<string, InstallationToken>();
+  readonly #pending = new Map<string, Promise<InstallationToken>>();
   /** When installations that exceeded GitHub's rate limit can send requests again. */
   readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
 
@@ -63,40 +61,36 @@ export class GithubApps {
 
   /** The current token, if it is valid for at least ten more minutes. */
   known(request: TokenRequest): InstallationToken | undefined {
-    const entry = this.#entries.get(tokenKeyOf(request));
-    return entry?.kind === 'known' && isGood(entry) ? entry : undefined;
+    const token = this.#tokens.get(tokenKeyOf(request));
+    return token && isGood(token) ? token : undefined;
   }
 
   /** Returns a token that is valid for at least ten more minutes. Concurrent calls share one request. */
-  token(request: TokenRequest): Promise<InstallationToken> {
+  async token(request: TokenRequest): Promise<InstallationToken> {
+    const known = this.known(request);
+    if (known) return known;
     const key = tokenKeyOf(request);
-    const entry = this.#entries.get(key);
-    if (entry?.kind === 'pending') return entry.answer;
-    if (entry && isGood(entry)) return Promise.resolve(entry);
-    this.#dropOld();
-    const pending: Entry = { kind: 'pending', answer: this.#create(request) };
-    this.#entries.set(key, pending);
-    pending.answer.then(
-      (token) => this.#replace(key, pending, { kind: 'known', ...token }),
-      () => this.#replace(key, pending, undefined),
-    );
-    return pending.answer;
+    const pending = this.#pending.get(key) ?? this.#create(request);
+    this.#pending.set(key, pending);
+    const isCurrent = () => this.#pending.get(key) === pending;
+    try {
+      const token = await pending;
+      if (isCurrent()) this.#store(key, token);
+      return token;
+    } finally {
+      if (isCurrent()) this.#pending.delete(key);
+    }
   }
 
   /** Drops a token that the host refused, or that no resource needs. The next call requests another one. */
   forget(request: TokenRequest): void {
-    this.#entries.delete(tokenKeyOf(request));
+    this.#tokens.delete(tokenKeyOf(request));
+    this.#pending.delete(tokenKeyOf(request));
   }
 
-  /** Does nothing if the entry was dropped in the meantime. */
-  #replace(key: string, before: Entry, after: Entry | undefined): void {
-    if (this.#entries.get(key) !== before) return;
-    if (after) this.#entries.set(key, after);
-    else this.#entries.delete(key);
-  }
-
-  #dropOld(): void {
-    for (const [key, entry] of this.#entries) if (entry.kind === 'known' && !isGood(entry)) this.#entries.delete(key);
+  #store(key: string, token: InstallationToken): void {
+    for (const [other, { expiresAt }] of this.#tokens) if (expiresAt < Date.now()) this.#tokens.delete(other);
+    this.#tokens.set(key, token);
   }
 
   async #create({ namespace, git, mayWrite }: TokenRequest): Promise<InstallationToken> {
@@ -203,6 +197,13 @@ function repositoryNameOf(repo: string): string {
       ?.replace(/\.git$/, '') ?? ''
   );
 }
+
+/** For resources with a GitHub App in an installation that has none enabled. */
+export const githubAppDisabled = () =>
+  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
+    code: 'githubApp.disabled',
+    reason: 'GitHubAppNotEnabled',
+  });
 
 const refused = (what: string, rights = 'contents: read') =>
   new TerminalError(

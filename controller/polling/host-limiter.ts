@@ -31,7 +31,7 @@ interface Host {
   places: CallPlaces;
   slowPlaces: SlowPlaces;
   calls: PriorityTurns<HostCall>;
-  timer: { timeout: NodeJS.Timeout; due: number } | undefined;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** Maximum git processes at a time: their memory has to fit next to the controller's. */
@@ -67,13 +67,6 @@ export class HostLimiter {
     this.#places = new CallPlaces(limits.total, limits.perNamespace);
     this.#slowPlaces = slowPlacesOf(limits.total);
     this.#rate = new RateLimit({ perMinute: limits.perSecond * 60, burst: limits.perSecond, maxKeys: MAX_HOSTS });
-  }
-
-  /** Time by which a timer is late (ms). Calls that wait for a host don't count. */
-  get stuckForMs(): number {
-    const now = performance.now();
-    const late = Array.from(this.#hosts.values(), ({ timer }) => (timer ? now - timer.due : 0));
-    return late.reduce((longest, each) => Math.max(longest, each), 0);
   }
 
   /** Number of hosts with calls that wait or run. */
@@ -164,7 +157,7 @@ export class HostLimiter {
 
   /** Dispatches again when the rate allows the next call. Forgets a host with nothing left to do. */
   #schedule(host: Host): void {
-    clearTimeout(host.timer?.timeout);
+    clearTimeout(host.timer);
     host.timer = undefined;
     const isWaiting = !host.calls.isEmpty;
     if (!isWaiting && host.places.isEmpty) {
@@ -173,9 +166,8 @@ export class HostLimiter {
     }
     const waitMs = this.#waitMs(host);
     if (!isWaiting || waitMs === 0) return;
-    const timeout = setTimeout(() => this.#dispatch(host), Math.ceil(waitMs));
-    timeout.unref(); // the queue doesn't keep the program from exiting
-    host.timer = { timeout, due: performance.now() + waitMs };
+    host.timer = setTimeout(() => this.#dispatch(host), Math.ceil(waitMs));
+    host.timer.unref(); // the queue doesn't keep the program from exiting
   }
 }
 

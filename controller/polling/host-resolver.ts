@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /** Time for one attempt (ms). A name whose servers are silent takes five seconds, and delays no other name. */
@@ -51,10 +52,9 @@ export class HostResolver {
       this.#resolver.resolve4(name),
       this.#resolver.resolve6(name),
     ]);
-    const addresses = [
-      ...(version4.status === 'fulfilled' ? version4.value.map((address) => ({ address, family: 4 })) : []),
-      ...(version6.status === 'fulfilled' ? version6.value.map((address) => ({ address, family: 6 })) : []),
-    ];
+    const addresses = [version4, version6].flatMap((result) =>
+      result.status === 'fulfilled' ? result.value.map((address) => ({ address, family: isIP(address) })) : [],
+    );
     if (addresses.length > 0) return { addresses: reachableFirst(addresses) };
     const errors = [version4, version6].flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     return { error: errors.find((error) => !NOT_HERE.includes(codeOf(error))) ?? errors[0] ?? noAddress(name) };

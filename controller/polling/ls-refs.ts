@@ -14,7 +14,7 @@ const SPACE = 32;
 export interface Endpoint {
   url: URL;
   /** The refs of the query, if the server has protocol version 0 and sends all refs at once. */
-  refs?: AdvertisedRefs;
+  refs: AdvertisedRefs | undefined;
   objectFormat: string;
 }
 
@@ -44,7 +44,7 @@ export async function discover(
   if (answer.contentType !== ADVERTISEMENT && !advertisement.hasBegun) throw notGitError(credentials);
   if (!advertisement.isComplete) throw brokenAnswer();
   const { objectFormat, isVersion2, refs } = advertisement;
-  return { url, objectFormat, ...(isVersion2 ? {} : { refs }) };
+  return { url, objectFormat, refs: isVersion2 ? undefined : refs };
 }
 
 /** Fetches the refs of the query, with peeled tags; https://git-scm.com/docs/protocol-v2#_ls_refs. */

@@ -38,10 +38,9 @@ export class Repositories {
     this.#options = options;
   }
 
-  /** Longest time for which a query or a poll has made no progress (ms). */
+  /** Longest time by which a query has exceeded its limit (ms). */
   get stuckForMs(): number {
-    const { limiter, gitLimiter } = this.#options;
-    let longest = Math.max(limiter.stuckForMs, gitLimiter.stuckForMs);
+    let longest = 0;
     for (const { stuckForMs } of this.#queries.values()) longest = Math.max(longest, stuckForMs);
     return longest;
   }

@@ -1,5 +1,6 @@
 import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 import { beforeAbort } from '../../shared/domain/before-abort.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import {
   ASCII_HOST,
   authorizationOf,
@@ -21,7 +22,7 @@ import { untilConnected, withoutProxy } from '../../shared/io/git/unreachable.ts
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import type { GitHttp, GitHttpOptions } from './git-http.ts';
-import type { GithubApps } from './github-app.ts';
+import { type GithubApps, githubAppDisabled } from './github-app.ts';
 import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
@@ -136,7 +137,7 @@ export class RepositoryClient {
     return await withCommit(refs, query, (commit) => fetchesCommit(git, remote, commit));
   }
 
-  async #sshFiles(): Promise<Record<string, string>> {
+  async #sshFiles(): Promise<{ key: string; knownHosts?: string }> {
     const { namespace, git } = this.#source;
     const { client } = this.#tools;
     const { secretRef, knownHosts, insecureIgnoreHostKey } = git.auth?.sshKey ?? {};
@@ -144,7 +145,7 @@ export class RepositoryClient {
     const key = await readSecret(client, namespace, secretRef);
     const lines = knownHosts && (await readSecret(client, namespace, knownHosts.secretRef));
     if ([key, lines ?? ''].some((text) => Buffer.byteLength(text) > MAX_KEY_BYTES)) throw keyTooLarge();
-    return { key: readSshKey(key), ...(lines === undefined ? {} : { knownHosts: lines }) };
+    return withoutUndefined({ key: readSshKey(key), knownHosts: lines });
   }
 }
 
@@ -220,9 +221,3 @@ const keyTooLarge = () =>
       reason: 'SecretTooLarge',
     },
   );
-
-const githubAppDisabled = () =>
-  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
-    code: 'git.githubApp',
-    reason: 'GitHubAppNotEnabled',
-  });

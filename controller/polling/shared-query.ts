@@ -62,7 +62,7 @@ export class SharedQuery implements HostCall {
   readonly #subscribers = new Map<string, Subscriber>();
   #state: State = { kind: 'idle' };
   #result: Result | undefined;
-  #poll: { timer: NodeJS.Timeout; due: number } | undefined;
+  #poll: NodeJS.Timeout | undefined;
 
   constructor(options: SharedQueryOptions) {
     this.#options = options;
@@ -95,10 +95,9 @@ export class SharedQuery implements HostCall {
     return this.#subscribers.size === 0;
   }
 
-  /** Time by which the running query or the next poll is overdue (ms); 0 if neither is. */
+  /** Time by which the running query exceeds its limit (ms). */
   get stuckForMs(): number {
-    const due = this.#state.kind === 'running' ? this.#state.deadline : this.#poll?.due;
-    return due === undefined ? 0 : Math.max(0, performance.now() - due);
+    return this.#state.kind === 'running' ? Math.max(0, performance.now() - this.#state.deadline) : 0;
   }
 
   /** Includes the refs of a resource in the next query, whichever resource causes it. */
@@ -121,7 +120,7 @@ export class SharedQuery implements HostCall {
     subscriber.waitingSince ??= now;
     const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, now) : 0;
     if (retryAfterMs === 0) this.#queue(subscriber.isUrgent);
-    return { kind: 'querying', forMs: now - subscriber.waitingSince, ...(retryAfterMs > 0 ? { retryAfterMs } : {}) };
+    return { kind: 'asking', forMs: now - subscriber.waitingSince, retryAfterMs: retryAfterMs || undefined };
   }
 
   unsubscribe(key: string): void {
@@ -133,8 +132,7 @@ export class SharedQuery implements HostCall {
 
   /** Drops all subscribers and the result, and aborts the query. */
   stop(): void {
-    clearTimeout(this.#poll?.timer);
-    this.#poll = undefined;
+    clearTimeout(this.#poll);
     this.#subscribers.clear();
     this.#options.limiter.remove(this);
     this.#result = undefined;
@@ -199,23 +197,15 @@ export class SharedQuery implements HostCall {
 
   /** Polls one interval after the last query began, whatever caused that. The shortest interval counts. */
   #schedulePoll(): void {
-    clearTimeout(this.#poll?.timer);
-    this.#poll = undefined;
+    clearTimeout(this.#poll);
     if (!this.#result || this.#state.kind === 'running') return;
     let waitMs = Number.POSITIVE_INFINITY;
     for (const { intervalMs } of this.#subscribers.values()) waitMs = Math.min(waitMs, intervalMs ?? waitMs);
     if (waitMs === Number.POSITIVE_INFINITY) return;
     if (this.#result.kind === 'error') waitMs = Math.max(waitMs, this.#result.retryAfterMs);
-    const now = performance.now();
-    const due = Math.max(now, this.#result.startedAt + waitMs * (0.95 + Math.random() * 0.1));
-    const timer = setTimeout(
-      () => {
-        this.#poll = undefined;
-        this.#queue(false);
-      },
-      timerMs(due - now),
-    );
-    this.#poll = { timer: timer.unref(), due };
+    const due = this.#result.startedAt + waitMs * (0.95 + Math.random() * 0.1);
+    const leftMs = Math.max(0, due - performance.now());
+    this.#poll = setTimeout(() => this.#queue(false), timerMs(leftMs)).unref();
   }
 }
 

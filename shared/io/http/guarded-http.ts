@@ -25,7 +25,7 @@ export interface GuardedHttpOptions {
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
-  body?: string | Buffer;
+  body?: string | Buffer | undefined;
   /** CA bundle (PEM) to trust and nothing else. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;

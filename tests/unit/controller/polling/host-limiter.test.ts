@@ -108,7 +108,6 @@ suite('on one git server', () => {
     for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', namespace: 'x', requests: 1, run }, false);
     // On a busy machine some of the next second begin before the last is added.
     assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
-    assert.ok(limiter.stuckForMs < 1_000);
     await until(() => begunAt.length === 30, { describe: 'the rest' });
     assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
   });
@@ -144,7 +143,6 @@ suite('across all git servers', () => {
     }
     assert.equal(begun.filter((name) => name.startsWith('evil')).length, DEFAULT_LIMITS.perNamespace);
     assert.ok(begun.filter((name) => name.startsWith('good')).length >= 7, 'as many as one host may be asked');
-    assert.ok(limiter.stuckForMs < 1_000, 'what waits for hosts is no reason for a restart');
   });
 
   test('many such namespaces together have theirs', () => {
