@@ -27,7 +27,8 @@ function isGood(pair: KeyPair, now: number, part: number): boolean {
 
 /** Whether a serving certificate is for all these hosts, and from this authority. */
 export function isFor(pem: string, hosts: string[], authority: string): boolean {
-  const [certificate, issuer] = [parse(pem), parse(authority)];
+  const certificate = parse(pem);
+  const issuer = parse(authority);
   if (!certificate || !issuer || !certificate.verify(issuer.publicKey)) return false;
   return hosts.every((host) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)));
 }

@@ -117,7 +117,13 @@ function certify({ subject, publicKey, extensions, from, days }: Content, { name
   const serialNumber = der.integer(Buffer.of(1, ...randomBytes(16)));
   const validity = der.sequence(der.time(from - BACKDATE_MS), der.time(from + days * DAY_MS));
   const toBeSigned = der.sequence(
-    ...[version3, serialNumber, ALGORITHM, name, validity, subject, publicKey],
+    version3,
+    serialNumber,
+    ALGORITHM,
+    name,
+    validity,
+    subject,
+    publicKey,
     der.explicit(3, der.sequence(...extensions)),
   );
   const signature = der.bitString(sign('sha256', toBeSigned, privateKey));

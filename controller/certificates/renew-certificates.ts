@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { ageOf, isCurrent, isFor, isOwnAuthority, isValid, splitBundle } from './judge-certificate.ts';
 import { type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';
@@ -43,11 +44,11 @@ export function bundleOf(secret: WebhookSecret): string {
 function startOver(situation: CertificateState): WebhookSecret {
   const authority = makeAuthority(situation.now);
   const previous = splitBundle(situation.published, situation.now).join('');
-  return {
+  return withoutUndefined({
     ...authorityFields(authority),
     ...servingFields(authority, situation),
-    ...(previous ? { 'previous-ca.crt': previous } : {}),
-  };
+    'previous-ca.crt': previous || undefined,
+  });
 }
 
 function renewServing(current: WebhookSecret, situation: CertificateState): WebhookSecret {

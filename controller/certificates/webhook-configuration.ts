@@ -52,7 +52,9 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
     ];
     try {
       await client.request({
-        ...{ method: 'PATCH', path: pathOf(name), body: patch },
+        method: 'PATCH',
+        path: pathOf(name),
+        body: patch,
         contentType: 'application/json-patch+json',
         query: { fieldManager: FIELD_MANAGERS.controller },
       });

@@ -7,8 +7,9 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Caches } from '../watch/caches.ts';
-import { type ObservedGatewaySync, projectSpec } from '../watch/observed-gateway-sync.ts';
-import type { InjectionCandidate, KnownCandidates } from './inject-sidecar.ts';
+import { projectSpec } from '../watch/observed-gateway-sync.ts';
+import type { InjectionCandidate } from './choose-gateway-sync.ts';
+import type { KnownCandidates } from './inject-sidecar.ts';
 
 /** Where admission finds the GatewaySyncs that a pod may belong to. */
 export interface CandidateSource {
@@ -47,10 +48,7 @@ export function candidateSource(
     watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
     cached: (namespace) => {
       if (!caches.hasSynced) return undefined;
-      const candidates: InjectionCandidate[] = [];
-      for (const gatewaySync of caches.gatewaySyncs())
-        if (gatewaySync.namespace === namespace) candidates.push(toCandidate(gatewaySync));
-      return candidates;
+      return [...caches.gatewaySyncs()].filter((gatewaySync) => gatewaySync.namespace === namespace);
     },
     mayAsk: () => asked.take('', clock()),
     live: (namespace, named) => readLive(client, namespace, named),
@@ -66,7 +64,7 @@ async function readLive(
   const read = async (name: string): Promise<InjectionCandidate | undefined> => {
     try {
       const { spec } = await client.get<GatewaySync>(gatewaySyncPath(namespace, name), { signal });
-      return toCandidate({ name, spec: projectSpec(spec) });
+      return { name, spec: projectSpec(spec) };
     } catch (error) {
       if (isApiError(error, 404)) return undefined;
       throw error;
@@ -89,8 +87,4 @@ async function readLive(
   if (named !== undefined || only === undefined || others.length > 1) return { candidates: [], others };
   const candidate = await read(only);
   return { candidates: candidate ? [candidate] : [] };
-}
-
-function toCandidate({ name, spec }: Pick<ObservedGatewaySync, 'name' | 'spec'>): InjectionCandidate {
-  return { name, spec, profiles: Object.keys(spec.sync.profiles) };
 }

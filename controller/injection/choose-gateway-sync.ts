@@ -1,5 +1,6 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
 const CHECKED_ANNOTATIONS = [
   POD_ANNOTATIONS.crName,
@@ -22,20 +23,19 @@ export function checkAnnotations(annotations: Record<string, string>): string | 
   return undefined;
 }
 
-/** A GatewaySync as admission sees it. */
-export interface Candidate {
-  name: string;
-  profiles: string[];
-}
+/** A GatewaySync that a pod may belong to. */
+export type InjectionCandidate = Pick<ObservedGatewaySync, 'name' | 'spec'>;
 
-export type Choice<T> = { kind: 'chosen'; gatewaySync: T; profile: string } | { kind: 'denied'; message: string };
+export type GatewaySyncChoice =
+  | { kind: 'chosen'; gatewaySync: InjectionCandidate; profile: string }
+  | { kind: 'denied'; message: string };
 
 /** Finds the resource and the profile that a pod's annotations name; a denial says what to do. */
-export function chooseGatewaySync<T extends Candidate>(
+export function chooseGatewaySync(
   annotations: Record<string, string>,
-  candidates: T[],
+  candidates: InjectionCandidate[],
   { namespace, others = [] }: { namespace: string; others?: string[] | undefined },
-): Choice<T> {
+): GatewaySyncChoice {
   const named = annotations[POD_ANNOTATIONS.crName];
   const all = [...candidates.map(({ name }) => name), ...others];
   const names = listNames(all);
@@ -56,9 +56,10 @@ export function chooseGatewaySync<T extends Candidate>(
     );
   }
   const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
-  if (!gatewaySync.profiles.includes(profile)) {
+  const profiles = Object.keys(gatewaySync.spec.sync.profiles);
+  if (!profiles.includes(profile)) {
     return denied(
-      `GatewaySync ${gatewaySync.name} has no profile named ${profile}: name one of them (${listNames(gatewaySync.profiles)}) in the annotation ${POD_ANNOTATIONS.profile}`,
+      `GatewaySync ${gatewaySync.name} has no profile named ${profile}: name one of them (${listNames(profiles)}) in the annotation ${POD_ANNOTATIONS.profile}`,
     );
   }
   return { kind: 'chosen', gatewaySync, profile };

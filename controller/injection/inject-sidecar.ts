@@ -1,12 +1,11 @@
 import { AGENT_CONTAINER, AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import { looksLikeFile, mountedParts } from '../../shared/domain/mounted-parts.ts';
-import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 import { asksForSidecar } from '../watch/observed-pod.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { type AgentImages, chooseAgentImage } from './choose-agent-image.ts';
-import { type Candidate, checkAnnotations, chooseGatewaySync } from './choose-gateway-sync.ts';
+import { checkAnnotations, chooseGatewaySync, type InjectionCandidate } from './choose-gateway-sync.ts';
 import { findDataVolume } from './find-data-volume.ts';
-import { type SidecarDefaults, sidecarContainer, userIdentity } from './sidecar.ts';
+import { type SidecarDefaults, type SidecarInput, sidecarContainer, userIdentity } from './sidecar.ts';
 import { sidecarVolumes } from './sidecar-volumes.ts';
 
 export type Injection =
@@ -14,11 +13,6 @@ export type Injection =
   | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
   /** `because` says what is wrong: what is known of the resources may be out of date, the pod itself is not. */
   | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
-
-/** A GatewaySync that a pod may belong to. */
-export interface InjectionCandidate extends Candidate {
-  spec: ObservedSpec;
-}
 
 /** The GatewaySyncs of a namespace. */
 export interface KnownCandidates {
@@ -43,46 +37,40 @@ export function injectSidecar(input: InjectionInput): Injection {
   const present = sidecarOf(pod);
   if (present) return completeMetadata(pod, present);
   const annotations = pod.metadata.annotations ?? {};
-  const problem = checkAnnotations(annotations) ?? checkSystem(pod) ?? checkSize(pod);
+  const problem = checkAnnotations(annotations) ?? checkSystem(pod);
   if (problem) return { kind: 'denied', because: 'pod', message: problem };
   const choice = chooseGatewaySync(annotations, candidates, { namespace, others });
   if (choice.kind === 'denied') return { ...choice, because: 'resource' };
-  const image = chooseAgentImage(choice.gatewaySync.spec, images);
+  const { gatewaySync, profile } = choice;
+  const { name: crName, spec } = gatewaySync;
+  const image = chooseAgentImage(spec, images);
   if (image.kind === 'denied') return { ...image, because: 'resource' };
-  return addSidecar(pod, { ...choice, gitVariables, defaults, image: image.image });
+  return addSidecar(pod, { crName, spec, profile, image: image.image, gitVariables, defaults });
 }
 
-interface Chosen {
-  gatewaySync: InjectionCandidate;
-  profile: string;
-  image: string;
-  gitVariables: Record<string, string>;
-  defaults: SidecarDefaults;
-}
+type Chosen = Pick<SidecarInput, 'crName' | 'spec' | 'profile' | 'image' | 'gitVariables' | 'defaults'>;
 
 /**
  * The sidecar comes after the pod's own init containers: these prepare what it needs, such as the owner of the data or
  * a mesh's proxy, and would wait for it for ever if it came before them and could not work without.
  */
-function addSidecar(
-  pod: AdmittedPod,
-  { gatewaySync: { name, spec }, profile, image, gitVariables, defaults }: Chosen,
-): Injection {
+function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
+  const { crName, profile } = chosen;
   const { annotations, labels } = pod.metadata;
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
   const identity = userIdentity(data.container, pod);
   if (identity.runAsUser === 0) return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
-  const volumes = sidecarVolumes({ crName: name, spec }, taken, defaults.caConfigMap);
-  const container = sidecarContainer({
-    ...{ pod, crName: name, profile, spec, image, gitVariables, defaults, identity, volumes, dataMount: data.mount },
-    gatewayName: annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'],
-  });
+  const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
+  const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
+  const container = sidecarContainer({ ...chosen, pod, gatewayName, identity, volumes, dataMount: data.mount });
   return {
-    ...{ kind: 'patched', crName: name, profile },
+    kind: 'patched',
+    crName,
+    profile,
     patch: [
-      ...metadataPatch(pod, name),
+      ...metadataPatch(pod, crName),
       ...append(pod.spec.initContainers, '/spec/initContainers', [container]),
       ...append(pod.spec.volumes, '/spec/volumes', volumes.volumes),
     ],
@@ -109,23 +97,11 @@ function sidecarOf({ spec }: AdmittedPod): Container | undefined {
 }
 
 function checkSystem({ spec }: AdmittedPod): string | undefined {
-  const place = [
-    ...(spec.os?.name === 'windows' ? ['spec.os.name'] : []),
-    ...OS_LABELS.filter((label) => spec.nodeSelector?.[label] === 'windows').map((label) => `nodeSelector ${label}`),
-  ][0];
+  const label = OS_LABELS.find((name) => spec.nodeSelector?.[name] === 'windows');
+  const place = spec.os?.name === 'windows' ? 'spec.os.name' : label && `nodeSelector ${label}`;
   return place
     ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
     : undefined;
-}
-
-/** Far more than a node runs; what gets here has not been checked yet, and may be made to take time. */
-const MAX_PARTS = 1_000;
-
-function checkSize({ spec }: AdmittedPod): string | undefined {
-  const containers = spec.containers.length + (spec.initContainers?.length ?? 0);
-  const volumes = spec.volumes?.length ?? 0;
-  const much = containers > MAX_PARTS ? `${containers} containers` : volumes > MAX_PARTS && `${volumes} volumes`;
-  return much ? `the pod has ${much}: a pod with the sidecar may have ${MAX_PARTS} at most` : undefined;
 }
 
 /** Labels of nodes that tell their system; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */

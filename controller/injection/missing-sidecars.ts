@@ -59,11 +59,10 @@ export class MissingSidecars {
   /** Sweeps until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (let dueAt = performance.now(); !signal.aborted; ) {
-      this.#dropGone();
-      if (performance.now() >= dueAt) {
-        await this.#sweepAll(signal);
-        dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
-      } else await this.#sweep(this.#whereOneIsNew(), signal);
+      for (const key of this.#found.keys()) if (!this.#options.gatewaySync(key)) this.#found.delete(key);
+      const isDue = performance.now() >= dueAt;
+      await this.#sweep(isDue ? 0 : Date.now() - NEW_MS, signal);
+      if (isDue) dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
       // Between two looks, however long they take: many such namespaces are no load.
       await sleep(NEW_PERIOD_MS, undefined, { signal }).catch(() => {});
     }
@@ -75,29 +74,14 @@ export class MissingSidecars {
     return this.#options.labelledPod(`${namespace}/${name}`)?.sidecar !== 'present';
   }
 
-  async #sweepAll(signal: AbortSignal): Promise<void> {
-    await this.#sweep(
-      Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace),
-      signal,
-    );
-  }
-
-  /** Drops what is kept of resources that are gone. */
-  #dropGone(): void {
-    for (const key of this.#found.keys()) if (!this.#options.gatewaySync(key)) this.#found.delete(key);
-  }
-
-  /** All GatewaySyncs of the namespaces in which one was created just now. */
-  #whereOneIsNew(): Map<string, ObservedGatewaySync[]> {
-    const since = Date.now() - NEW_MS;
-    const all = Map.groupBy(this.#options.gatewaySyncs(), ({ namespace }) => namespace);
-    return new Map([...all].filter(([, own]) => own.some(({ createdAt }) => createdAt >= since)));
-  }
-
-  async #sweep(resourcesOf: Map<string, ObservedGatewaySync[]>, signal: AbortSignal): Promise<void> {
-    const labelled = Map.groupBy(this.#withoutSidecar(), ({ namespace }) => namespace);
-    for (const [namespace, own] of resourcesOf) {
+  /** Sweeps the namespaces in which a GatewaySync was created since a time (ms since the epoch). */
+  async #sweep(since: number, signal: AbortSignal): Promise<void> {
+    const { gatewaySyncs, labelledPods } = this.#options;
+    const withoutSidecar = [...labelledPods()].filter(({ sidecar, live }) => sidecar === 'missing' && live);
+    const labelled = Map.groupBy(withoutSidecar, ({ namespace }) => namespace);
+    for (const [namespace, own] of Map.groupBy(gatewaySyncs(), ({ namespace }) => namespace)) {
       if (signal.aborted) return;
+      if (!own.some(({ createdAt }) => createdAt >= since)) continue;
       try {
         const names = own.map(({ name }) => name);
         const resources = new Set(names);
@@ -114,10 +98,6 @@ export class MissingSidecars {
         this.#options.log.warn({ err: error, namespace }, 'cannot look for pods without a sidecar');
       }
     }
-  }
-
-  *#withoutSidecar(): Iterable<ObservedPod> {
-    for (const pod of this.#options.labelledPods()) if (pod.sidecar === 'missing' && pod.live) yield pod;
   }
 
   #store(namespace: string, podsOf: Map<string, ObservedPod[]>, unasked: Map<string, string[]>): void {

@@ -28,7 +28,7 @@ function mountedIn(mounts: VolumeMount[], volume: string): string[] {
 }
 
 const byPlace = (one: { at: string }, other: { at: string }): number =>
-  one.at < other.at ? -1 : one.at > other.at ? 1 : 0;
+  Number(one.at > other.at) - Number(one.at < other.at);
 
 /** A path that ends in a slash, and none at its start; `''` is the root. */
 const normal = (path: string): string => posix.normalize(`/${path}/`).slice(1);

@@ -62,5 +62,5 @@ function responseOf(injection: Injection) {
   }
   const patch = Buffer.from(JSON.stringify(injection.patch)).toString('base64');
   const { warnings } = injection;
-  return { allowed: true, patchType: 'JSONPatch', patch, ...(warnings.length > 0 ? { warnings } : {}) };
+  return { allowed: true, patchType: 'JSONPatch', patch, warnings };
 }

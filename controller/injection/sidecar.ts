@@ -41,10 +41,10 @@ const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { m
 export function sidecarContainer(input: SidecarInput) {
   const { pod, spec, image, identity, defaults } = input;
   const ports = chooseAgentPorts(pod, spec.gateway.port);
-  return {
+  return withoutUndefined({
     name: AGENT_CONTAINER,
     image,
-    ...(spec.agent?.image?.pullPolicy ? { imagePullPolicy: spec.agent.image.pullPolicy } : {}),
+    imagePullPolicy: spec.agent?.image?.pullPolicy,
     restartPolicy: 'Always',
     env: sidecarEnvironment(input, ports),
     ports: [
@@ -52,7 +52,7 @@ export function sidecarContainer(input: SidecarInput) {
       { name: 'sync-metrics', containerPort: ports.metrics },
     ],
     ...probes,
-    ...(allowedFailures(input) > 0 ? { readinessProbe } : {}),
+    readinessProbe: allowedFailures(input) > 0 ? readinessProbe : undefined,
     // A pod with resources at its own level shares them out, and these must exceed the sum of its containers' ones.
     resources: spec.agent?.resources ?? (pod.spec.resources ? {} : (defaults.resources ?? defaultResources)),
     securityContext: {
@@ -65,7 +65,7 @@ export function sidecarContainer(input: SidecarInput) {
     },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: volumeMountsOf(input),
-  };
+  });
 }
 
 const probes = {
@@ -97,17 +97,13 @@ const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.
 
 /** The user that a container runs as: the agent writes files as the same one. */
 export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
-  const of = <K extends 'runAsUser' | 'runAsGroup' | 'seLinuxOptions'>(key: K) =>
-    securityContext?.[key] ?? pod.spec.securityContext?.[key];
-  return withoutUndefined({
-    runAsUser: of('runAsUser'),
-    runAsGroup: of('runAsGroup'),
-    seLinuxOptions: of('seLinuxOptions'),
-  });
+  const { runAsUser, runAsGroup, seLinuxOptions } = { ...pod.spec.securityContext, ...securityContext };
+  return withoutUndefined({ runAsUser, runAsGroup, seLinuxOptions });
 }
 
 function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput) {
-  return [{ name, mountPath: SIDECAR_PATHS.data, ...(subPath ? { subPath } : {}) }, ...volumes.mounts];
+  const dataMount = withoutUndefined({ name, mountPath: SIDECAR_PATHS.data, subPath: subPath || undefined });
+  return [dataMount, ...volumes.mounts];
 }
 
 /** What an agent needs to know about itself. */

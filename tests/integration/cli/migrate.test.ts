@@ -291,7 +291,7 @@ function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manif
   const injection = injectSidecar({
     pod: v.parse(admittedPodSchema, pod),
     namespace: 'default',
-    candidates: [{ name, profiles: Object.keys(spec.sync.profiles), spec }],
+    candidates: [{ name, spec }],
     images: { defaultImage: 'registry.invalid/agent', allowedRepositories: [] },
   });
   assert.equal(injection.kind, 'patched', JSON.stringify(injection));

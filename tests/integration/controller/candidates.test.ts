@@ -25,7 +25,11 @@ suite('before the webhook denies a pod', () => {
     const seen = async (named?: string) => {
       calls.length = 0;
       const { candidates, others = [] } = await live(namespace, named);
-      return [candidates.map(({ name, profiles }) => [name, ...profiles].join()), others, calls.length];
+      return [
+        candidates.map(({ name, spec }) => [name, ...Object.keys(spec.sync.profiles)].join()),
+        others,
+        calls.length,
+      ];
     };
     assert.deepEqual(await seen(), [[], [], 1]);
     await applyGatewaySync({ namespace, name: 'one' }, { repo: 'https://git.test/a.git' }, { sync: { profiles } });

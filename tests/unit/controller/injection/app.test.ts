@@ -10,7 +10,7 @@ import { createReadBody } from '../../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
-const candidate = { name: 'app', profiles: ['default'], spec: gatewaySpecOf() };
+const candidate = { name: 'app', spec: gatewaySpec() };
 const pod = {
   metadata: { name: 'gateway-0', annotations: { 'sync.io/inject': 'true' } },
   spec: {
@@ -117,7 +117,7 @@ suite('an admission review', () => {
 });
 
 suite('a denial based on the cache', () => {
-  const without = { ...candidate, profiles: [] };
+  const without = { ...candidate, spec: { ...candidate.spec, sync: { ...candidate.spec.sync, profiles: {} } } };
   const stale: [what: string, cached: CandidateSource['cached']][] = [
     ['is not there yet', () => undefined],
     ['lacks the resource', () => []],

@@ -37,8 +37,8 @@ function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['met
   };
 }
 
-function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpecOf(), defaults?: SidecarDefaults): Injection {
-  const candidates = [{ name: 'app', profiles: Object.keys(spec.sync.profiles), spec }];
+function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec(), defaults?: SidecarDefaults): Injection {
+  const candidates = [{ name: 'app', spec }];
   return injectSidecar({ pod: given, namespace: 'plant', candidates, images, defaults });
 }
 
@@ -97,15 +97,6 @@ suite('an injected pod', () => {
 
   test('can select nodes with Linux', () => {
     patchOf(inject(pod({ os: { name: 'linux' }, nodeSelector: { 'kubernetes.io/os': 'linux', zone: 'windows' } })));
-  });
-
-  test('is denied if it has more parts than any pod that runs', () => {
-    const many = (length: number) => Array.from({ length }, (_, index) => ({ name: `part-${index}` }));
-    const volumes = inject(pod({ volumes: [...many(1_000), { name: 'data' }] }));
-    assert.match(volumes.kind === 'denied' ? volumes.message : '', /1001 volumes.*1000 at most/);
-    const containers = inject(pod({ containers: [gateway, ...many(600)], initContainers: many(400) }));
-    assert.match(containers.kind === 'denied' ? containers.message : '', /1001 containers.*1000 at most/);
-    patchOf(inject(pod({ volumes: [...many(999), { name: 'data' }], initContainers: many(999) })));
   });
 
   test('is changed once only, even if its metadata was removed or forged', () => {
@@ -293,7 +284,7 @@ suite('a pod that is not injected', () => {
     test(`has ${what} to choose from`, () => {
       const spec = gatewaySpecOf({ agent: { image: { repository: 'evil.test/agent' } } });
       const names = Array.from({ length: resources }, (_, index) => `app-${String(index + 1).padStart(2, '0')}`);
-      const candidates = names.reverse().map((name) => ({ name, profiles: ['default'], spec }));
+      const candidates = names.reverse().map((name) => ({ name, spec }));
       const injection = injectSidecar({ pod: pod(), namespace: 'plant', candidates, images, ...more });
       assert.match(injection.kind === 'denied' ? injection.message : JSON.stringify(injection), words);
       assert.equal(injection.kind === 'denied' && injection.because, 'resource');

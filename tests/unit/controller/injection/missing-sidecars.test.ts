@@ -32,7 +32,7 @@ suite('pods without their sidecar', () => {
     };
     const sweep = new MissingSidecars({
       client: clientWith({ stream }),
-      gatewaySyncs: () => [{ namespace: 'ns', name: 'app' } as ObservedGatewaySync],
+      gatewaySyncs: () => [{ namespace: 'ns', name: 'app', createdAt: 0 } as ObservedGatewaySync],
       gatewaySync: () => undefined,
       labelledPods: () => [],
       labelledPod: () => undefined,

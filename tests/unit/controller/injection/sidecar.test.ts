@@ -33,7 +33,7 @@ function injected(spec: object, { pod = {}, ...given }: Given): Injected {
       spec: { containers: [gateway], volumes: [{ name: 'data' }], initContainers: [{ name: 'own' }], ...pod },
     },
     namespace: 'plant',
-    candidates: [{ name: 'app', profiles: ['default'], spec: observed }],
+    candidates: [{ name: 'app', spec: observed }],
     images: { defaultImage: 'registry.test/agent:1', allowedRepositories: [] },
     ...given,
   };
