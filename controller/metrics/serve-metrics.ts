@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setInterval } from 'node:timers/promises';
 import { networkOf } from '../../shared/domain/ip-address.ts';
 import { type Listening, listen, type TlsFiles } from '../../shared/io/http/listen.ts';
 import { type MetricsPage, serveOperations, takeNoBody } from '../../shared/io/http/serve-operations.ts';
@@ -62,25 +62,19 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
     served = next;
     log.info('certificate of the metrics endpoint renewed');
   };
-  void repeat(check, { everyMs: checkMs, signal: closing.signal, log });
+  const keepCurrent = async () => {
+    // Each check ends before the next one: two that overlap would each renew the certificate.
+    for await (const _ of setInterval(checkMs, undefined, { signal: closing.signal }))
+      await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
+  };
+  // Closing ends it with an error.
+  keepCurrent().catch(() => {});
   return {
     close: (graceMs) => {
       closing.abort();
       return listening.close(graceMs);
     },
   };
-}
-
-/** Waits for each check before the next one: two that overlap would each renew the certificate. */
-async function repeat(
-  check: () => Promise<void>,
-  { everyMs, signal, log }: { everyMs: number; signal: AbortSignal; log: Logger },
-): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(everyMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) return;
-    await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
-  }
 }
 
 async function writeKeyPair({ certFile, keyFile }: TlsFiles, { certificate, privateKey }: KeyPair): Promise<void> {

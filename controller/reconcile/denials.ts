@@ -47,11 +47,8 @@ export class Denials {
   }
 
   /** The latest denial of a pod that was meant for the resource. */
-  latestOf({
-    namespace,
-    name,
-    uid,
-  }: Pick<ObservedGatewaySync, 'namespace' | 'name' | 'uid'>): RecentDenial | undefined {
+  latestOf(gatewaySync: Pick<ObservedGatewaySync, 'namespace' | 'name' | 'uid'>): RecentDenial | undefined {
+    const { namespace, name, uid } = gatewaySync;
     const latest = this.#latest.get(`${namespace}/${name}`);
     if (!latest || (latest.uid ?? uid) !== uid) return undefined;
     const expiresInMs = latest.at + RECENT_MS - this.#now();

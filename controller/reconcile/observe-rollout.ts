@@ -63,11 +63,8 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
 }
 
 /** Returns the revisions that most gateways report, except for the present one; none if the status names a rollout. */
-export function earlierRevisions({
-  gatewaySync,
-  pods,
-  reportOf,
-}: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
+export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
+  const { gatewaySync, pods, reportOf } = observation;
   if (gatewaySync.status.rollout) return [];
   const reported = pods.flatMap((pod) => (pod.live && reportOf(pod)?.status?.revision) || []).filter(isRevision);
   const groups = Map.groupBy(reported, (revision) => revision);

@@ -30,7 +30,7 @@ export async function recordEvent(
     {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: eventName(pod?.name ?? name, now), namespace },
+      metadata: { name: eventName(pod?.name ?? name), namespace },
       involvedObject: pod
         ? { apiVersion: 'v1', kind: 'Pod', namespace, ...pod }
         : { apiVersion: API_VERSION, kind: GATEWAY_SYNC.kind, namespace, name, uid, resourceVersion },
@@ -50,20 +50,13 @@ export async function recordEvent(
   );
 }
 
-/** The name of what it is about, as much as fits, and a suffix. */
-function eventName(about: string, now: number): string {
-  const suffix = nextSuffix(now);
+/** The name of the subject, as much as fits, and a suffix in the order of time: events of one second are listed by name. */
+function eventName(about: string): string {
+  const microseconds = Math.round((performance.timeOrigin + performance.now()) * 1_000);
+  const suffix = `${microseconds.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
   // No part of a name ends with a dot or a hyphen.
   const beginning = about.slice(0, MAX_NAME - suffix.length - 1).replace(/[-.]+$/, '');
   return `${beginning}.${suffix}`;
-}
-
-let lastTime = 0;
-
-/** In the order of time: events of the same second are listed by name. */
-function nextSuffix(now: number): string {
-  lastTime = Math.max(lastTime + 1, now * 1_000);
-  return `${lastTime.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
 }
 
 /** Events of a resource, of all resources of a namespace, and of all. */

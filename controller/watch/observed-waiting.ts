@@ -16,8 +16,8 @@ const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);
 /** The kubelet says itself what is missing, such as a ConfigMap; other messages may hold words of a registry. */
 const SAYS_WHAT_IS_MISSING = new Set(['CreateContainerConfigError']);
 const ABOUT_THE_IMAGE = /Image|Registry/;
-/** Characters that are looked at, and kept: thousands of pods may wait at once. */
-const LENGTH = { read: 1_000, kept: 200 };
+/** Characters that are kept: thousands of pods may wait at once. */
+const MAX_LENGTH = 200;
 
 /**
  * Why a pod does not start, in a short line of text without control characters; undefined where it does, or where nothing
@@ -81,9 +81,6 @@ function waitingText({ name, image, state, lastState }: ContainerStatus): string
 
 /** One line that a terminal shows as it is. */
 function line(text: string): string {
-  const printable = text
-    .slice(0, LENGTH.read)
-    .replace(/[\p{C}\p{Z}]+/gu, ' ')
-    .trim();
-  return printable.length > LENGTH.kept ? `${clip(printable, LENGTH.kept - 1)}…` : clip(printable, LENGTH.kept);
+  const printable = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
+  return printable.length > MAX_LENGTH ? `${clip(printable, MAX_LENGTH - 1)}…` : clip(printable, MAX_LENGTH);
 }
