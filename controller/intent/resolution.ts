@@ -69,15 +69,15 @@ const querying = 'the repository is being queried';
 export function resolve(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,
-  { answer, now }: { answer: QueryResult | PendingQuery | undefined; now: number },
+  { query, now }: { query: QueryResult | PendingQuery | undefined; now: number },
 ): Resolution {
-  if (!answer) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
-  if (answer.kind === 'querying') {
+  if (!query) return { kind: 'paused', echo: pendingEcho(intents, 'the resource is paused') };
+  if (query.kind === 'querying') {
     const isNews = !isMentioned(gatewaySync, intents);
-    return { ...answer, isNews, echo: isNews ? pendingEcho(intents, querying) : {} };
+    return { ...query, isNews, echo: isNews ? pendingEcho(intents, querying) : {} };
   }
-  if (answer.kind === 'error') return failureOf(gatewaySync, intents, { answer, now });
-  const refs = new Map([...answer.refs, ...pinnedHashes(intents)]);
+  if (query.kind === 'error') return failureOf(gatewaySync, intents, { query, now });
+  const refs = new Map([...query.refs, ...pinnedHashes(intents)]);
   const { winner, echo, requeryInMs } = foldIntents(gatewaySync, intents, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
   if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, requeryInMs };
@@ -89,9 +89,9 @@ export function resolve(
 function failureOf(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,
-  { answer, now }: { answer: QueryResult & { kind: 'error' }; now: number },
+  { query, now }: { query: QueryResult & { kind: 'error' }; now: number },
 ): Failure {
-  const { error, lastGood, retryAfterMs } = answer;
+  const { error, lastGood, retryAfterMs } = query;
   const { reason, message } = error;
   const transient = error instanceof TransientError;
   const before = { ...intents, request: undefined, push: undefined };

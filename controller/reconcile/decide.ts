@@ -43,8 +43,8 @@ const PATIENCE_MS = { new: 5_000, known: 1_000 };
 
 /** Decides by what was observed; pure, so that every case can be written down as a test. */
 export function decide(observation: Observation, now: number): Decision {
-  const { gatewaySync, intents, answer } = observation;
-  const resolution = resolve(gatewaySync, intents, { answer, now });
+  const { gatewaySync, intents, query } = observation;
+  const resolution = resolve(gatewaySync, intents, { query, now });
   const sync = syncFieldsOf(observation, resolution, now);
   const rolledOut = rollOut(sync, observation, {
     now,

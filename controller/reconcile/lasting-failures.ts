@@ -6,13 +6,6 @@ const MIN_FAILURES = 5;
 /** Time between two events (ms): an event expires after an hour, and pauses last up to five minutes. */
 const PERIOD_MS = 25 * 60_000;
 
-/** A failed reconcile, the number of failures in a row with it, and its time (ms of a monotonic clock). */
-interface Failure {
-  failures: number;
-  error: unknown;
-  now: number;
-}
-
 /**
  * Decides when a resource whose reconciles go on failing gets an event. The status can't show it, because writing it may
  * be what fails. Events are limited by time, because failures follow each other quickly while gateways change.
@@ -20,8 +13,8 @@ interface Failure {
 export class LastingFailures {
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** The event to record for a failure, if any. */
-  eventOf({ failures, error, now }: Failure): Transition | undefined {
+  /** The event to record for the latest of several failures in a row, if any; `now` is of a monotonic clock (ms). */
+  eventOf(failures: number, error: unknown, now: number): Transition | undefined {
     if (failures === 1) this.#reportedAt = Number.NEGATIVE_INFINITY;
     if (failures < MIN_FAILURES || now - this.#reportedAt < PERIOD_MS) return undefined;
     this.#reportedAt = now;

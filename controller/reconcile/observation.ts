@@ -27,8 +27,8 @@ export interface Installation {
 export interface Observation extends Installation {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
-  /** What the repository says; undefined while the resource is paused. */
-  answer: QueryResult | PendingQuery | undefined;
+  /** The state of the query of the repository; undefined while the resource is paused. */
+  query: QueryResult | PendingQuery | undefined;
   /** Injected pods of the resource, in any phase. */
   pods: ObservedPod[];
   /** Pods that ask for the sidecar and have none. */

@@ -81,7 +81,7 @@ export class Reconciler {
       this.forget(key);
       return undefined;
     }
-    const { gatewaySync, pods, answer, denied } = inputs;
+    const { gatewaySync, pods, query, denied } = inputs;
     const { namespace, name } = gatewaySync;
     const log = this.#options.log.child({ namespace, name, reconcileId: randomUUID() });
     const isStarting = pods.some((pod) => pod.live && !inputs.reportOf(pod));
@@ -101,7 +101,7 @@ export class Reconciler {
     const observation = { ...inputs, ...installation, accessProblems, isRevisionKept, storedRevisions };
     const decision = await this.#pace.run(key, () => decide(observation, Date.now()));
     const { status, holdForMs, retryAfterMs, requeryInMs, wakeInMs } = decision;
-    if (answer?.kind !== 'querying')
+    if (query?.kind !== 'querying')
       state.requeries.plan(requeryInMs === undefined ? undefined : performance.now() + requeryInMs);
     if (holdForMs > 0) return deferred(earliest(holdForMs, ...accessRetries));
     const waitMs = state.throttle.waitMs(gatewaySync.status, status, performance.now());
@@ -120,7 +120,7 @@ export class Reconciler {
     const { caches, events } = this.#options;
     const gatewaySync = caches.gatewaySync(key);
     if (!gatewaySync) return;
-    const event = this.#stateOf(key).lastingFailures.eventOf({ failures, error, now: performance.now() });
+    const event = this.#stateOf(key).lastingFailures.eventOf(failures, error, performance.now());
     if (event) events.record(gatewaySync, [event]);
   }
 
@@ -164,12 +164,14 @@ export class Reconciler {
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
-    const { caches, pods, missingSidecars, denials, commitStatuses } = this.#options;
+    const { caches, pods, missingSidecars, denials, repositories, commitStatuses } = this.#options;
     const intents = readIntents(gatewaySync);
+    const isPaused = gatewaySync.spec.paused === true;
+    if (isPaused) repositories.unsubscribe(key);
     return {
       gatewaySync,
       intents,
-      answer: this.#askRepository(key, state, { gatewaySync, intents }),
+      query: isPaused ? undefined : repositories.query(key, subscriptionOf(gatewaySync, intents, state)),
       pods: pods.podsOf(key),
       missing: missingSidecars.podsOf(key),
       unasked: missingSidecars.unaskedOf(key),
@@ -177,18 +179,6 @@ export class Reconciler {
       reportOf: (pod: ObservedPod) => caches.reportOf(pod),
       commitStatus: commitStatuses.newsOf(key, gatewaySync),
     };
-  }
-
-  /** Subscribes to the repository, and gives its latest answer; while paused it unsubscribes, and gives none. */
-  #askRepository(
-    key: ObjectKey,
-    state: ResourceState,
-    { gatewaySync, intents }: { gatewaySync: ObservedGatewaySync; intents: Intents },
-  ) {
-    const { repositories } = this.#options;
-    if (!gatewaySync.spec.paused) return repositories.query(key, subscriptionOf(gatewaySync, intents, state));
-    repositories.unsubscribe(key);
-    return undefined;
   }
 
   async #bindAgents(

@@ -148,7 +148,7 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const observation = {
     gatewaySync: seen,
     intents: readIntents(seen),
-    answer: turn.answer === 'querying' ? asking : turn.answer,
+    query: turn.answer === 'querying' ? asking : turn.answer,
     pods: world.agents.map((_, at) => podOf(at)),
     missing: [],
     unasked: [],

@@ -335,7 +335,7 @@ suite('among intents with', () => {
   test('a tag that is gone, nothing else is followed in its place', () => {
     const gone = new Map([...refs].filter(([name]) => name !== 'refs/tags/v1'));
     const { status } = decideFor(resourceOf({ request: first, status: followsV1 }), {
-      answer: { kind: 'refs', refs: gone },
+      query: { kind: 'refs', refs: gone },
     });
     assert.deepEqual([status.target?.ref, status.lastRequest?.outcome], ['v1', 'Applied']);
     assert.equal(status.refResolutionStatus, 'Error');
@@ -357,7 +357,7 @@ suite('a request for a commit hash', () => {
   for (const [names, allowedRefs, outcome] of cases) {
     test(`at ${names.join(' and ') || 'no tip'} is ${outcome} if ${JSON.stringify(allowedRefs)} is allowed`, () => {
       const asked = resourceOf({ request: { ref: hash, at: at(10) }, allowedRefs });
-      const { status } = decideFor(asked, { answer: { kind: 'refs', refs: tips(...names) } });
+      const { status } = decideFor(asked, { query: { kind: 'refs', refs: tips(...names) } });
       assert.equal(status.lastRequest?.outcome, outcome);
     });
   }
@@ -365,7 +365,7 @@ suite('a request for a commit hash', () => {
   const judge = (names: string[], allowedRefs: string[]) => {
     const resource = resourceOf({ request: { ref: hash, at: at(10) } });
     resource.spec.webhook.allowedRefs = allowedRefs;
-    return decideFor(resource, { answer: { kind: 'refs', refs: tips(...names) } }).status.lastRequest;
+    return decideFor(resource, { query: { kind: 'refs', refs: tips(...names) } }).status.lastRequest;
   };
   const namesOf = (count: number, name: string) => Array.from({ length: count }, (_, n) => `refs/heads/${name}${n}`);
 
@@ -404,7 +404,7 @@ suite('a push event', () => {
   ];
   const outcomeOf = (branch: string, allowedRefs: string[]) => {
     const answer = { kind: 'refs' as const, refs: new Map([...refs, [branch, '9'.repeat(40)]]) };
-    return decideFor(resourceOf({ push: { ref: branch, at: at(10) }, allowedRefs }), { answer }).status.lastPush
+    return decideFor(resourceOf({ push: { ref: branch, at: at(10) }, allowedRefs }), { query: answer }).status.lastPush
       ?.outcome;
   };
   for (const [branch, allowedRefs, outcome] of branches) {

@@ -20,7 +20,7 @@ const push = { ref: 'refs/heads/dev', at: at(11) };
 
 function resolveFor(given: Asked, answer: QueryResult | PendingQuery | undefined = { kind: 'refs', refs }) {
   const gatewaySync = resourceOf({ status: followsMain, ...given });
-  return resolve(gatewaySync, readIntents(gatewaySync), { answer, now });
+  return resolve(gatewaySync, readIntents(gatewaySync), { query: answer, now });
 }
 
 const echoOf = (given: Asked) => {
@@ -187,7 +187,7 @@ suite('the status answers a request or a push', () => {
     const lastPush = { ...push, outcome: 'Pending' };
     const asked = { request, push, allowedRefs: ['dev'] };
     const gatewaySync = resourceOf({ ...asked, status: followsMain });
-    assert.deepEqual(resolve(gatewaySync, readIntents(gatewaySync), { answer: undefined, now }), {
+    assert.deepEqual(resolve(gatewaySync, readIntents(gatewaySync), { query: undefined, now }), {
       kind: 'paused',
       echo: {
         lastRequest: { ...lastRequest, message: 'the resource is paused' },

@@ -28,7 +28,7 @@ function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster 
       unasked: [],
       accessProblems: [],
       denied: undefined,
-      answer: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
+      query: { kind: 'refs', refs: new Map([['refs/heads/main', commit]]) },
       reportOf: () => undefined,
       isRevisionKept: true,
       areAuthorsChecked: false,

@@ -51,7 +51,7 @@ function decideFor(
   const observation = {
     gatewaySync,
     intents: readIntents(gatewaySync),
-    answer,
+    query: answer,
     pods: [],
     missing: [],
     unasked: [],

@@ -11,13 +11,13 @@ suite('a resource that keeps failing', () => {
     let now = 0;
     return pausesMs.flatMap((pauseMs, index) => {
       now += pauseMs;
-      return lasting.eventOf({ failures: index + 1, error: new Error('no'), now }) ? index + 1 : [];
+      return lasting.eventOf(index + 1, new Error('no'), now) ? index + 1 : [];
     });
   };
 
   test('gets an event after the fifth failure in a row, with the error message', () => {
     const lasting = new LastingFailures();
-    const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf({ failures, error: new Error('no'), now: 0 }));
+    const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf(failures, new Error('no'), 0));
     assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
     assert.deepEqual([news[4]?.type, news[4]?.reason], ['Warning', 'ReconcileFailed']);
     assert.match(news[4]?.message ?? '', /^5 reconciles in a row failed, .*: no$/);
@@ -33,7 +33,7 @@ suite('a resource that keeps failing', () => {
 
   test('gets another event in another row of failures', () => {
     const lasting = new LastingFailures();
-    const eventAt = (failures: number) => lasting.eventOf({ failures, error: new Error('no'), now: 0 });
+    const eventAt = (failures: number) => lasting.eventOf(failures, new Error('no'), 0);
     assert.ok(eventAt(5));
     assert.equal(eventAt(1), undefined);
     assert.ok(eventAt(5));

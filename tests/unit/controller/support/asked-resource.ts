@@ -62,7 +62,7 @@ export const refs: AdvertisedRefs = new Map([
 /** Decides long after everything was made, unless `now` says when; without pods. */
 export function decideFor(
   gatewaySync: ObservedGatewaySync,
-  { answer, now = second(100_000) }: { answer?: Parameters<typeof decide>[0]['answer']; now?: number } = {},
+  { query, now = second(100_000) }: { query?: Parameters<typeof decide>[0]['query']; now?: number } = {},
 ): Decision {
   const observation = {
     gatewaySync,
@@ -78,5 +78,5 @@ export function decideFor(
     cluster: '',
     commitStatus: undefined,
   };
-  return decide({ ...observation, answer: answer ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
+  return decide({ ...observation, query: query ?? { kind: 'refs', refs }, reportOf: () => undefined }, now);
 }

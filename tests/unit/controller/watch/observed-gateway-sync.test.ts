@@ -64,7 +64,7 @@ suite('a request and a push that are complete', () => {
       const observe = (status: GatewaySyncStatus) =>
         projectGatewaySync(gatewaySyncOf({ metadata: { annotations }, status }));
       const answer = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
-      const { status } = decideFor(observe({}), { answer });
+      const { status } = decideFor(observe({}), { query: answer });
       assert.ok(status.lastRequest && status.lastPush);
       // Go puts U+FFFD in the place of half a character.
       const stored = JSON.parse(JSON.stringify(status), (_, value) =>
