@@ -33,25 +33,11 @@ const HALF_LIFE_MS = 250;
 const TRUST = 4;
 
 /** The bytes of a body. They count as held until they are released, by whoever has made of them what is needed. */
-class HeldBody {
-  readonly kind = 'read';
-  #bytes: Buffer;
-  readonly #onRelease: () => void;
-
-  constructor(bytes: Buffer, onRelease: () => void) {
-    this.#bytes = bytes;
-    this.#onRelease = onRelease;
-  }
-
+interface HeldBody {
+  kind: 'read';
   /** Empty once they are released. */
-  get bytes(): Buffer {
-    return this.#bytes;
-  }
-
-  release(): void {
-    this.#bytes = EMPTY;
-    this.#onRelease();
-  }
+  bytes: Buffer;
+  release(): void;
 }
 
 /**
@@ -140,12 +126,21 @@ class Incoming {
 
   start(): void {
     const request = this.#request;
-    request.on('end', () => this.#end(new HeldBody(this.#bytes.subarray(0, this.#size), () => this.#uncharge())));
+    request.on('end', () => this.#end(this.#heldBody()));
     request.on('error', () => this.#end({ kind: 'aborted' }));
     request.on('close', () => this.#end({ kind: 'aborted' }));
     if (request.destroyed) this.#end({ kind: 'aborted' });
     else if (Number(request.headers['content-length'] ?? 0) > this.#options.limits.maxBytes) this.refuse('tooLarge');
     else request.on('data', this.#keep);
+  }
+
+  #heldBody(): HeldBody {
+    const release = () => {
+      body.bytes = EMPTY;
+      this.#uncharge();
+    };
+    const body: HeldBody = { kind: 'read', bytes: this.#bytes.subarray(0, this.#size), release };
+    return body;
   }
 
   /** How fast it comes in of late; who is trusted counts as faster. A burst counts for nothing soon after it stalls. */
