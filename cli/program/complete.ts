@@ -32,12 +32,13 @@ export async function complete(words: readonly string[], host: Host): Promise<vo
 
 const draw = ({ value, description }: Candidate): string => (description ? `${value}\t${description}` : value);
 
-/** Reads names in time, and leaves out unsafe ones. Gives up without an error, because a shell can't show one. */
+/** Reads names in time, and leaves out unsafe ones and unsafe descriptions. Gives up without an error, because a shell can't show one. */
 async function readSafely(key: string, given: Given, host: Host): Promise<Candidate[]> {
   const timeout = sleep(TIMEOUT_MS, [], { ref: false });
   try {
     const candidates = await Promise.race([valuesFor(key, given, host), timeout]);
-    return candidates.filter(({ value, description = value }) => SAFE.test(value) && SAFE.test(description));
+    const safe = candidates.filter(({ value }) => SAFE.test(value));
+    return safe.map(({ value, description = '' }) => (SAFE.test(description) ? { value, description } : { value }));
   } catch {
     return [];
   }

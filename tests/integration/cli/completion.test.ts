@@ -8,6 +8,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
+import { rolloutStatusOf } from '../../support/objects.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -43,19 +44,31 @@ async function askKubectl(env: Record<string, string>, ...words: string[]): Prom
 }
 
 suite('kubectl completes', { concurrency: 3 }, () => {
-  test('names of GatewaySyncs, namespaces and gateways in the cluster', async (t) => {
+  test('names of GatewaySyncs, namespaces, gateways and commits in the cluster', async (t) => {
     const [{ env, store }, namespace] = await Promise.all([installPlugin(t), createNamespace(t)]);
     const { kubectl } = await connectCluster();
     for (const name of ['plant-a', 'plant-b', 'shop'])
       await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });
     const gateway = { name: 'till-1', namespace, podName: 'till-1', syncStatus: 'Synced' };
-    const patch = JSON.stringify({ status: { discoveredGateways: [gateway] } });
+    const rollout = rolloutStatusOf();
+    const { revision } = rollout;
+    const time = '2026-01-01T00:00:00Z';
+    const history = [
+      { commit: rollout.commit, ref: 'main', revision, time },
+      { commit: 'a'.repeat(40), ref: 'v1', revision, time },
+      { commit: 'b'.repeat(40), ref: '$(reboot)', revision, time },
+    ];
+    const patch = JSON.stringify({ status: { discoveredGateways: [gateway], rollout, history } });
     await kubectl('patch', 'gsync', 'shop', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
     const complete = { ...env, PATH: `${env.PATH}:${store}/completion` };
     assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, 'plant-'), ['plant-a', 'plant-b', ':4']);
     assert.deepEqual(await askKubectl(complete, 'status', `--namespace=${namespace.slice(0, -1)}`), [namespace, ':4']);
     assert.deepEqual(await askKubectl(complete, '-n', namespace, 'diff', 'shop', '--gateway', ''), ['till-1', ':4']);
     assert.deepEqual(await askKubectl(complete, 'status', '-n', namespace, '-o', 'y'), ['yaml', ':4']);
+    const { stdout } = await run('kubectl', ['__complete', 'stoker', 'rollback', 'shop', '-n', namespace, '--to', ''], {
+      env: complete,
+    });
+    assert.equal(stdout, `${'a'.repeat(40)}\tv1\n${'b'.repeat(40)}\n:4\n`);
   });
 
   test('nothing, and soon, if the cluster or the credential plugin does not answer', async (t) => {
