@@ -31,8 +31,8 @@ interface Announcement {
   /** Undefined if it isn't worth a line. */
   log: { level: 'debug' | 'info' | 'warn'; message: string; fields: object } | undefined;
   figures: {
-    sync?: { result: SyncResult; seconds: number } | undefined;
-    inLine?: { files: FileCounts; repaired: number; drifted: number } | undefined;
+    sync?: { result: SyncResult; seconds: number };
+    inLine?: { files: FileCounts; repaired: number; drifted: number };
     /** In seconds; 0 if the files are left unchanged. */
     syncPeriod?: number;
   };
@@ -58,6 +58,9 @@ function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>
   const before = { ...memory, key: isChange ? '' : memory.key, unnotified: reloadError ? shown : undefined, drift };
   const { isNews, ...announced } = compare(before, { ...describeSync(outcome, drift), ...shown }, outcome);
   const result = kind === 'planned' ? ('dry_run' as const) : ('success' as const);
+  const figures: Announcement['figures'] = { syncPeriod: checkPeriod(intent) };
+  if (isNews) figures.sync = { result, seconds: durationMs / 1000 };
+  if (kind === 'synced') figures.inLine = { files, repaired: countDrift(plan), drifted: drift.length };
   return {
     ...announced,
     log: {
@@ -65,11 +68,7 @@ function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>
       message: 'sync finished',
       fields: { ...logFields(intent), author, files, durationMs, result: kind },
     },
-    figures: {
-      sync: isNews ? { result, seconds: durationMs / 1000 } : undefined,
-      inLine: kind === 'synced' ? { files, repaired: countDrift(plan), drifted: drift.length } : undefined,
-      syncPeriod: checkPeriod(intent),
-    },
+    figures,
   };
 }
 

@@ -15,7 +15,6 @@ import type { DataRoot } from './data-root.ts';
 import { split } from './move.ts';
 import { OpenFile } from './open-file.ts';
 import { putNew } from './put-new.ts';
-import { statOf } from './seen-file.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
 /** What the agent writes into such a file: a commit and a time. */
@@ -67,17 +66,27 @@ function explained(path: string, error: unknown): unknown {
   return obstacle ? unusable(path, `${obstacle} (${code})`, error) : Object.assign(error, { path, dest: path });
 }
 
-/** Touches the file; returns false if there is none. A pipe would make the agent wait for its reader. */
+/** Touches the file; returns false if there is none. */
 function touch(file: string, text: string): boolean {
-  const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
-  if (!statOf(file)) return false;
-  using opened = new OpenFile(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  using opened = openExisting(file);
+  if (!opened) return false;
   const { descriptor } = opened;
   if (!fstatSync(descriptor).isFile()) throw Object.assign(new Error('a pipe or a device'), { code: 'ENXIO' });
   if (isMarker(descriptor)) ftruncateSync(descriptor, writeSync(descriptor, text, 0));
   setTime(descriptor);
   fsyncSync(descriptor);
   return true;
+}
+
+/** Opens the file; undefined if there is none. A pipe would make the agent wait for its reader. */
+function openExisting(file: string): OpenFile | undefined {
+  const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return new OpenFile(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function isMarker(descriptor: number): boolean {

@@ -120,7 +120,7 @@ export class SharedQuery implements HostCall {
     subscriber.waitingSince ??= now;
     const retryAfterMs = this.#state.kind === 'idle' ? this.#waitMs(key, now) : 0;
     if (retryAfterMs === 0) this.#queue(subscriber.isUrgent);
-    return { kind: 'asking', forMs: now - subscriber.waitingSince, retryAfterMs: retryAfterMs || undefined };
+    return { kind: 'querying', forMs: now - subscriber.waitingSince, retryAfterMs: retryAfterMs || undefined };
   }
 
   unsubscribe(key: string): void {

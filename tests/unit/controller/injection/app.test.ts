@@ -10,7 +10,7 @@ import { createReadBody } from '../../../../shared/io/http/read-body.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
-const candidate = { name: 'app', spec: gatewaySpec() };
+const candidate = { name: 'app', spec: gatewaySpecOf() };
 const pod = {
   metadata: { name: 'gateway-0', annotations: { 'sync.io/inject': 'true' } },
   spec: {

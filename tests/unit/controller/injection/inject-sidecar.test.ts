@@ -37,7 +37,7 @@ function pod(spec: Partial<AdmittedPod['spec']> = {}, metadata: AdmittedPod['met
   };
 }
 
-function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpec(), defaults?: SidecarDefaults): Injection {
+function inject(given: AdmittedPod, spec: ObservedSpec = gatewaySpecOf(), defaults?: SidecarDefaults): Injection {
   const candidates = [{ name: 'app', spec }];
   return injectSidecar({ pod: given, namespace: 'plant', candidates, images, defaults });
 }
