@@ -24,7 +24,7 @@ suite('Argo CD', { skip: skipWithoutGo }, () => {
   before(async () => {
     conditions = parse(await configMapValue('docs/how-to/senders/argo-cd.md', 'trigger.gateways'));
     const key = 'resource.customizations.health.sync.io_GatewaySync';
-    script = await configMapValue('docs/how-to/argo-cd-health.md', key);
+    script = await configMapValue('docs/how-to/gitops.md', key);
     engines = await buildEngines();
   });
   after(() => engines?.remove());
