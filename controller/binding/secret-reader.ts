@@ -19,16 +19,13 @@ export class SecretReader {
   }
 
   /** A sentence about what is missing of a Secret, or undefined. Throws errors of the API server. */
-  problemOf(namespace: string, secret: NamedSecret): Promise<string | undefined> {
-    return this.#slots.run(() => this.#check(namespace, secret), namespace);
-  }
-
-  async #check(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
+  async problemOf(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
     const absent = `Secret ${namespace}/${name}, which the resource names, does not exist: create it, since no pod starts without it`;
     if (!isObjectName(name)) return absent; // nothing else may get into a path
     try {
       const path = corePath('secrets', namespace, name);
-      const { data = {} } = await this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+      const get = () => this.#client.get<{ data?: object }>(path, { timeoutMs: TIMEOUT_MS });
+      const { data = {} } = await this.#slots.run(get, namespace);
       const missing = keys.find((key) => !Object.hasOwn(data, key));
       return missing === undefined
         ? undefined

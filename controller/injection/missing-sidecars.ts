@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AGENT_LABEL, POD_ANNOTATIONS } from '../../shared/api/names.ts';
+import { AGENT_LABEL } from '../../shared/api/names.ts';
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { listObjects, METADATA_LIST } from '../../shared/io/kubernetes/list.ts';
@@ -84,15 +84,16 @@ export class MissingSidecars {
       if (!own.some(({ createdAt }) => createdAt >= since)) continue;
       try {
         const names = own.map(({ name }) => name);
-        const resources = new Set(names);
-        const { missing: swept, unasked } = await sweepMissing(this.#options.client, { namespace, resources, signal });
-        // Who gets the label between the two looks is in both.
-        const pods = new Map([...swept, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
+        const listed = await listPods(this.#options.client, { namespace, resources: new Set(names), signal });
+        // A pod that gets the label in the meantime is in both.
+        const pods = new Map([...listed, ...(labelled.get(namespace) ?? [])].map((pod) => [pod.uid, pod]));
         const podsOf = groupByResource(names, [...pods.values()]);
-        this.#store(namespace, podsOf, unasked);
-        for (const { name, spec } of own)
-          if (!spec.paused)
-            await this.#options.evictor?.evictSome(`${namespace}/${name}`, podsOf.get(name) ?? [], signal);
+        for (const { name, spec } of own) {
+          const key = `${namespace}/${name}`;
+          const { missing = [], unasked = [] } = Object.groupBy(podsOf.get(name) ?? [], ({ sidecar }) => sidecar);
+          this.#store(key, { missing, unasked: unasked.slice(0, MAX_UNASKED).map((pod) => pod.name) });
+          if (!spec.paused) await this.#options.evictor?.evictSome(key, missing, signal);
+        }
       } catch (error) {
         if (signal.aborted) return;
         this.#options.log.warn({ err: error, namespace }, 'cannot look for pods without a sidecar');
@@ -100,15 +101,11 @@ export class MissingSidecars {
     }
   }
 
-  #store(namespace: string, podsOf: Map<string, ObservedPod[]>, unasked: Map<string, string[]>): void {
-    for (const [name, missing] of podsOf) {
-      const key = `${namespace}/${name}`;
-      const before = [uidsOf(this.podsOf(key)), ...this.unaskedOf(key)].join();
-      const found = { missing, unasked: unasked.get(name) ?? [] };
-      if (missing.length + found.unasked.length > 0) this.#found.set(key, found);
-      else this.#found.delete(key);
-      if (before !== [uidsOf(missing), ...found.unasked].join()) this.#options.enqueue(key);
-    }
+  #store(key: ObjectKey, found: Found): void {
+    const before = changeKeyOf({ missing: this.podsOf(key), unasked: this.unaskedOf(key) });
+    if (found.missing.length + found.unasked.length > 0) this.#found.set(key, found);
+    else this.#found.delete(key);
+    if (before !== changeKeyOf(found)) this.#options.enqueue(key);
   }
 }
 
@@ -126,12 +123,8 @@ export function groupByResource(resources: string[], pods: ObservedPod[]): Map<s
   return new Map(resources.map((name) => [name, named.get(name) ?? []]));
 }
 
-function uidsOf(pods: ObservedPod[]): string {
-  return pods
-    .map(({ uid }) => uid)
-    .sort()
-    .join(' ');
-}
+const changeKeyOf = ({ missing, unasked }: Found): string =>
+  [...missing.map(({ uid }) => uid).sort(), '', ...unasked].join();
 
 interface PodMetadata {
   metadata: ObjectMeta;
@@ -141,43 +134,28 @@ const PAGE = 100;
 /** Pods that ended need no sidecar any more. */
 const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 
-interface Swept {
-  missing: ObservedPod[];
-  /** Names of the first pods that name a resource and do not ask for a sidecar, by the name of the resource. */
-  unasked: Map<string, string[]>;
-}
-
 /** Maximum number of pods that are named. */
 const MAX_UNASKED = 3;
 
-/** Pods of a namespace that ask for the sidecar and were created without it: metadata only, in pages. */
-async function sweepMissing(
+/** Lists the pods without a sidecar that ask for one or name a resource of the namespace: metadata only, in pages. */
+async function listPods(
   client: KubernetesClient,
   { namespace, resources, signal }: { namespace: string; resources: ReadonlySet<string>; signal: AbortSignal },
-): Promise<Swept> {
-  const swept: Swept = { missing: [], unasked: new Map() };
+): Promise<ObservedPod[]> {
+  const found: ObservedPod[] = [];
   const query = { labelSelector: `${AGENT_LABEL}!=true`, fieldSelector: RUNNING };
   await listObjects<PodMetadata>(
     client,
     corePath('pods', namespace),
     { query, accept: METADATA_LIST, pageSize: PAGE, signal },
-    (pod) => {
-      if (pod.metadata.deletionTimestamp !== undefined) return;
-      if (asksForSidecar(pod)) swept.missing.push(toObserved(pod));
-      else noteUnasked(swept.unasked, resources, pod);
+    ({ metadata }) => {
+      if (metadata.deletionTimestamp !== undefined) return;
+      const identity = podIdentity(metadata);
+      const sidecar = asksForSidecar({ metadata }) ? 'missing' : 'unasked';
+      if (sidecar === 'unasked' && !resources.has(identity.crName ?? '')) return;
+      const ownerUid = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+      found.push({ ...identity, ownerUid, serviceAccountName: 'default', sidecar, live: true });
     },
   );
-  return swept;
-}
-
-function noteUnasked(unasked: Swept['unasked'], resources: ReadonlySet<string>, { metadata }: PodMetadata): void {
-  const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
-  if (named === undefined || !resources.has(named)) return;
-  const names = unasked.get(named) ?? [];
-  if (names.length < MAX_UNASKED) unasked.set(named, [...names, metadata.name]);
-}
-
-function toObserved({ metadata }: PodMetadata): ObservedPod {
-  const ownerUid = metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
-  return { ...podIdentity(metadata), ownerUid, serviceAccountName: 'default', sidecar: 'missing', live: true };
+  return found;
 }
