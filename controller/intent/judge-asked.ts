@@ -1,4 +1,5 @@
 import { hashAdvice, isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
@@ -41,10 +42,8 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyNames);
   if (isAllowed === 'no') return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);
-  return {
-    kind: 'accepted',
-    wish: { target: { ref, source: 'Request', ...(id ? { requestId: id } : {}) }, at: madeAt },
-  };
+  const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
+  return { kind: 'accepted', wish: { target, at: madeAt } };
 }
 
 /** Judges a push: it asks to sync now, and to be followed only where `allowedRefs` names its branch. */

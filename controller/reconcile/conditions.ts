@@ -2,7 +2,7 @@ import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
-import { omit } from '../../shared/domain/objects.ts';
+import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
@@ -48,21 +48,18 @@ const HOST_KEY_REASONS = ['HostKeyVerificationFailed', 'KnownHostsMissing'];
 export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
   const profilesValid = judgeProfiles(facts);
-  const hostKey = judgeHostKey(facts);
-  const commitStatus = judgeCommitStatus(facts);
-  const rolledOut = judgeRollout(facts);
-  return {
+  return withoutUndefined({
     RefResolved: refResolved,
     ProfilesValid: profilesValid,
     AllGatewaysSynced: judgeAllGateways(facts),
     SidecarInjected: judgeSidecars(facts),
-    ...(hostKey ? { SSHHostKeyVerification: hostKey } : {}),
+    SSHHostKeyVerification: judgeHostKey(facts),
     AgentAccess: accessProblemIn(facts) ?? granted,
-    ...(rolledOut ? { RolledOut: rolledOut } : {}),
-    ...(commitStatus ? { CommitStatus: commitStatus } : {}),
+    RolledOut: judgeRollout(facts),
+    CommitStatus: judgeCommitStatus(facts),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
-  };
+  });
 }
 
 /**
