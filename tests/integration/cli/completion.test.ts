@@ -14,8 +14,9 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-/** Shells of this machine: bash is everywhere, zsh and fish may be missing. */
-const isInstalled = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
+/** Gives the reason to skip a test if this machine doesn't have a shell. */
+const skipWithoutShell = (shell: string): string | false =>
+  spawnSync(shell, ['--version']).status !== 0 && `${shell} is not installed`;
 
 /** Installs the plugin as Krew does: the directory on the PATH has a link to the program, and nothing else of it. */
 async function installPlugin(t: TestContext) {
@@ -114,14 +115,14 @@ suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
     assert.equal(stdout, 'rollback\n');
   });
 
-  test('completes in fish', { skip: !isInstalled('fish') && 'fish is not installed' }, async (t) => {
+  test('completes in fish', { skip: skipWithoutShell('fish') }, async (t) => {
     const { env } = await installPlugin(t);
     const script = 'kubectl stoker completion fish | source; complete --do-complete "kubectl stoker ro"';
     const { stdout } = await run('fish', ['--no-config', '-c', script], { env });
     assert.match(stdout, /^rollback\t/);
   });
 
-  test('loads in zsh', { skip: !isInstalled('zsh') && 'zsh is not installed' }, async (t) => {
+  test('loads in zsh', { skip: skipWithoutShell('zsh') }, async (t) => {
     const { env } = await installPlugin(t);
     const script = `
       autoload -Uz compinit; compinit -u
