@@ -16,6 +16,7 @@ test('each resync checks everything, and neither writes nor queries anything if 
   const metrics = createMetrics();
   const writes: string[] = [];
   const queries: string[] = [];
+  let isLeaseHeld = true;
   const client = clientOf((await connectCluster()).kubeconfig, {
     userAgent: 'test',
     onCall: (verb) => verb === 'GET' || writes.push(verb),
@@ -24,7 +25,7 @@ test('each resync checks everything, and neither writes nor queries anything if 
     {
       client,
       replicaClient: client,
-      mayWrite: () => true,
+      mayWrite: () => isLeaseHeld,
       connect: ({ git }) => ({
         query: async () => {
           queries.push(git.repo);
@@ -72,4 +73,16 @@ test('each resync checks everything, and neither writes nor queries anything if 
   await until(async () => (await reconciles()) >= seen + 10, { describe: 'five rounds' });
   assert.deepEqual(writes.slice(written), []);
   assert.deepEqual(queries.slice(asked), []);
+
+  isLeaseHeld = false;
+  const three = { namespace, name: 'three' };
+  await applyGatewaySync(three, { repo: 'https://git.test/three.git' });
+  await until(() => controller.caches.gatewaySync(`${namespace}/three`), { describe: 'three', accept: Boolean });
+  const taken = async () =>
+    (await metrics.queueSeconds.get()).values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
+  const before = await taken();
+  await until(async () => (await taken()) >= before + 6, { describe: 'two more attempts for each' });
+  assert.deepEqual(writes.slice(written), [], 'nothing is written while the renewal of the lease is late');
+  isLeaseHeld = true;
+  await untilGatewaySync(three, 'resolved', ({ status }) => status?.lastSyncCommit === 'a'.repeat(40));
 });
