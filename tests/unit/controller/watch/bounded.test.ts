@@ -9,7 +9,7 @@ import { fingerprintOf, projectRoleBinding } from '../../../../controller/watch/
 import { StringPool } from '../../../../controller/watch/string-pool.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { OwnerReference } from '../../../../shared/api/object-meta.ts';
-import { type SyncReport, type SyncReportStatus, syncReportStatusSchema } from '../../../../shared/api/sync-report.ts';
+import type { SyncReport } from '../../../../shared/api/sync-report.ts';
 import { gatewaySpecOf, gatewaySyncOf, syncReportOf } from '../../../support/objects.ts';
 
 const metadata = {
@@ -99,13 +99,33 @@ const largestPod = (labels: Record<string, string>, spec: Pod['spec']): Pod => (
 
 /** As large as the CRD lets each field be. */
 function largestReport(owner: OwnerReference): SyncReport {
-  const { entries: fields } = syncReportStatusSchema.pipe[0];
-  const texts = Object.fromEntries(Object.keys(fields).map((name) => [name, ofEmoji]));
-  const files = { added: BOUNDS.count, modified: BOUNDS.count, deleted: BOUNDS.count, unchanged: BOUNDS.count };
-  const numbers = { generation: Number.MAX_SAFE_INTEGER, rollout: BOUNDS.count, hasFailed: true, files };
-  const large = { changes: times(100, () => ofEmoji), inspection: { id: 'i', sealed: ofEmoji } };
-  const status = { ...texts, ...numbers, ...large } as Partial<SyncReportStatus>;
-  return syncReportOf({ metadata: { ...metadata, ownerReferences: [owner] }, status });
+  const text = (length: number) => '\u{1f600}'.repeat(length);
+  const count = BOUNDS.count;
+  return syncReportOf({
+    metadata: { ...metadata, ownerReferences: [owner] },
+    status: {
+      podUID: text(64),
+      gateway: text(BOUNDS.text),
+      profile: text(BOUNDS.text),
+      crName: text(BOUNDS.text),
+      state: 'MissingSidecar',
+      generation: Number.MAX_SAFE_INTEGER,
+      ref: text(BOUNDS.ref),
+      commit: text(64),
+      time: '2026-01-01T00:00:00.000Z',
+      reportedAt: '2026-01-01T00:00:00.000Z',
+      duration: text(32),
+      files: { added: count, modified: count, deleted: count, unchanged: count },
+      changes: times(BOUNDS.changes, () => text(1_024)),
+      rollout: count,
+      revision: text(64),
+      verification: 'Running',
+      hasFailed: true,
+      message: text(BOUNDS.message),
+      inspection: { id: text(64), sealed: ofEmoji },
+      agentVersion: text(64),
+    },
+  });
 }
 
 /** Two bytes for each character, as V8 keeps texts with unusual letters. */
