@@ -105,13 +105,15 @@ export class HostLimiter {
   /** Starts the calls that can start at a host, and returns their number. */
   #dispatch(host: Host): number {
     let started = 0;
-    while (this.#waitMs(host) === 0) {
+    let waitMs = this.#waitMs(host);
+    while (waitMs === 0) {
       const call = this.#take(host);
       if (!call) break;
       started += 1;
       void this.#run(host, call);
+      waitMs = this.#waitMs(host);
     }
-    this.#schedule(host);
+    this.#schedule(host, waitMs);
     return started;
   }
 
@@ -156,7 +158,7 @@ export class HostLimiter {
   }
 
   /** Dispatches again when the rate allows the next call. Forgets a host with nothing left to do. */
-  #schedule(host: Host): void {
+  #schedule(host: Host, waitMs: number): void {
     clearTimeout(host.timer);
     host.timer = undefined;
     const isWaiting = !host.calls.isEmpty;
@@ -164,7 +166,6 @@ export class HostLimiter {
       this.#hosts.delete(host.name);
       this.#held.delete(host);
     }
-    const waitMs = this.#waitMs(host);
     if (!isWaiting || waitMs === 0) return;
     host.timer = setTimeout(() => this.#dispatch(host), Math.ceil(waitMs));
     host.timer.unref(); // the queue doesn't keep the program from exiting
