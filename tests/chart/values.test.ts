@@ -158,7 +158,7 @@ const mistakes = {
   [`webhookReceiver.enabled=true,webhookReceiver.ingress.enabled=true,${hostFlags.join()}`]:
     /: webhookReceiver\.ingress\.enabled is true, but the receiver accepts requests without a signature or token; set webhookReceiver\.hmac\.secretRef\.name or webhookReceiver\.token\.secretRef\.name to the name of a Secret/,
   'prometheusRule.enabled=true,prometheusRule.disabled.SyncDrift=true':
-    /prometheusRule\.disabled names SyncDrift, which is no alert of the chart: they are SyncControllerHasNoLeader, /,
+    /prometheusRule\.disabled contains SyncDrift, which isn't an alert of the chart; the alerts are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
   'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
   'agent.caConfigMap.key=a/b': /agent\.caConfigMap\.key must be a key of a Secret or ConfigMap, .*: it is "a\/b"/,

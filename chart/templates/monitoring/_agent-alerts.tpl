@@ -7,23 +7,23 @@
     severity: warning
   annotations:
     summary: {{ `'The sync agent of pod {{ $labels.namespace }}/{{ $labels.pod }} fails.'` }}
-    description: The gateway does not have the files that it should. The SyncReport of the pod says why.
+    description: The gateway doesn't have the current files. The SyncReport of the pod shows why.
 - alert: SyncReloadsFail
   expr: sum by (namespace, pod) (increase(sync_agent_reloads_total{result="error"}[15m])) > 0
   for: 15m
   labels:
     severity: warning
   annotations:
-    summary: {{ `'The gateway in pod {{ $labels.namespace }}/{{ $labels.pod }} cannot be notified of changes.'` }}
-    description: The files are in place, and the gateway does not know of them yet. The SyncReport of the pod says why.
+    summary: {{ `'The gateway in pod {{ $labels.namespace }}/{{ $labels.pod }} cannot be notified about changes.'` }}
+    description: The files were delivered, but the gateway may still use the previous ones. The SyncReport of the pod shows why.
 - alert: SyncFilesDrift
   expr: sum by (namespace, pod) (increase(sync_agent_drift_total[15m])) > 0
   for: 1h
   labels:
     severity: info
   annotations:
-    summary: {{ `'Synced files in pod {{ $labels.namespace }}/{{ $labels.pod }} keep being changed.'` }}
-    description: For an hour the agent has been repairing files that something else writes too.
+    summary: {{ `'Synced files in pod {{ $labels.namespace }}/{{ $labels.pod }} are repeatedly changed.'` }}
+    description: For an hour, the agent has repaired files that another program also writes.
 - alert: SyncAgentOutOfTouch
   expr: |-
     time() - max by (namespace, pod) (sync_agent_last_success_timestamp_seconds)
@@ -32,6 +32,6 @@
   labels:
     severity: warning
   annotations:
-    summary: {{ `'Nobody knows whether the files of pod {{ $labels.namespace }}/{{ $labels.pod }} are in line.'` }}
-    description: For half an hour more than two sync periods the agent has not found them as they must be. The SyncReport of the pod says why.
+    summary: {{ `'The files of pod {{ $labels.namespace }}/{{ $labels.pod }} have not been confirmed as correct.'` }}
+    description: For half an hour plus two sync periods, the agent hasn't completed a successful check or sync. The SyncReport of the pod shows why.
 {{- end -}}

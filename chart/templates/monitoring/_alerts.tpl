@@ -1,6 +1,6 @@
 {{/*
-The alerts on what is installed, without those that are turned off, each with the address of its runbook. Fails where a
-value names an alert that there is not.
+The alerts on the installed components, without the disabled ones, each with the address of its runbook. Fails if a value
+names an alert that doesn't exist.
 */}}
 {{- define "stoker-operator.alerts" -}}
 {{- $values := .Values.prometheusRule -}}
@@ -13,7 +13,7 @@ value names an alert that there is not.
 {{- end -}}
 {{- range $name, $_ := $values.disabled -}}
 {{- if not (has $name $names) -}}
-{{- fail (printf "prometheusRule.disabled names %s, which is no alert of the chart: they are %s" $name (join ", " $names)) -}}
+{{- fail (printf "prometheusRule.disabled contains %s, which isn't an alert of the chart; the alerts are %s" $name (join ", " $names)) -}}
 {{- end -}}
 {{- end -}}
 {{- $seen := .Values.metrics.enabled -}}
@@ -31,8 +31,8 @@ value names an alert that there is not.
 {{- end -}}
 
 {{/*
-Whether a program runs is for kube-state-metrics to say: that Prometheus sees no metrics of it may have other reasons.
-Takes {context, program, deployment, cost}: what its absence means for people.
+Uses kube-state-metrics to check if a program runs, because there may be other reasons why Prometheus has no metrics of it.
+Takes {context, program, deployment, cost}; cost describes the impact of its absence.
 */}}
 {{- define "stoker-operator.downAlert" -}}
 {{- $of := printf "{namespace=%q, deployment=%q}" (include "stoker-operator.namespace" .context) .deployment -}}
@@ -48,7 +48,7 @@ Takes {context, program, deployment, cost}: what its absence means for people.
     description: {{ .cost | quote }}
 {{- end -}}
 
-{{/* Takes {context, program, metric}: one that the program always has. */}}
+{{/* Takes {context, program, metric}; the program always exports the metric. */}}
 {{- define "stoker-operator.unseenAlert" -}}
 - alert: Sync{{ .program }}IsNotScraped
   expr: absent({{ .metric }}{namespace={{ include "stoker-operator.namespace" .context | quote }}})
@@ -56,11 +56,11 @@ Takes {context, program, deployment, cost}: what its absence means for people.
   labels:
     severity: warning
   annotations:
-    summary: Prometheus sees no {{ lower .program }} of the sync operator.
-    description: It is down, or Prometheus does not find it or may not reach it. Until then its other alerts cannot fire.
+    summary: Prometheus scrapes no {{ lower .program }} of the sync operator.
+    description: It is down, or Prometheus doesn't find it or can't reach it. Until this is fixed, its other alerts can't fire.
 {{- end -}}
 
-{{/* So many seconds before its end the certificate of the webhook should have been renewed long ago: half of the time that is left at its renewal, a week at most and a minute at least. */}}
+{{/* Seconds before the expiry of the webhook's certificate at which its renewal is overdue: half of the time that is left at the planned renewal, at most a week, and at least a minute. */}}
 {{- define "stoker-operator.lateRenewal" -}}
 {{- $life := 7776000 -}}
 {{- $renewal := 0 -}}

@@ -24,7 +24,7 @@ const replicas = (deployment: string, metric: string) =>
   `kube_deployment_${metric}{namespace="operator", deployment="${deployment}", job="kube-state-metrics"}`;
 
 const DAY = 86_400;
-const noLeader = 'No controller of the sync operator leads.';
+const noLeader = 'No controller of the sync operator is the leader.';
 const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
 
 /** What kube-state-metrics says of a Deployment that has no ready pod. */
@@ -49,7 +49,7 @@ function isDown(program: string, deployment: string): AlertCase {
 /** Prometheus sees nothing of a program, by a series that it always has. */
 function isNotScraped(program: string, always: string): AlertCase {
   const labels = { namespace: 'operator' };
-  const summary = `Prometheus sees no ${program} of the sync operator.`;
+  const summary = `Prometheus scrapes no ${program} of the sync operator.`;
   const elsewhere = always.replace('namespace="operator"', 'namespace="other"');
   return {
     firing: [
@@ -105,7 +105,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [gitQueries('failure')]: '0+1x60', [gitQueries('success')]: '0+4x60' },
-        summary: '20% of the queries to git hosts fail.',
+        summary: '20% of the queries to git servers fail.',
       },
     ],
     quiet: [
@@ -119,7 +119,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
         at: '30m',
         series: { [certificate]: `${6 * DAY}x60` },
         labels: { namespace: 'operator', pod: 'a' },
-        summary: 'The certificate of the admission endpoint ends in 5d 23h 30m 0s and was not renewed.',
+        summary: 'The certificate of the admission endpoint expires in 5d 23h 30m 0s and was not renewed.',
       },
     ],
     quiet: [
@@ -232,7 +232,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
   SyncReceiverIsNotScraped: isNotScraped('receiver', open),
   SyncReceiverIsOpen: {
-    firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks from anybody.' }],
+    firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks without authentication.' }],
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
   },
   SyncDeliveriesNotStored: {
@@ -240,7 +240,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [deliveries('ApiServerUnavailable')]: '0+1x60', [deliveries('')]: '0+9x60' },
-        summary: '10% of the webhooks are answered with 5xx.',
+        summary: '10% of the webhooks receive a 5xx response.',
       },
     ],
     quiet: [
@@ -263,7 +263,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       {
         at: '30m',
         series: { [dropped]: '0+1x60' },
-        summary: 'The receiver closes connections, since it has too many.',
+        summary: 'The receiver closes connections because it has too many.',
       },
     ],
     quiet: [{ at: '30m', series: { [dropped]: '7x60' } }],
