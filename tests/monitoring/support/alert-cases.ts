@@ -232,7 +232,9 @@ export const ALERT_CASES: Record<string, AlertCase> = {
   SyncReceiverIsDown: isDown('receiver', 'test-stoker-operator-receiver'),
   SyncReceiverIsNotScraped: isNotScraped('receiver', open),
   SyncReceiverIsOpen: {
-    firing: [{ at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks without authentication.' }],
+    firing: [
+      { at: '20m', series: { [open]: '1x60' }, summary: 'The receiver accepts webhooks without authentication.' },
+    ],
     quiet: [{ at: '20m', series: { [open]: '0x60' } }],
   },
   SyncDeliveriesNotStored: {
