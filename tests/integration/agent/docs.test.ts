@@ -41,7 +41,7 @@ interface Example {
 /** The pages with examples, and the headings that have to have one. */
 const TOPICS = {
   'reference/agent.md': ['Mappings', 'Templates', 'Patches', 'Excludes', 'Dry run', 'Drift', 'Submodules', 'Git LFS'],
-  'how-to/notify-gateways.md': ['By HTTP'],
+  'how-to/notify-gateways.md': ['Send HTTP requests'],
 };
 
 let server: GitServer;
