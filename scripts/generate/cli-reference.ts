@@ -38,7 +38,7 @@ const introduction = [
   '| see | `get` and `list` on `gatewaysyncs`: the role `view`. Waves and traces need `list` on `syncreports`, `pods` and `events` as well, and leave out what you may not read |',
   '| doctor | whatever you have: it says what it may not look at. `view` in the whole cluster, and `get` and `list` on ClusterRoles, webhook configurations, policies and CRDs, show everything but Secrets |',
   '| pause, resume, sync | `patch` on `gatewaysyncs`: the role `edit` |',
-  '| approve, roll back, retry | the same, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-may-approve) is set |',
+  '| approve, roll back, retry | the same, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-can-approve) is set |',
   '| migrate | nothing: it asks no cluster, and has none of the options for one |',
   '',
   'Somebody who may read one namespace sees that one, in totals as well.',
