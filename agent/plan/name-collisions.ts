@@ -1,4 +1,4 @@
-import { AGENT_FOLDER } from '../../shared/api/names.ts';
+import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';
 
@@ -13,7 +13,7 @@ export function foldName(name: string, folding: NameFolding): string {
 /** Files and folders that would be one on the volume, each with its other name. Costs nothing where names stay as they are. */
 export function findCollisions({ files, folders, retained }: DesiredTree, folding: NameFolding): string[] {
   if (!folding.case && !folding.unicode) return [];
-  const seen = new Map([[AGENT_FOLDER, AGENT_FOLDER]]);
+  const seen = new Map([[AGENT_DIRECTORY, AGENT_DIRECTORY]]);
   return [...folders, ...files.keys(), ...retained].flatMap((path) => {
     const folded = foldName(path, folding);
     const other = seen.get(folded) ?? path;

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AGENT_FOLDER } from '../../shared/api/names.ts';
+import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
@@ -23,7 +23,7 @@ export class DataRoot {
 
   private constructor(path: string) {
     this.path = path;
-    this.agentFolder = join(path, AGENT_FOLDER);
+    this.agentFolder = join(path, AGENT_DIRECTORY);
     this.#root = Folder.openAt(path);
   }
 
@@ -77,7 +77,7 @@ export class DataRoot {
 
   /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */
   openAgentFolder(name: string): Folder {
-    if (name === '') return openOwn(this.#root, AGENT_FOLDER, PASSABLE);
+    if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
     using parent = this.openAgentFolder('');
     return openOwn(parent, name, PRIVATE);
   }

@@ -1,4 +1,4 @@
-import { AGENT_CONTAINER, AGENT_FOLDER } from '../../shared/api/names.ts';
+import { AGENT_CONTAINER, AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { volumeOwnerIn } from '../../shared/domain/volume-in-use.ts';
 import { type Finding, failed } from './finding.ts';
 import { DATA_PATH, type Pod } from './objects.ts';
@@ -14,7 +14,7 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   // An owner of the same name is an earlier pod: no agent waits for itself.
   if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
-  const lock = `${DATA_PATH}/${AGENT_FOLDER}/agent.lock`;
+  const lock = `${DATA_PATH}/${AGENT_DIRECTORY}/agent.lock`;
   return [
     failed('report/volume-lock', `its data volume is still locked for pod ${owner.pod}, which no longer exists`, {
       todo: `if ${node} is down for good, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { AGENT_FOLDER } from './names.ts';
+import { AGENT_DIRECTORY } from './names.ts';
 
 /** A CEL rule that the API server checks, and the words that it answers with. */
 export interface CelRule {
@@ -127,8 +127,8 @@ export const destinationPath = (description: string) =>
     v.minLength(1),
     v.maxLength(BOUNDS.text),
     cel(...relativePathRules, {
-      rule: `!self.matches('^(\\\\./)*${AGENT_FOLDER.replace('.', '\\\\.')}(/|$)')`,
-      message: `must not lead into ${AGENT_FOLDER}, the folder in which the agent keeps its own files`,
+      rule: `!self.matches('^(\\\\./)*${AGENT_DIRECTORY.replace('.', '\\\\.')}(/|$)')`,
+      message: `must not lead into ${AGENT_DIRECTORY}, the folder in which the agent keeps its own files`,
     }),
     v.description(description),
   );

@@ -79,4 +79,4 @@ export const FIELD_MANAGERS = {
 export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argocd' | 'kargo' | 'generic';
 
 /** Folder of the agent's own files inside the data volume: no mapping may lead into it. */
-export const AGENT_FOLDER = '.sync-agent';
+export const AGENT_DIRECTORY = '.sync-agent';

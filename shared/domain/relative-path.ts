@@ -1,4 +1,4 @@
-import { AGENT_FOLDER } from '../api/names.ts';
+import { AGENT_DIRECTORY } from '../api/names.ts';
 
 /** A path below a root: `''` is the root itself. `folder` says that it was written as one (`x/`, `.`). */
 export type RelativePath = { kind: 'path'; path: string; folder: boolean } | { kind: 'problem'; message: string };
@@ -26,7 +26,7 @@ export function withoutTrailingSlashes(text: string): string {
 
 /** Whether the path is the folder in which the agent keeps its own files, or lies in it. */
 export function isAgentPath(path: string): boolean {
-  return isWithin(path, AGENT_FOLDER);
+  return isWithin(path, AGENT_DIRECTORY);
 }
 
 const problem = (message: string): RelativePath => ({ kind: 'problem', message });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AGENT_FOLDER } from '../../../shared/api/names.ts';
+import { AGENT_DIRECTORY } from '../../../shared/api/names.ts';
 import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { BAD, blobOf, type FileState } from './files.ts';
 import type { ManagedProgram } from './managed-program.ts';
@@ -87,7 +87,7 @@ export class Gateway {
   #walk(folder: string, found: Map<string, DiskFile>): void {
     for (const entry of list(path.join(this.data, folder))) {
       const name = folder ? `${folder}/${entry.name}` : entry.name;
-      if (name === AGENT_FOLDER) continue;
+      if (name === AGENT_DIRECTORY) continue;
       if (entry.isDirectory()) this.#walk(name, found);
       else if (entry.isFile()) {
         const file = this.#read(name);
