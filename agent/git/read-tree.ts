@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { foldersOf } from '../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../shared/domain/relative-path.ts';
 import type { Git } from '../../shared/io/git/git.ts';
 import { attributesFilesAbove } from '../plan/content-attributes.ts';
 import type { OnEntry } from '../plan/memory-budget.ts';
@@ -39,7 +39,7 @@ export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry)
   const missing = paths.filter(
     (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
   );
-  const above = [...new Set(missing.flatMap(foldersOf))];
+  const above = [...new Set(missing.flatMap(directoriesOf))];
   if (above.length === 0) return entries;
   const found = await list(git, { ...request, args: [], paths: above }, onEntry);
   return [...entries, ...found.filter(({ kind }) => kind !== 'file')];

@@ -1,6 +1,6 @@
 import {
   allFolders,
-  foldersOf,
+  directoriesOf,
   isAgentPath,
   isFilePath,
   isTooLong,
@@ -120,7 +120,7 @@ function overlaps({ files, folders, retained }: DesiredTree): string[] {
   if (![...folders, ...allFolders(retained)].some(isFile)) return [];
   const inside = new Map<string, string>();
   for (const path of [...files.keys(), ...retained]) {
-    for (const folder of foldersOf(path)) {
+    for (const folder of directoriesOf(path)) {
       if (isFile(folder) && !inside.has(folder)) inside.set(folder, path);
     }
   }

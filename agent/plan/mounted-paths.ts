@@ -1,4 +1,4 @@
-import { foldersOf } from '../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../shared/domain/relative-path.ts';
 import { foldName } from './name-collisions.ts';
 import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';
@@ -16,7 +16,8 @@ export class MountedPaths {
   constructor(paths: readonly string[], folding: NameFolding = { case: false, unicode: false }) {
     this.#fold = (path) => foldName(path, folding);
     this.#points = new Map(paths.map((path) => [this.#fold(path), path]));
-    for (const [folded, path] of this.#points) for (const folder of foldersOf(folded)) this.#above.set(folder, path);
+    for (const [folded, path] of this.#points)
+      for (const folder of directoriesOf(folded)) this.#above.set(folder, path);
   }
 
   /** Whether the path is one of them, lies in one, or has one below it. */
@@ -37,7 +38,7 @@ export class MountedPaths {
   #pointAt(path: string): string | undefined {
     if (this.#points.size === 0) return undefined;
     const folded = this.#fold(path);
-    const covering = [...foldersOf(folded), folded].find((candidate) => this.#points.has(candidate));
+    const covering = [...directoriesOf(folded), folded].find((candidate) => this.#points.has(candidate));
     return covering === undefined ? this.#above.get(folded) : this.#points.get(covering);
   }
 }

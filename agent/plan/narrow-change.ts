@@ -1,6 +1,6 @@
 import {
   allFolders,
-  foldersOf,
+  directoriesOf,
   isAgentPath,
   isFilePath,
   isTooLong,
@@ -92,7 +92,7 @@ class Draft {
   isSound(): boolean {
     const { mappings, changes, manifest } = this.#input;
     for (const path of this.files.keys()) {
-      if (this.gone.has(path) || foldersOf(path).some((folder) => this.files.has(folder))) return false;
+      if (this.gone.has(path) || directoriesOf(path).some((folder) => this.files.has(folder))) return false;
     }
     if (changes.every(({ after }) => after)) return true;
     const left = [...manifest.files.values()].filter(({ path }) => !this.gone.has(path));
@@ -111,7 +111,7 @@ class Draft {
   #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
     const { files } = this.#input.manifest;
     this.#folders ??= allFolders(files.keys());
-    const isTaken = [destination, ...foldersOf(destination)].some((path) => files.has(path));
+    const isTaken = [destination, ...directoriesOf(destination)].some((path) => files.has(path));
     if (isTaken || this.#folders.has(destination) || !mapping.required) return false;
     this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
     return true;

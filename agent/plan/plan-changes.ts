@@ -1,4 +1,4 @@
-import { allFolders, foldersOf } from '../../shared/domain/relative-path.ts';
+import { allFolders, directoriesOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { DisplacedFile, OwnedFile } from './manifest.ts';
@@ -154,8 +154,8 @@ function planDeletes(input: PlanInput): Removal[] {
     const existing = live.get(path);
     const isGone = existing === undefined && !found;
     if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];
-    const isInTheWay = desired.folders.has(path) || foldersOf(path).some((folder) => desired.files.has(folder));
-    const canHaveFolder = foldersOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
+    const isInTheWay = desired.folders.has(path) || directoriesOf(path).some((folder) => desired.files.has(folder));
+    const canHaveFolder = directoriesOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
     if (displaced && canHaveFolder && !isInTheWay) {
       return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, existing }];
     }
@@ -178,7 +178,7 @@ interface FolderPlan {
 /** Compares the folders that are needed with those that the agent made and those that are there. */
 function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
   const forRetained = allFolders(desired.retained);
-  const isInTheWay = (folder: string) => [...foldersOf(folder), folder].some((path) => desired.files.has(path));
+  const isInTheWay = (folder: string) => [...directoriesOf(folder), folder].some((path) => desired.files.has(path));
   const unneeded = [...manifest.folders]
     .filter((folder) => !desired.folders.has(folder) && !forRetained.has(folder))
     .sort(byDepth)

@@ -82,7 +82,7 @@ export function isWithin(path: string, folder: string): boolean {
 }
 
 /** The folders that a path lies in, the outermost first, without the root. */
-export function foldersOf(path: string): string[] {
+export function directoriesOf(path: string): string[] {
   const folders: string[] = [];
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
   return folders;
@@ -96,7 +96,7 @@ export function allFolders(paths: Iterable<string>): Set<string> {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
     if (parents.has(parent)) continue;
     parents.add(parent);
-    for (const folder of foldersOf(path)) folders.add(folder);
+    for (const folder of directoriesOf(path)) folders.add(folder);
   }
   return new Set([...folders].sort());
 }

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
 import { compileGlob, compileGlobForFolders, globProblem } from '../../../shared/domain/glob.ts';
-import { foldersOf } from '../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
 /** A piece of a glob, and the regular expression that says the same: good for small inputs, and plainly right. */
@@ -58,7 +58,7 @@ suite('compileGlobForFolders matches all directories at once', () => {
   test('with the same result for each as a check of that directory alone', () => {
     const property = fc.property(globs, texts, ({ glob }, text) => {
       const path = `a${text}`;
-      assert.deepEqual(compileGlobForFolders(glob)(path), foldersOf(path).map(compileGlob(glob)));
+      assert.deepEqual(compileGlobForFolders(glob)(path), directoriesOf(path).map(compileGlob(glob)));
     });
     fc.assert(property, { numRuns: 2_000 });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
   allFolders,
-  foldersOf,
+  directoriesOf,
   isAgentPath,
   isFilePath,
   isTooLong,
@@ -145,8 +145,8 @@ suite('a normalized path', () => {
   });
 
   test('has parent directories, the outermost first', () => {
-    assert.deepEqual(foldersOf('a'), []);
-    assert.deepEqual(foldersOf('a/b/c'), ['a', 'a/b']);
+    assert.deepEqual(directoriesOf('a'), []);
+    assert.deepEqual(directoriesOf('a/b/c'), ['a', 'a/b']);
     assert.deepEqual([...allFolders(['b/c/x', 'b/c/y', 'a/x', 'b-/x', 'b/x', 'z'])], ['a', 'b', 'b-', 'b/c']);
   });
 

@@ -7,7 +7,7 @@ import { emptyManifest, type MutableManifest } from '../../../../agent/plan/mani
 import { narrowChange } from '../../../../agent/plan/narrow-change.ts';
 import type { DesiredTree, TreeChange, TreeEntry } from '../../../../agent/plan/plan-input.ts';
 import type { Mapping } from '../../../../shared/api/sync.ts';
-import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { renderMappings } from '../../../../shared/domain/render-mappings.ts';
 import { inputsHash } from '../../../../shared/domain/render-template.ts';
 
@@ -244,7 +244,9 @@ suite('narrowChange', () => {
   const tree = fc
     .dictionary(path, fc.constantFrom('1', '1', '2', '3', '#!'), { maxKeys: 8, noNullPrototype: true })
     .map((files) =>
-      Object.fromEntries(Object.entries(files).filter(([file]) => !foldersOf(file).some((folder) => folder in files))),
+      Object.fromEntries(
+        Object.entries(files).filter(([file]) => !directoriesOf(file).some((folder) => folder in files)),
+      ),
     );
   const mapping = fc.record(
     {
@@ -270,7 +272,7 @@ suite('narrowChange', () => {
         const after = isSimilar
           ? { ...given.before, ...Object.fromEntries(Object.entries(given.after).slice(0, 1)) }
           : given.after;
-        const isTree = Object.keys(after).every((file) => !foldersOf(file).some((folder) => folder in after));
+        const isTree = Object.keys(after).every((file) => !directoriesOf(file).some((folder) => folder in after));
         if (isTree) seen[compare({ ...given, after })] += 1;
       }),
       { numRuns: 3000 },

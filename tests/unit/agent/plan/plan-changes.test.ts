@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { Plan } from '../../../../agent/plan/plan-changes.ts';
-import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { desiredFiles, MemoryVolume } from '../support/memory-volume.ts';
 
 type Files = Record<string, string>;
@@ -197,7 +197,9 @@ const content = fc.constantFrom('1', '2', '#!run');
 const tree = fc
   .dictionary(path, content, { maxKeys: 8 })
   .map((files) =>
-    Object.fromEntries(Object.entries(files).filter(([file]) => !foldersOf(file).some((folder) => folder in files))),
+    Object.fromEntries(
+      Object.entries(files).filter(([file]) => !directoriesOf(file).some((folder) => folder in files)),
+    ),
   );
 const foreign = fc.dictionary(
   path.map((file) => `${file}/foreign`),
@@ -212,7 +214,7 @@ suite('planChanges, for any two trees,', () => {
         const volume = new MemoryVolume();
         sync(volume, first);
         for (const [file, text] of Object.entries(others)) {
-          if (!foldersOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
+          if (!directoriesOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
         }
         if (exchanged && volume.folders.has(exchanged) && !(exchanged in second)) volume.write(exchanged, 'foreign');
         const theirs = Object.entries(volume.contents()).filter(([, text]) => text === 'foreign');

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { type FileSystem, type Files, KilledVolume } from './killed-volume.ts';
 
 /** About as many calls as a sync of a few files makes, and as the one that undoes it makes first. */
@@ -66,7 +66,9 @@ export async function bringNextCommit(t: TestContext, numRuns: number): Promise<
   const tree = fc
     .dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 })
     .map((files) =>
-      Object.fromEntries(Object.entries(files).filter(([each]) => !foldersOf(each).some((folder) => folder in files))),
+      Object.fromEntries(
+        Object.entries(files).filter(([each]) => !directoriesOf(each).some((folder) => folder in files)),
+      ),
     );
   const killAt = fc.integer({ min: 1, max: 2 * CALLS.sync });
   const killAgainAt = fc.integer({ min: 1, max: CALLS.undo });

@@ -10,7 +10,7 @@ import type {
   PlanInput,
   PlanSettings,
 } from '../../../../agent/plan/plan-input.ts';
-import { allFolders, foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { allFolders, directoriesOf } from '../../../../shared/domain/relative-path.ts';
 
 /** What a profile says by default, but that everything may go. */
 export const SETTINGS: PlanSettings = {
@@ -43,7 +43,7 @@ export class MemoryVolume {
     for (const all of [this.files, this.folders]) {
       for (const below of all.keys()) if (below.startsWith(`${path}/`)) all.delete(below);
     }
-    for (const folder of foldersOf(path)) this.folders.add(folder);
+    for (const folder of directoriesOf(path)) this.folders.add(folder);
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
 
@@ -109,7 +109,7 @@ export class MemoryVolume {
 
   #place(file: OwnedFile): void {
     if (this.folders.has(file.path)) throw new Error(`EISDIR: ${file.path}`);
-    for (const folder of foldersOf(file.path)) {
+    for (const folder of directoriesOf(file.path)) {
       if (!this.folders.has(folder)) throw new Error(`ENOENT: ${folder}`);
       if (this.files.has(folder)) throw new Error(`ENOTDIR: ${folder}`);
     }

@@ -9,7 +9,7 @@ import type { OwnedFile } from '../../../../agent/plan/manifest.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { manifestText } from '../../../../agent/volume/manifest-text.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
-import { foldersOf } from '../../../../shared/domain/relative-path.ts';
+import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const folder = 'n'.repeat(200);
@@ -26,7 +26,7 @@ async function prepare(t: TestContext) {
 /** Makes folders one in the other, further down than a path leads. */
 async function makeDeep(data: string, below: string): Promise<DataRoot> {
   const root = await DataRoot.open(data);
-  for (const made of foldersOf(`${below}/x`)) {
+  for (const made of directoriesOf(`${below}/x`)) {
     const parent = root.openFolder(made.includes('/') ? made.slice(0, made.lastIndexOf('/')) : '');
     parent.make(made.slice(made.lastIndexOf('/') + 1));
     parent.close();
@@ -74,7 +74,7 @@ suite('paths that are too long', () => {
       executable: false,
       fingerprint: { size, mtimeMs, ino },
     };
-    const manifest = { files: new Map([[long, owned]]), folders: new Set(foldersOf(long)), journal: undefined };
+    const manifest = { files: new Map([[long, owned]]), folders: new Set(directoriesOf(long)), journal: undefined };
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     const text = [...manifestText({ ...manifest, applied: undefined })].join('');
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);
