@@ -1,4 +1,4 @@
-import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
+import { allDirectories, joinPath } from '../../shared/domain/relative-path.ts';
 
 /** Name of files that hold gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';
@@ -8,7 +8,7 @@ export const isAttributesFile = (path: string): boolean =>
 
 /** Paths of attributes files in the directories above these paths: they apply to what is below as well. */
 export function attributesFilesAbove(paths: string[]): string[] {
-  return ['', ...allFolders(paths)].map((folder) => joinPath(folder, ATTRIBUTES_FILE));
+  return ['', ...allDirectories(paths)].map((folder) => joinPath(folder, ATTRIBUTES_FILE));
 }
 
 /** Attributes by which git changes content at checkout, and what a file has to hold to set one so that it does. */

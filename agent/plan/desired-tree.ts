@@ -1,5 +1,5 @@
 import {
-  allFolders,
+  allDirectories,
   directoriesOf,
   isAgentPath,
   isFilePath,
@@ -26,7 +26,7 @@ export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
   const problems = input.mappings.flatMap((mapping, index) =>
     layMapping(mapping, input, tree).map((problem) => `mappings[${index}]: ${problem}`),
   );
-  tree.folders = allFolders(tree.files.keys());
+  tree.folders = allDirectories(tree.files.keys());
   if (problems.length === 0) problems.push(...overlaps(tree));
   return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'tree', tree };
 }
@@ -117,7 +117,7 @@ const tooLong = (path: string) =>
 /** A file cannot lie where another file needs a folder. */
 function overlaps({ files, folders, retained }: DesiredTree): string[] {
   const isFile = (path: string) => files.has(path) || retained.has(path);
-  if (![...folders, ...allFolders(retained)].some(isFile)) return [];
+  if (![...folders, ...allDirectories(retained)].some(isFile)) return [];
   const inside = new Map<string, string>();
   for (const path of [...files.keys(), ...retained]) {
     for (const folder of directoriesOf(path)) {

@@ -1,5 +1,5 @@
 import {
-  allFolders,
+  allDirectories,
   directoriesOf,
   isAgentPath,
   isFilePath,
@@ -39,7 +39,7 @@ export function narrowChange(input: NarrowInput): Pick<PlanInput, 'desired' | 'm
   const { files, gone } = draft;
   const own = [...files.keys(), ...gone].flatMap((path) => manifest.files.get(path) ?? []);
   return {
-    desired: { files, folders: allFolders(files.keys()), retained: new Set() },
+    desired: { files, folders: allDirectories(files.keys()), retained: new Set() },
     manifest: { ...manifest, files: byPath(own), folders: emptied(manifest, gone) },
     untouched: manifest.files.size - own.length,
   };
@@ -110,7 +110,7 @@ class Draft {
   /** Something else may be, or have to stay, at that place, or a file may have to become a folder. */
   #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
     const { files } = this.#input.manifest;
-    this.#folders ??= allFolders(files.keys());
+    this.#folders ??= allDirectories(files.keys());
     const isTaken = [destination, ...directoriesOf(destination)].some((path) => files.has(path));
     if (isTaken || this.#folders.has(destination) || !mapping.required) return false;
     this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
@@ -132,8 +132,8 @@ class Draft {
 /** Folders that the agent made and that hold none of its earlier files any more. */
 function emptied({ files, folders }: Manifest, gone: ReadonlySet<string>): Set<string> {
   if (gone.size === 0) return new Set();
-  const needed = allFolders([...files.keys()].filter((path) => !gone.has(path)));
-  return new Set([...allFolders(gone)].filter((folder) => folders.has(folder) && !needed.has(folder)));
+  const needed = allDirectories([...files.keys()].filter((path) => !gone.has(path)));
+  return new Set([...allDirectories(gone)].filter((folder) => folders.has(folder) && !needed.has(folder)));
 }
 
 const byPath = (files: OwnedFile[]): Map<string, OwnedFile> => new Map(files.map((file) => [file.path, file]));

@@ -1,4 +1,4 @@
-import { allFolders, directoriesOf } from '../../shared/domain/relative-path.ts';
+import { allDirectories, directoriesOf } from '../../shared/domain/relative-path.ts';
 import type { Drift } from './drift.ts';
 import { judgeFile, type WriteReason } from './judge-file.ts';
 import type { DisplacedFile, OwnedFile } from './manifest.ts';
@@ -177,13 +177,13 @@ interface FolderPlan {
 
 /** Compares the folders that are needed with those that the agent made and those that are there. */
 function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
-  const forRetained = allFolders(desired.retained);
+  const forRetained = allDirectories(desired.retained);
   const isInTheWay = (folder: string) => [...directoriesOf(folder), folder].some((path) => desired.files.has(path));
   const unneeded = [...manifest.folders]
     .filter((folder) => !desired.folders.has(folder) && !forRetained.has(folder))
     .sort(byDepth)
     .reverse();
-  const needed = allFolders(writes.map(({ path }) => path));
+  const needed = allDirectories(writes.map(({ path }) => path));
   return {
     create: [...needed].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
     clear: unneeded.filter(isInTheWay),

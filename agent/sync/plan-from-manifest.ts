@@ -1,4 +1,4 @@
-import { allFolders } from '../../shared/domain/relative-path.ts';
+import { allDirectories } from '../../shared/domain/relative-path.ts';
 import type { Manifest, OwnedFile } from '../plan/manifest.ts';
 import { MemoryBudget } from '../plan/memory-budget.ts';
 import { type Plan, planChanges } from '../plan/plan-changes.ts';
@@ -34,7 +34,7 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
 function asDesired({ files }: Manifest): DesiredTree {
   const desired = new Map<string, DesiredFile>();
   for (const [path, record] of files) desired.set(path, fileOf(record));
-  return { files: desired, folders: allFolders(files.keys()), retained: new Set() };
+  return { files: desired, folders: allDirectories(files.keys()), retained: new Set() };
 }
 
 /** The steps of its patches are not needed: a file that would have to be written is not right. */

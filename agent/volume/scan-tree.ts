@@ -9,7 +9,7 @@ import {
   readSync,
   type Stats,
 } from 'node:fs';
-import { allFolders, joinPath } from '../../shared/domain/relative-path.ts';
+import { allDirectories, joinPath } from '../../shared/domain/relative-path.ts';
 import { Pacer } from '../../shared/io/pacer.ts';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import { isLfsPointer } from '../lfs/lfs-pointer.ts';
@@ -66,7 +66,7 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
 /** A path can be looked at only when the folders above it are known: they come first. */
 function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generator<string> {
   const others = [...manifest.files.keys(), ...manifest.folders];
-  yield* new Set([...folders, ...allFolders(others), ...manifest.folders].sort());
+  yield* new Set([...folders, ...allDirectories(others), ...manifest.folders].sort());
   for (const path of files.keys()) if (!folders.has(path)) yield path;
   for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
 }
@@ -185,7 +185,7 @@ export async function isUntouched(root: DataRoot, { applied, files, folders }: M
   root.checkPlace();
   const { keepsModes } = root.traitsBy({ applied });
   const pacer = new Pacer();
-  for (const folder of new Set([...allFolders(files.keys()), ...folders])) {
+  for (const folder of new Set([...allDirectories(files.keys()), ...folders])) {
     if (!root.look(folder, lstat)?.isDirectory()) return false;
     if (pacer.isDue) await pacer.rest();
   }

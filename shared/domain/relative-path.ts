@@ -89,7 +89,7 @@ export function directoriesOf(path: string): string[] {
 }
 
 /** All folders that any of the paths lies in, each before those inside it; cheap where many paths share a folder. */
-export function allFolders(paths: Iterable<string>): Set<string> {
+export function allDirectories(paths: Iterable<string>): Set<string> {
   const parents = new Set<string>();
   const folders = new Set<string>();
   for (const path of paths) {

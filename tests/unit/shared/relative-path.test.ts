@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
-  allFolders,
+  allDirectories,
   directoriesOf,
   isAgentPath,
   isFilePath,
@@ -147,7 +147,7 @@ suite('a normalized path', () => {
   test('has parent directories, the outermost first', () => {
     assert.deepEqual(directoriesOf('a'), []);
     assert.deepEqual(directoriesOf('a/b/c'), ['a', 'a/b']);
-    assert.deepEqual([...allFolders(['b/c/x', 'b/c/y', 'a/x', 'b-/x', 'b/x', 'z'])], ['a', 'b', 'b-', 'b/c']);
+    assert.deepEqual([...allDirectories(['b/c/x', 'b/c/y', 'a/x', 'b-/x', 'b/x', 'z'])], ['a', 'b', 'b-', 'b/c']);
   });
 
   test('is appended to another', () => {

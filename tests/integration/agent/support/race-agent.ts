@@ -12,7 +12,7 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { allDirectories } from '../../../../shared/domain/relative-path.ts';
 import { treeOf } from './race-tree.ts';
 
 /** Given as JSON in the first argument. */
@@ -44,7 +44,7 @@ function desiredTree(files: Record<string, string>): DesiredTree {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
     return [path, { path, source: path, blob, executable: false, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set() };
+  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set() };
 }
 
 async function sync(commit: string): Promise<void> {

@@ -15,7 +15,7 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { scanTree } from '../../../../agent/volume/scan-tree.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { allFolders } from '../../../../shared/domain/relative-path.ts';
+import { allDirectories } from '../../../../shared/domain/relative-path.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { SETTINGS } from './memory-volume.ts';
@@ -217,7 +217,7 @@ function desiredTree(files: Files): DesiredTree {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
     return [name, { path: name, source: name, blob, executable: false, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set() };
+  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set() };
 }
 
 function readerOf(files: Files) {

@@ -10,7 +10,7 @@ import type {
   PlanInput,
   PlanSettings,
 } from '../../../../agent/plan/plan-input.ts';
-import { allFolders, directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { allDirectories, directoriesOf } from '../../../../shared/domain/relative-path.ts';
 
 /** What a profile says by default, but that everything may go. */
 export const SETTINGS: PlanSettings = {
@@ -152,5 +152,5 @@ export function desiredFiles(files: Record<string, string>, retained: string[] =
     const executable = content.startsWith('#!');
     return [path, { path, source: path, blob: content, executable, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allFolders(Object.keys(files)), retained: new Set(retained) };
+  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set(retained) };
 }
