@@ -1,4 +1,4 @@
-import { compileGlob, compileGlobForFolders } from '../../shared/domain/glob.ts';
+import { compileGlob, compileGlobForDirectories } from '../../shared/domain/glob.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 
 interface Rule {
@@ -49,7 +49,7 @@ function compile(pattern: string): Rule | undefined {
   const glob = path.replace(/^\.?\/+/, '');
   if (glob === '') return undefined;
   const matches = compileGlob(glob);
-  if (path.includes('/')) return { matches, matchesFolders: compileGlobForFolders(glob), excludes, foldersOnly };
+  if (path.includes('/')) return { matches, matchesFolders: compileGlobForDirectories(glob), excludes, foldersOnly };
   return {
     matches: (at) => matches(at.slice(at.lastIndexOf('/') + 1)),
     matchesFolders: (at) => at.split('/').slice(0, -1).map(matches),

@@ -21,7 +21,7 @@ export function compileGlob(glob: string): (text: string) => boolean {
  * Compiles a glob into the same test of all folders that a path lies in, the outermost first. It passes the path once:
  * what a part of it can reach does not depend on what follows.
  */
-export function compileGlobForFolders(glob: string): (path: string) => boolean[] {
+export function compileGlobForDirectories(glob: string): (path: string) => boolean[] {
   const reach = compile(glob);
   return (path) => {
     const { codes, length, isReached } = reach(path);

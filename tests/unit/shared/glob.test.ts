@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BOUNDS } from '../../../shared/api/bounds.ts';
-import { compileGlob, compileGlobForFolders, globProblem } from '../../../shared/domain/glob.ts';
+import { compileGlob, compileGlobForDirectories, globProblem } from '../../../shared/domain/glob.ts';
 import { directoriesOf } from '../../../shared/domain/relative-path.ts';
 import { assertLinear } from '../../support/assert-linear.ts';
 
@@ -54,11 +54,11 @@ const texts = fc.string({
   maxLength: 8,
 });
 
-suite('compileGlobForFolders matches all directories at once', () => {
+suite('compileGlobForDirectories matches all directories at once', () => {
   test('with the same result for each as a check of that directory alone', () => {
     const property = fc.property(globs, texts, ({ glob }, text) => {
       const path = `a${text}`;
-      assert.deepEqual(compileGlobForFolders(glob)(path), directoriesOf(path).map(compileGlob(glob)));
+      assert.deepEqual(compileGlobForDirectories(glob)(path), directoriesOf(path).map(compileGlob(glob)));
     });
     fc.assert(property, { numRuns: 2_000 });
   });
