@@ -20,8 +20,8 @@ export function placeOf(path: string, mapping: RenderedMapping): Place {
   return { mapping, inside, destination: source === destination ? path : joinPath(destination, inside) };
 }
 
-function singleDestination({ source, destination, intoFolder }: RenderedMapping): string {
-  return intoFolder ? joinPath(destination, source.slice(source.lastIndexOf('/') + 1)) : destination;
+function singleDestination({ source, destination, intoDirectory }: RenderedMapping): string {
+  return intoDirectory ? joinPath(destination, source.slice(source.lastIndexOf('/') + 1)) : destination;
 }
 
 /** What must be at the place for the entry. */

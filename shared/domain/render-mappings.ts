@@ -12,7 +12,7 @@ export interface RenderedMapping {
   namedSource?: string | undefined;
   destination: string;
   /** Whether the destination was written as a folder (`x/`, `.`): a single file goes into it under its own name. */
-  intoFolder: boolean;
+  intoDirectory: boolean;
   type: 'dir' | 'file' | undefined;
   required: boolean;
   template: boolean;
@@ -71,7 +71,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     source: source.path,
     namedSource: isNamed ? mapping.source : undefined,
     destination: destination.path,
-    intoFolder: destination.folder,
+    intoDirectory: destination.folder,
     type: mapping.type,
     required: mapping.required ?? true,
     template: mapping.template ?? false,

@@ -22,7 +22,7 @@ suite('renderMappings', () => {
     const [mapping] = result.mappings;
     assert.equal(mapping?.source, 'sites/edge');
     assert.equal(mapping?.destination, 'edge/config');
-    assert.equal(mapping?.intoFolder, true);
+    assert.equal(mapping?.intoDirectory, true);
   });
 
   const refused: [name: string, source: string, destination: string, problem: RegExp][] = [
@@ -58,12 +58,12 @@ suite('renderMappings', () => {
     assert.ok(result.kind === 'mappings');
     const [first, { patches = [], ...second } = {}] = result.mappings;
     const plain = { namedSource: undefined, type: undefined, required: true, template: false, patches: [] };
-    assert.deepEqual(first, { source: 'a', destination: 'b', intoFolder: false, ...plain });
+    assert.deepEqual(first, { source: 'a', destination: 'b', intoDirectory: false, ...plain });
     assert.deepEqual(second, {
       source: '',
       namedSource: undefined,
       destination: 'b',
-      intoFolder: true,
+      intoDirectory: true,
       type: 'dir',
       required: false,
       template: true,

@@ -15,7 +15,7 @@ const mapping = (source: string, destination: string): RenderedMapping => ({
   destination,
   required: true,
   template: false,
-  intoFolder: false,
+  intoDirectory: false,
   type: undefined,
   patches: [],
 });
