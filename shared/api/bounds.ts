@@ -14,38 +14,38 @@ export const BOUNDS = {
   patches: 16,
   /** Values set by one patch. */
   patchValues: 32,
-  /** Characters of a path once its templates are rendered: what Linux takes. */
+  /** Characters of a path once its templates are rendered: the limit of Linux. */
   path: 4_096,
   /** Characters of a value once its templates are rendered. */
   value: 32_768,
-  /** Characters of all that is rendered for one profile in the agent, and for all profiles of a spec in the controller. */
+  /** Total characters rendered for one profile in the agent, and for all profiles of a spec in the controller. */
   rendered: 2_097_152,
   /** Keys of a path inside a JSON file. */
   depth: 64,
-  /** Variables, patterns, refs of one list. */
+  /** Entries of one list of variables, patterns, or refs. */
   list: 64,
   /** Bytes of a git ref name. */
   ref: 255,
-  /** Characters of all globs in `spec.webhook.allowedRefs` together. */
+  /** Total characters of the globs in `spec.webhook.allowedRefs`. */
   allowedRefs: 4_096,
   /** Characters of a repository URL. */
   url: 1024,
-  /** Characters of what a delivery says of its repository: an annotation of the receiver has no more. */
+  /** Characters of a delivery's repository, the same limit as for the receiver's annotation. */
   repository: 300,
-  /** Characters of all globs in `spec.webhook.repositories` together. */
+  /** Total characters of the globs in `spec.webhook.repositories`. */
   repositories: 4_096,
-  /** Gateways listed in status; the counts next to the list cover all. */
+  /** Gateways listed in status; the counts next to the list cover all gateways. */
   discoveredGateways: 200,
   /** Paths listed in the report of a dry run. */
   changes: 100,
   /** Characters of a message in status. */
   message: 1024,
-  /** Of anything that is counted: an int32. */
+  /** Maximum of a counter: an int32. */
   count: 2_147_483_647,
-  /** Headers of one call to the gateway, and of all calls together. */
+  /** Headers of one call to the gateway, and of all its calls. */
   headers: 16,
   allHeaders: 32,
-  /** Characters of the name of a commit status, before and after its values are in place; GitLab takes no more. */
+  /** Characters of a commit status's name, before and after it is rendered; the limit of GitLab. */
   statusContext: 255,
   /** Characters of a quantity, such as 64Mi. */
   quantity: 64,
@@ -56,10 +56,10 @@ export const BOUNDS = {
   windows: 16,
   /** Labels, conditions, or values of one condition, of a selector. */
   selector: 16,
-  /** Characters of one selector: the controller keeps those of all resources. */
+  /** Characters of one selector: the controller keeps the selectors of all resources in memory. */
   selectorLength: 1_024,
-  /** Gateways that a rollout may put up with. */
+  /** Failed gateways that a rollout can tolerate. */
   failures: 100,
-  /** Commits that can be gone back to. */
+  /** Commits that a resource can roll back to. */
   history: 20,
 } as const;

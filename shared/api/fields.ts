@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
 import { AGENT_DIRECTORY } from './names.ts';
 
-/** A CEL rule that the API server checks, and the words that it answers with. */
+/** A CEL rule that the API server checks, and the message of its error. */
 export interface CelRule {
   rule: string;
   message: string;
@@ -12,11 +12,11 @@ export interface CelRule {
 export const cel = <TInput>(...rules: CelRule[]) =>
   v.metadata<TInput, { 'x-kubernetes-validations': CelRule[] }>({ 'x-kubernetes-validations': rules });
 
-/** Bounds the length of each key of a map, which OpenAPI cannot. */
+/** Limits the length of each key of a map, which OpenAPI can't. */
 export const boundedKeys = <TInput>(maxLength: number) =>
   cel<TInput>({
     rule: `self.all(key, size(key) <= ${maxLength})`,
-    message: `must have keys of at most ${maxLength} characters`,
+    message: `keys must have at most ${maxLength} characters; shorten the longer ones`,
   });
 
 /** A bounded string with a description for `kubectl explain`. */
@@ -48,18 +48,18 @@ export const gitRef = (description: string) =>
       {
         rule: "!self.startsWith('-') && !self.startsWith('/') && !self.endsWith('/') && !self.endsWith('.') && !self.contains('//')",
         message:
-          "must be a git ref such as main, v1.2.3 or refs/heads/main: no leading '-' or '/', no trailing '/' or '.'",
+          "must be a git ref such as main, v1.2.3, or refs/heads/main, without a leading '-' or '/', a trailing '/' or '.', or '//'",
       },
       {
         rule: "!self.contains('..') && !self.contains('@{') && !self.matches('[\\\\x00-\\\\x20\\\\x7f~^:?*\\\\[\\\\\\\\]') && !self.matches('(^|/)\\\\.|\\\\.lock(/|$)')",
         message:
-          "must be a git ref: no spaces, control characters, '..', '@{', '~', '^', ':', '?', '*', '[' or '\\', no part that begins with '.' or ends with '.lock'",
+          "must be a git ref without spaces, control characters, '..', '@{', '~', '^', ':', '?', '*', '[', or '\\', and without a part that begins with '.' or ends with '.lock'",
       },
     ),
     v.description(description),
   );
 
-/** A glob of ref names. What other matchers would take for more than a glob is refused, so that nobody relies on it. */
+/** A glob of ref names. Rejects syntax that other matchers support beyond globs, so that users don't rely on it. */
 export const refGlob = (description: string) =>
   v.pipe(
     v.string(),
@@ -68,11 +68,11 @@ export const refGlob = (description: string) =>
     cel(
       {
         rule: "!self.startsWith('!')",
-        message: 'must be a glob of what is allowed: no leading ! (a list of exceptions is not supported)',
+        message: 'must be a glob of allowed refs, without a leading !; exceptions are not supported',
       },
       {
         rule: "!self.matches('(^|[^\\\\\\\\])[(]|[\\\\]}][+]|[.][.]')",
-        message: 'must be a glob of *, **, ?, [a-z], [!a-z] and {a,b}: no (…), no + after ] or }, no range {1..9}',
+        message: 'must be a glob of *, **, ?, [a-z], [!a-z], and {a,b}, without (…), + after ] or }, or a range {1..9}',
       },
     ),
     v.description(description),
@@ -80,10 +80,10 @@ export const refGlob = (description: string) =>
 
 const GLOB_CHARACTERS = '\\\\p{L}\\\\p{M}\\\\p{N}._~%+*?-';
 
-/** One choice or more, in RE2. A slash in it would leave a lone brace when the host is cut off. */
+/** A choice such as {a,b}, in RE2. A slash in it would leave an unpaired brace when the host is removed. */
 const GLOB_CHOICE = `[{][${GLOB_CHARACTERS}]*(,[${GLOB_CHARACTERS}]*)+[}]`;
 
-/** A glob of repository paths. The receiver's admission policy makes a regular expression of it, so there is no more. */
+/** A glob of repository paths, limited to syntax that the receiver's admission policy can turn into a regular expression. */
 export const repositoryGlob = (description: string) =>
   v.pipe(
     v.string(),
@@ -93,26 +93,26 @@ export const repositoryGlob = (description: string) =>
       {
         rule: `self.matches('^(([A-Za-z0-9.*?-]|${GLOB_CHOICE})+:[0-9]+/)?([/${GLOB_CHARACTERS}]|${GLOB_CHOICE})+$')`,
         message:
-          'must be a path such as org/repo, or host/org/repo, of letters, digits and . _ ~ % + - with *, ?, ** and {a,b}: no scheme, no user, and no slash in braces',
+          'must be a path such as org/repo or host/org/repo, of letters, digits, and . _ ~ % + - with *, ?, **, and {a,b}, without a scheme, a user, or a slash in braces',
       },
       {
         rule: "!self.matches('[^\\\\P{Lu}A-Z]')",
-        message: 'must have letters beyond ASCII in lower case: the names of repositories are compared in lower case',
+        message: 'must not contain upper-case letters outside ASCII; write them in lower case, as names are compared',
       },
       {
         rule: "!self.matches('[^/][*][*]|[*][*][^/]')",
-        message: 'must have ** as a whole part: org/**, **/repo, org/**/repo',
+        message: 'must use ** only as a whole path segment, such as org/**, **/repo, or org/**/repo',
       },
     ),
     v.description(description),
   );
 
 const relativePathRules: CelRule[] = [
-  { rule: "!self.startsWith('/')", message: 'must be a relative path: no leading /' },
-  { rule: "!self.matches('(^|/)\\\\.\\\\.(/|$)')", message: 'must not leave its root: no .. in the path' },
+  { rule: "!self.startsWith('/')", message: 'must be a relative path; remove the leading /' },
+  { rule: "!self.matches('(^|/)\\\\.\\\\.(/|$)')", message: 'must not leave its root; remove .. from the path' },
   {
     rule: "!self.matches('[\\\\x00-\\\\x1f\\\\x7f\\\\\\\\]')",
-    message: 'must not hold control characters or backslashes',
+    message: 'must not contain control characters or backslashes',
   },
 ];
 
@@ -120,7 +120,7 @@ const relativePathRules: CelRule[] = [
 export const sourcePath = (description: string) =>
   v.pipe(v.string(), v.minLength(1), v.maxLength(BOUNDS.text), cel(...relativePathRules), v.description(description));
 
-/** A path below the data volume's root, outside the agent's own folder. */
+/** A path below the data volume's root, outside the agent's directory. */
 export const destinationPath = (description: string) =>
   v.pipe(
     v.string(),
@@ -128,12 +128,12 @@ export const destinationPath = (description: string) =>
     v.maxLength(BOUNDS.text),
     cel(...relativePathRules, {
       rule: `!self.matches('^(\\\\./)*${AGENT_DIRECTORY.replace('.', '\\\\.')}(/|$)')`,
-      message: `must not lead into ${AGENT_DIRECTORY}, the folder in which the agent keeps its own files`,
+      message: `must be outside ${AGENT_DIRECTORY}, the directory that the agent keeps its own files in`,
     }),
     v.description(description),
   );
 
-/** A Go duration string within bounds, which are such strings themselves; 90s is within all that there are. */
+/** A Go duration string between `min` and `max`, which use the same format; every caller's range includes 90s. */
 export const durationBetween = (min: string, max: string, description: string) =>
   v.pipe(
     v.string(),
@@ -148,10 +148,10 @@ export const durationBetween = (min: string, max: string, description: string) =
 /** A Go duration string between 5s and 24h. */
 export const duration = (description: string) => durationBetween('5s', '24h', description);
 
-/** An integer within bounds. */
+/** An integer between `min` and `max`. */
 export const integer = (min: number, max: number, description: string) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max), v.description(description));
 
-/** A point in time, RFC 3339. Its fraction of a second may have any number of digits, so the length is bounded. */
+/** A point in time, RFC 3339. Its fraction of a second can have any number of digits, so the length is limited. */
 export const timestamp = (description: string) =>
   v.pipe(v.string(), v.maxLength(64), v.metadata({ format: 'date-time' }), v.description(description));

@@ -23,10 +23,10 @@ export type ConditionType =
 const conditionSchema = v.object({
   type: text('Type of the condition.', 64),
   status: v.picklist(['True', 'False', 'Unknown']),
-  reason: text('One word for a program.', 64),
-  message: message('A sentence for a person: what is wrong and what to do.'),
-  lastTransitionTime: timestamp('When the status last changed.'),
-  observedGeneration: v.optional(count('Generation of the spec that this was judged by.')),
+  reason: text('Machine-readable reason in CamelCase.', 64),
+  message: message('Human-readable description of the problem and its solution.'),
+  lastTransitionTime: timestamp('Time of the last change of the status.'),
+  observedGeneration: v.optional(count('Generation of the spec that the condition refers to.')),
 });
 
 /** States of one gateway. */
@@ -37,53 +37,53 @@ const discoveredGatewaySchema = v.object({
   namespace: text('Namespace of its pod.'),
   podName: text('Name of its pod.'),
   serviceAccountName: v.optional(text('ServiceAccount of its pod.')),
-  profile: v.optional(text('Profile that it uses.')),
+  profile: v.optional(text('Profile of the gateway.')),
   syncStatus: v.pipe(v.picklist(SYNC_STATUSES), v.description('State of its files.')),
-  syncedCommit: v.optional(text('Commit on its disk.', 64)),
-  syncedRef: v.optional(text('Ref that led to that commit.')),
-  lastSyncTime: v.optional(timestamp('When its files were last in line with the commit.')),
-  lastSyncDuration: v.optional(text('How long that sync took, a Go duration.', 32)),
-  filesChanged: v.optional(count('Files that it added, changed or deleted.')),
+  syncedCommit: v.optional(text('Commit on its data volume.', 64)),
+  syncedRef: v.optional(text('Ref that resolved to that commit.')),
+  lastSyncTime: v.optional(timestamp('Time when its files last matched the commit.')),
+  lastSyncDuration: v.optional(text('Duration of that sync, as a Go duration.', 32)),
+  filesChanged: v.optional(count('Number of files that the sync added, changed, or deleted.')),
   agentVersion: v.optional(text('Version of the agent.', 64)),
-  message: v.optional(message('What is wrong, if anything.')),
+  message: v.optional(message('Description of the problem, if there is one.')),
   clockSkew: v.optional(
     integer(
       -BOUNDS.count,
       BOUNDS.count,
-      "Seconds by which its clock is ahead of the API server's, or behind it if negative. Absent up to 30 s.",
+      "Difference to the API server's clock in seconds, negative if the gateway's clock is behind. Absent up to 30 s.",
     ),
   ),
 });
 
 const repository = text(
-  'The repository that the delivery was about: its full name and, if it differs, the path of its URL. Absent if it named none.',
+  'Repository of the delivery: its full name and, if it differs, the path of its URL. Absent if the delivery names none.',
   BOUNDS.repository,
 );
 
 const requestOutcomeSchema = v.picklist(['Pending', 'Applied', 'Ignored', 'Failed', 'Superseded']);
 
 const gatewayCountsSchema = v.object({
-  summary: text('For the printer column: 2/3 synced.', 64),
+  summary: text('Text of the printer column, such as 2/3 synced.', 64),
   total: count('Gateways found.'),
   synced: count('Gateways on the resolved commit.'),
-  pending: count('Gateways that have not reported on the latest spec yet.'),
+  pending: count("Gateways that haven't reported on the latest spec yet."),
   error: count('Gateways that reported an error.'),
-  missingSidecar: count('Pods that ask for a sidecar and have none.'),
+  missingSidecar: count('Pods that request a sidecar but have none.'),
   paused: count('Gateways that are paused.'),
-  dryRun: count('Gateways that only report.'),
-  skewed: count('Gateways on another commit than the resolved one.'),
+  dryRun: count('Gateways in a dry run, which only report changes.'),
+  skewed: count('Gateways on a commit other than the resolved one.'),
 });
 
 const commitStatusSchema = v.pipe(
   v.object({
     commit: text('The commit.', 64),
-    context: text('Name of the status at the git host.', BOUNDS.statusContext),
+    context: text('Name of the status on the git server.', BOUNDS.statusContext),
     state: v.picklist(['pending', 'success', 'failure']),
-    target: text('Hash of the repository, the API and the context: a status at another place counts for nothing.', 16),
-    posts: integer(1, BOUNDS.count, 'How often a status of this commit was posted.'),
-    time: timestamp('When it was posted.'),
+    target: text('Hash of the repository, the API, and the context. A record for another target is ignored.', 16),
+    posts: integer(1, BOUNDS.count, 'Number of statuses posted for this commit.'),
+    time: timestamp('Time of the last post.'),
   }),
-  v.description('What was last posted at the git host, where spec.git.commitStatus is set.'),
+  v.description('Commit status last posted to the git server, if spec.git.commitStatus is set.'),
 );
 
 /** The status of a GatewaySync; the controller is its only writer. */
@@ -93,50 +93,48 @@ export const gatewaySyncStatusSchema = v.pipe(
       integer(
         UNOBSERVED,
         BOUNDS.count,
-        'Generation of the spec that this status is about. -1 until a controller has seen one.',
+        'Generation of the spec that this status describes. -1 until a controller has processed one.',
       ),
     ),
-    observedRef: v.optional(text('The spec.git.ref last seen.', BOUNDS.ref)),
+    observedRef: v.optional(text('Last observed spec.git.ref.', BOUNDS.ref)),
     observedRepo: v.optional(
-      text('The spec.git.repo last seen: a request or a push counts for one repository.', BOUNDS.url),
+      text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
     ),
     observedRefTime: v.optional(
-      timestamp('When spec.git was edited to what was last seen. Absent where it is as the resource was made.'),
+      timestamp('Time of the last observed edit of spec.git. Absent if it was never edited.'),
     ),
     target: v.optional(
       v.pipe(
         v.object({
           ref: text('The ref that is followed.', BOUNDS.ref),
-          source: v.pipe(v.picklist(['Spec', 'Request', 'Push']), v.description('Who asked for it.')),
-          requestId: v.optional(text('ID of that request.', 128)),
+          source: v.pipe(v.picklist(['Spec', 'Request', 'Push']), v.description('Origin of the ref.')),
+          requestId: v.optional(text('ID of the request.', 128)),
         }),
-        v.description('What is followed; it moves only together with the commit.'),
+        v.description('The ref that is followed. It changes only together with the commit.'),
       ),
     ),
-    pendingRef: v.optional(
-      text('The ref that is to be followed, as long as none has been resolved: spec.git.ref.', BOUNDS.ref),
-    ),
+    pendingRef: v.optional(text('The ref to follow until one has been resolved: spec.git.ref.', BOUNDS.ref)),
     targetTime: v.optional(
-      timestamp('When the request or the push was made that led to the target. Absent where that is spec.git.ref.'),
+      timestamp('Time of the request or push that set the target. Absent if the target is spec.git.ref.'),
     ),
     lastSyncRef: v.optional(text('The ref that was resolved.', BOUNDS.ref)),
-    lastSyncCommit: v.optional(text('The commit that it stands for: what agents bring in place.', 64)),
+    lastSyncCommit: v.optional(text('The commit that the ref resolved to, which agents deliver.', 64)),
     lastSyncCommitShort: v.optional(text('The first characters of that commit.', 16)),
-    lastSyncTime: v.optional(timestamp('When that commit was resolved.')),
+    lastSyncTime: v.optional(timestamp('Time when that commit was resolved.')),
     refResolutionStatus: v.optional(v.picklist(['NotResolved', 'Resolving', 'Resolved', 'Error'])),
     profileCount: v.optional(count('Number of profiles.')),
     lastRequest: v.optional(
       v.pipe(
         v.object({
           id: v.optional(text('ID of the request.', 128)),
-          ref: text('What was asked for.'),
-          by: v.optional(text('Who asked.', 64)),
+          ref: text('The requested ref.'),
+          by: v.optional(text('Sender of the request.', 64)),
           repo: v.optional(repository),
-          at: v.optional(text('When, as the annotation says.', 64)),
+          at: v.optional(text('Time of the request, as in the annotation.', 64)),
           outcome: requestOutcomeSchema,
-          message: v.optional(message('Why.')),
+          message: v.optional(message('Explanation of the outcome.')),
         }),
-        v.description('The last request to move: exactly what was handled.'),
+        v.description('The last request for a ref, exactly as it was handled.'),
       ),
     ),
     lastPush: v.optional(
@@ -144,18 +142,18 @@ export const gatewaySyncStatusSchema = v.pipe(
         v.object({
           ref: text('The branch.'),
           repo: v.optional(repository),
-          at: v.optional(text('When, as the annotation says.', 64)),
+          at: v.optional(text('Time of the push, as in the annotation.', 64)),
           outcome: requestOutcomeSchema,
-          message: v.optional(message('Why.')),
+          message: v.optional(message('Explanation of the outcome.')),
         }),
-        v.description('The last push to a branch: exactly what was handled.'),
+        v.description('The last push to a branch, exactly as it was handled.'),
       ),
     ),
     discoveredGateways: v.optional(
       v.pipe(
         v.array(discoveredGatewaySchema),
         v.maxLength(BOUNDS.discoveredGateways),
-        v.description('Gateways by pod name. Of more than fit, all that have an error come before others.'),
+        v.description('Gateways, ordered by pod name. If the list is full, gateways with an error take precedence.'),
       ),
     ),
     gateways: v.optional(gatewayCountsSchema),
@@ -165,7 +163,7 @@ export const gatewaySyncStatusSchema = v.pipe(
         v.array(historyEntrySchema),
         v.maxLength(BOUNDS.history),
         v.description(
-          'Commits that all gateways had verified, newest first. Directly below a commit is the one that the gateways had before it. A rollback removes none: the current one has the commit and the revision of rollout.stableCommit and rollout.stableRevision.',
+          'Commits that all gateways had verified, newest first. Each commit is followed by its predecessor. A rollback removes no entry: the current entry is the one that matches rollout.stableCommit and rollout.stableRevision.',
         ),
       ),
     ),
@@ -178,7 +176,7 @@ export const gatewaySyncStatusSchema = v.pipe(
       ),
     ),
   }),
-  v.description('What the controller saw last.'),
+  v.description('Last observed state.'),
 );
 
 export type GatewaySyncStatus = v.InferOutput<typeof gatewaySyncStatusSchema>;

@@ -22,15 +22,18 @@ import { syncSchema } from './sync.ts';
 const pollingSchema = v.pipe(
   v.object({
     enabled: v.optional(
-      v.pipe(v.boolean(), v.description('Whether the repository is polled. False: webhooks only.')),
+      v.pipe(
+        v.boolean(),
+        v.description('Poll the repository. If false, new commits are picked up only from webhooks and requests.'),
+      ),
       true,
     ),
     interval: v.optional(duration('Time between two polls, 5s to 24h.'), '60s'),
   }),
-  v.description('How often the repository is asked for changes.'),
+  v.description('Polling of the repository for changes.'),
 );
 
-/** A list of globs, bounded together as well as one by one. */
+/** A list of globs with a limit on their total length. */
 const globs = (glob: v.GenericSchema<string>, maxLength: number, description: string) =>
   v.optional(
     v.pipe(
@@ -38,7 +41,7 @@ const globs = (glob: v.GenericSchema<string>, maxLength: number, description: st
       v.maxLength(BOUNDS.list),
       cel({
         rule: `self.map(glob, size(glob)).sum() <= ${maxLength}`,
-        message: `must have at most ${maxLength} characters in all globs together`,
+        message: `globs must have at most ${maxLength} characters in total; combine or remove some`,
       }),
       v.description(description),
     ),
@@ -48,17 +51,17 @@ const globs = (glob: v.GenericSchema<string>, maxLength: number, description: st
 const webhookSchema = v.pipe(
   v.object({
     allowedRefs: globs(
-      refGlob('A glob of *, **, ?, [a-z], [!a-z] and {a,b}, such as v* or refs/heads/release/*.'),
+      refGlob('A glob of *, **, ?, [a-z], [!a-z], and {a,b}, such as v* or refs/heads/release/*.'),
       BOUNDS.allowedRefs,
-      'Refs that a webhook may ask for. Empty: any tag, and the ref in spec.git.ref.',
+      'Refs that a webhook is allowed to request. If empty, any tag, and the ref in spec.git.ref.',
     ),
     repositories: globs(
-      repositoryGlob('A repository as org/repo or host/org/repo, with *, **, ? and {a,b}.'),
+      repositoryGlob('A repository such as org/repo or host/org/repo, with *, **, ?, and {a,b}.'),
       BOUNDS.repositories,
-      'Other repositories whose webhooks are accepted, such as a mirror or an earlier name. Webhooks about spec.git.repo always are.',
+      'Other repositories whose webhooks are accepted, such as a mirror or a former name. Webhooks of spec.git.repo are always accepted.',
     ),
   }),
-  v.description('What a webhook may ask for, and which repositories it may come from.'),
+  v.description('Refs and repositories that webhooks are accepted for.'),
 );
 
 const callTimeout = (description: string) => durationBetween('1s', '5m', description);
@@ -69,7 +72,7 @@ const gatewayPath = (description: string) =>
     v.maxLength(BOUNDS.text),
     cel({
       rule: "self.startsWith('/') && !self.startsWith('//')",
-      message: 'must be a path that begins with a single /',
+      message: 'must be a path with exactly one leading /',
     }),
     v.description(description),
   );
@@ -80,21 +83,21 @@ const reloadRequestSchema = v.object({
   headersFrom: v.optional(
     v.pipe(
       v.array(
-        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('The Secret that holds its value.') }),
+        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
       ),
       v.maxLength(BOUNDS.headers),
-      v.description('Headers whose values come from Secrets.'),
+      v.description('Headers with values from Secrets.'),
     ),
   ),
-  expectStatus: v.optional(integer(100, 599, 'Status that means success. By default any 2xx.')),
-  timeout: v.optional(callTimeout('Time for this call, 1s to 5m. Left out: reload.timeout.')),
+  expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
+  timeout: v.optional(callTimeout('Timeout of this call, 1s to 5m. If omitted, reload.timeout.')),
 });
 
-const readyPathSchema = gatewayPath('Path that answers 2xx once the gateway can be told to reload.');
+const readyPathSchema = gatewayPath('Path that returns 2xx once the gateway can reload.');
 
 const verifyRequestSchema = v.object({
   path: gatewayPath('Path on the gateway in the same pod.'),
-  expectStatus: v.optional(integer(100, 599, 'Status that means that the gateway is well. Left out: any 2xx.')),
+  expectStatus: v.optional(integer(100, 599, 'HTTP status of a healthy gateway. If omitted, any 2xx.')),
 });
 
 const verifySchema = v.pipe(
@@ -103,28 +106,26 @@ const verifySchema = v.pipe(
       v.pipe(
         v.array(verifyRequestSchema),
         v.maxLength(BOUNDS.reloadRequests),
-        v.description('Calls that must be answered well. The preset ignition adds its own.'),
+        v.description('Requests that must succeed. The preset ignition adds its own.'),
       ),
     ),
-    for: v.optional(durationBetween('0s', '24h', 'Time for which all must be well. Left out: 60s.')),
-    interval: v.optional(durationBetween('1s', '10m', 'Time between two looks. Left out: 5s.')),
+    for: v.optional(durationBetween('0s', '24h', 'Time for which every check must succeed. If omitted, 60s.')),
+    interval: v.optional(durationBetween('1s', '10m', 'Time between two checks. If omitted, 5s.')),
     failureThreshold: v.optional(
-      integer(1, 100, 'Looks in a row that must go wrong before the gateway counts as failed. Left out: 3.'),
+      integer(1, 100, 'Consecutive failed checks after which the gateway has failed. If omitted, 3.'),
     ),
   }),
-  v.description(
-    'How to see whether the gateway is well with a new commit: after the reload, in the agent. A gateway that is not has failed the rollout.',
-  ),
+  v.description('Health checks that the agent runs after the reload. A gateway that fails them fails the rollout.'),
 );
 
 const gatewaySchema = v.pipe(
   v.object({
     verify: v.optional(verifySchema),
     port: v.optional(
-      integer(1, 65_535, 'Port of the gateway inside the pod. Pods get it when they are created.'),
+      integer(1, 65_535, 'Port of the gateway inside the pod. A change applies to pods created after it.'),
       8088,
     ),
-    tls: v.optional(v.pipe(v.boolean(), v.description('Whether the gateway speaks https on that port.')), false),
+    tls: v.optional(v.pipe(v.boolean(), v.description('Use HTTPS on that port.')), false),
     api: v.optional(
       v.pipe(
         v.object({
@@ -138,7 +139,7 @@ const gatewaySchema = v.pipe(
       v.pipe(
         v.object({
           preset: v.optional(
-            v.pipe(v.picklist(['none', 'ignition']), v.description('A known product, or none.')),
+            v.pipe(v.picklist(['none', 'ignition']), v.description('Calls for a known product, or none.')),
             'none',
           ),
           requests: v.optional(
@@ -147,26 +148,26 @@ const gatewaySchema = v.pipe(
               v.maxLength(BOUNDS.reloadRequests),
               cel({
                 rule: `self.map(call, has(call.headersFrom) ? size(call.headersFrom) : 0).sum() <= ${BOUNDS.allHeaders}`,
-                message: `must have at most ${BOUNDS.allHeaders} headers in all calls together`,
+                message: `requests must have at most ${BOUNDS.allHeaders} headers in total; remove some`,
               }),
-              v.description('Calls to make after a change.'),
+              v.description('Requests that the agent sends after a change.'),
             ),
           ),
           readyPath: v.optional(readyPathSchema),
           touchFile: v.optional(
             destinationPath(
-              'File in the data volume to touch after a change, for gateways that watch a file: it then holds the commit and the time.',
+              'File in the data volume that the agent touches after a change, for gateways that watch a file. It contains the commit and the time.',
             ),
           ),
-          timeout: v.optional(callTimeout('Time for each call to the gateway, 1s to 5m.'), '10s'),
+          timeout: v.optional(callTimeout('Timeout of each call to the gateway, 1s to 5m.'), '10s'),
         }),
-        v.description('How to notify the gateway that its files changed.'),
+        v.description('Notification of the gateway after its files changed.'),
       ),
     ),
   }),
   cel({
     rule: "!has(self.reload) || !has(self.reload.preset) || self.reload.preset != 'ignition' || has(self.api)",
-    message: 'the preset ignition needs an API key of the gateway: name its Secret in spec.gateway.api',
+    message: 'the preset ignition requires an API key of the gateway; specify its Secret in spec.gateway.api',
   }),
   v.description('The gateway in the same pod.'),
 );
@@ -197,14 +198,14 @@ const agentSchema = v.pipe(
             v.pipe(v.picklist(['Always', 'IfNotPresent', 'Never']), v.description('Image pull policy.')),
           ),
         }),
-        v.description('Image of the agent, where it differs from the chart value agentImage.'),
+        v.description('Image of the agent. Omitted fields use the chart value agentImage.'),
       ),
     ),
     resources: v.optional(
       v.pipe(
         v.object({
-          requests: v.optional(resourceListSchema('What the sidecar asks for.')),
-          limits: v.optional(resourceListSchema('What the sidecar may use.')),
+          requests: v.optional(resourceListSchema('Resource requests of the sidecar.')),
+          limits: v.optional(resourceListSchema('Resource limits of the sidecar.')),
         }),
         v.description('Resources of the sidecar container.'),
       ),
@@ -213,7 +214,7 @@ const agentSchema = v.pipe(
   v.description('The injected sidecar.'),
 );
 
-/** The spec of a GatewaySync: the source of the CRD's schema, of the types and of the reference. */
+/** The spec of a GatewaySync: the source of the CRD's schema, the types, and the reference. */
 export const gatewaySyncSpecSchema = v.pipe(
   v.object({
     git: gitSchema,
@@ -227,18 +228,18 @@ export const gatewaySyncSpecSchema = v.pipe(
       integer(
         0,
         BOUNDS.history,
-        'Commits that all gateways had verified and that can be gone back to, where spec.rollout is set. Left out: 10.',
+        'Maximum number of verified commits in status.history to roll back to, if spec.rollout is set. If omitted, 10.',
       ),
     ),
     paused: v.optional(
-      v.pipe(v.boolean(), v.description('Whether the whole resource is paused: nothing is resolved or applied.')),
+      v.pipe(v.boolean(), v.description('Pause the whole resource: nothing is resolved or applied.')),
       false,
     ),
   }),
-  v.description('What to keep in sync.'),
+  v.description('Desired state of the gateways.'),
 );
 
-/** A GatewaySync's spec as the API server stores it, defaults applied. */
+/** A GatewaySync's spec as the API server stores it, with defaults applied. */
 export type GatewaySyncSpec = v.InferOutput<typeof gatewaySyncSpecSchema>;
 
 /** A GatewaySync as the API server returns it. */

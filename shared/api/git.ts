@@ -4,26 +4,26 @@ import { BOUNDS } from './bounds.ts';
 import { cel, duration, gitRef, secretKeyRef, secretName } from './fields.ts';
 
 const tokenAuthSchema = v.pipe(
-  v.object({ secretRef: secretKeyRef('The Secret that holds the token.') }),
+  v.object({ secretRef: secretKeyRef('Secret that contains the token.') }),
   v.description(
-    'An access token, sent over https: as the password of HTTP basic authentication, or as it is if it begins with "Bearer ".',
+    'Access token, sent over HTTPS as the password of HTTP basic authentication, or unchanged if it begins with "Bearer ".',
   ),
 );
 
 const sshKeyAuthSchema = v.pipe(
   v.object({
-    secretRef: secretKeyRef('The Secret that holds the private key, in OpenSSH or PEM form.'),
+    secretRef: secretKeyRef('Secret that contains the private key, in OpenSSH or PEM format.'),
     knownHosts: v.optional(
       v.pipe(
-        v.object({ secretRef: secretKeyRef('The Secret that holds the known_hosts lines.') }),
-        v.description('Host keys to trust. Without it the host is not talked to.'),
+        v.object({ secretRef: secretKeyRef('Secret that contains the known_hosts lines.') }),
+        v.description('Trusted host keys. Required unless insecureIgnoreHostKey is true.'),
       ),
     ),
     insecureIgnoreHostKey: v.optional(
       v.pipe(
         v.boolean(),
         v.description(
-          'Whether to skip the check of the host key, so that whoever answers counts as the host. A condition says so.',
+          'Skip the check of the host key, so any server can impersonate the git server. The condition SSHHostKeyVerification warns about it.',
         ),
       ),
       false,
@@ -31,26 +31,26 @@ const sshKeyAuthSchema = v.pipe(
   }),
   cel({
     rule: '!has(self.knownHosts) || !has(self.insecureIgnoreHostKey) || !self.insecureIgnoreHostKey',
-    message: 'knownHosts means nothing with insecureIgnoreHostKey: leave one of them out',
+    message: 'knownHosts has no effect with insecureIgnoreHostKey; remove one of them',
   }),
-  v.description('A private key for ssh.'),
+  v.description('Private key for SSH.'),
 );
 
 const githubAppAuthSchema = v.pipe(
   v.object({
     appId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of the GitHub App.')),
     installationId: v.pipe(v.number(), v.integer(), v.minValue(1), v.description('ID of its installation.')),
-    privateKeySecretRef: secretKeyRef('The Secret that holds the private key of the App, in PEM form.'),
+    privateKeySecretRef: secretKeyRef('Secret that contains the private key of the App, in PEM format.'),
     apiBaseURL: v.optional(
       v.pipe(
         v.string(),
         v.maxLength(BOUNDS.url),
         cel({ rule: "self.startsWith('https://')", message: 'must begin with https://' }),
-        v.description('API of a GitHub Enterprise Server. Default: https://api.github.com.'),
+        v.description('URL of the API of a GitHub Enterprise Server. If omitted, https://api.github.com.'),
       ),
     ),
   }),
-  v.description('A GitHub App, where the operator is installed with githubApp.enabled.'),
+  v.description('GitHub App. Requires the chart value githubApp.enabled.'),
 );
 
 const authSchema = v.pipe(
@@ -61,9 +61,9 @@ const authSchema = v.pipe(
   }),
   cel({
     rule: '[has(self.token), has(self.sshKey), has(self.githubApp)].filter(x, x).size() == 1',
-    message: 'exactly one of token, sshKey and githubApp must be given; leave auth out for a public repository',
+    message: 'must contain exactly one of token, sshKey, and githubApp; omit auth for a public repository',
   }),
-  v.description('How to authenticate at the git host. Leave it out for a public repository.'),
+  v.description('Credentials for the git server. Omit this for a public repository.'),
 );
 
 /** A number of up to 16 bits, in RE2. */
@@ -76,34 +76,34 @@ const repositorySchema = v.pipe(
   cel(
     {
       rule: "self.matches('^(https?|ssh|git)://[^/]+/.*[^/].*$') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$')",
-      message: 'must be a URL with https, http, ssh or git as its scheme, or user@host:path',
+      message: 'must be a URL with the scheme https, http, ssh, or git, or have the form user@host:path',
     },
     {
       rule: `!self.matches('(?i)${CREDENTIALS}')`,
       message:
-        'must not hold credentials: put them into a Secret and name it in spec.git.auth; the name of a user can stay in an https or ssh URL',
+        'must not contain credentials; store them in a Secret and specify it in spec.git.auth (an https or ssh URL can contain a user name)',
     },
     {
       rule: "!self.matches('[\\\\x00-\\\\x20\\\\x7f]') && !self.matches('^ssh://-|@-|^[^/]*://-')",
-      message: 'must not hold spaces or control characters, and neither user nor host may begin with a hyphen',
+      message: 'must not contain spaces or control characters, or a user or host that begins with a hyphen',
     },
     {
       rule: "!self.matches('^[^/]*://[^/]*([?#\\\\\\\\]|@[^/]*@)') && (!self.matches('^[^/]*://[^/]*%') || self.matches('^https?://([^/@%]|%40)*@[^/@%]*/'))",
       message:
-        'must not hold %, ?, #, a backslash or a second @ before the path, except %40 in the user of an https URL: programs differ in what they read there',
+        'must not contain %, ?, #, a backslash, or a second @ before the path, except %40 in the user of an https URL, because programs parse them differently',
     },
     {
       rule: "!self.matches('^[^/]*://([^/@]*@)?[^/@]*[^\\\\x00-\\\\x7f][^/@]*/')",
-      message: 'must have a host in ASCII, in the form that begins with xn--: programs differ in what they look up',
+      message: 'must have an ASCII host; write an internationalized name in its xn-- form',
     },
     {
       rule: `!self.contains('://') || self.matches('^[^/]*://([^/@]*@)?(\\\\[[0-9A-Fa-f:.]+\\\\]|[^:/@\\\\[\\\\]<>^|]+)(:(${PORT})?)?/')`,
       message:
-        'must have a host name and, after a colon, a port of 0 to 65535 or nothing: the form user@host:path has no ssh:// in front',
+        'must have a host and, after a colon, a port from 0 to 65535 or nothing; write user@host:path without ssh://',
     },
   ),
   v.description(
-    'URL of the repository: https://…, http://…, ssh://…, git://… or user@host:path. A user in an https URL is the user name for the token. Slashes at the end are ignored.',
+    'URL of the repository: https://…, http://…, ssh://…, git://…, or user@host:path. A user in an https URL is the user name for the token. Trailing slashes are ignored.',
   ),
 );
 
@@ -112,25 +112,25 @@ const verifySchema = v.pipe(
     mode: v.optional(
       v.pipe(
         v.picklist(['none', 'head', 'tag']),
-        v.description('What must be signed: nothing, the commit, or the tag.'),
+        v.description('Object that must be signed: none, the commit (head), or the tag.'),
       ),
       'none',
     ),
     keysSecretRef: v.optional(
       v.pipe(
         v.object({ name: secretName('Name of the Secret.') }),
-        v.description('The Secret whose values are the public keys to trust: SSH or OpenPGP.'),
+        v.description('Secret whose values are the trusted public keys (SSH or OpenPGP).'),
       ),
     ),
   }),
   cel({
     rule: "self.mode == 'none' || has(self.keysSecretRef)",
-    message: 'keysSecretRef must name the Secret with the trusted keys when mode is head or tag',
+    message: 'mode head or tag requires trusted keys; specify their Secret in keysSecretRef',
   }),
-  v.description('Signature verification before anything is applied.'),
+  v.description('Signature verification of a commit or tag before it is delivered.'),
 );
 
-/** Git hosts that take commit statuses; Forgejo is one of those that speak Gitea's API. */
+/** Git servers that accept commit statuses; `gitea` includes Forgejo. */
 const STATUS_PROVIDERS = ['github', 'gitlab', 'gitea', 'bitbucket'] as const;
 export type StatusProvider = (typeof STATUS_PROVIDERS)[number];
 
@@ -144,10 +144,10 @@ const commitStatusSchema = v.pipe(
         cel({
           rule: "self.matches('^([^{}\\\\x00-\\\\x1f\\\\x7f]|[{][{] *[.](Cluster|Namespace|Name) *[}][}])+$')",
           message:
-            'may hold {{ .Cluster }}, {{ .Namespace }} and {{ .Name }}, and no other braces and no control characters',
+            'must not contain control characters, or braces other than {{ .Cluster }}, {{ .Namespace }}, and {{ .Name }}',
         }),
         v.description(
-          'Name of the status at the git host. It has to be different for each resource and cluster: hosts keep one status for each name.',
+          'Name of the status on the git server. It must be unique per resource and cluster, because a git server keeps one status per name.',
         ),
       ),
       '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}',
@@ -156,12 +156,14 @@ const commitStatusSchema = v.pipe(
       v.pipe(
         v.picklist(STATUS_PROVIDERS),
         v.description(
-          'Which API the host has; gitea also stands for Forgejo. Left out: by the host of spec.git.repo, where that is github.com, gitlab.com, bitbucket.org, codeberg.org or gitea.com, and github for a GitHub App.',
+          'API of the git server; gitea includes Forgejo. If omitted, it is github for a GitHub App, and derived from the host of spec.git.repo for github.com, gitlab.com, bitbucket.org, codeberg.org, and gitea.com.',
         ),
       ),
     ),
     secretRef: v.optional(
-      secretKeyRef('The Secret that holds a token that may write commit statuses. Left out: that of the GitHub App.'),
+      secretKeyRef(
+        'Secret that contains a token with permission to write commit statuses. If omitted, the token of the GitHub App is used.',
+      ),
     ),
     url: v.optional(
       v.pipe(
@@ -169,34 +171,31 @@ const commitStatusSchema = v.pipe(
         v.maxLength(BOUNDS.url),
         cel({
           rule: "self.matches('^https://[^/?#@%\\\\\\\\\\\\s]+(/[^?#\\\\\\\\\\\\s]*)?$')",
-          message: 'must begin with https://, and hold no credentials, no ? and no #',
+          message: 'must begin with https://, and must not contain credentials, ?, or #',
         }),
         v.description(
-          "Base of the host's API, such as https://git.example.com/api/v1. The token is sent there. Left out: the usual one at the host of spec.git.repo, by https.",
+          "Base URL of the git server's API, such as https://git.example.com/api/v1. The token is sent to it. If omitted, the provider's usual URL on the host of spec.git.repo, over HTTPS.",
         ),
       ),
     ),
   }),
-  v.description('A status that is posted on the commit at the git host: whether all gateways have it.'),
+  v.description('Status that the controller posts on the commit, on the git server: the progress of its delivery.'),
 );
 
-/** `spec.git`: which repository and which ref, and how to get in. */
+/** `spec.git`: the repository, the ref, and the credentials. */
 export const gitSchema = v.pipe(
   v.object({
     repo: repositorySchema,
     ref: gitRef(
-      'What to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name that is both a tag and a branch is the tag.',
+      'Ref to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name of both a tag and a branch is the tag.',
     ),
     auth: v.optional(authSchema),
     caSecretRef: v.optional(
-      secretKeyRef('The Secret that holds the CA bundle (PEM) of the git host, of at most 64 KiB.'),
+      secretKeyRef('Secret that contains the CA bundle (PEM) of the git server, of at most 64 KiB.'),
     ),
     verify: v.optional(verifySchema),
     submodules: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Whether to fetch submodules. Without it a submodule in a mapped path is an error.'),
-      ),
+      v.pipe(v.boolean(), v.description('Fetch submodules. If false, a submodule in a mapped path is an error.')),
       false,
     ),
     commitStatus: v.optional(commitStatusSchema),
@@ -209,30 +208,30 @@ export const gitSchema = v.pipe(
   cel(
     {
       rule: "!has(self.auth) || !self.repo.matches('^(http|git)://')",
-      message: 'credentials are sent only over https or ssh: change spec.git.repo or leave spec.git.auth out',
+      message: 'credentials are sent only over https or ssh; change spec.git.repo, or remove spec.git.auth',
     },
     {
       rule: "!has(self.auth) || !has(self.auth.sshKey) || !self.repo.matches('^https://')",
-      message: 'sshKey needs an ssh repository (ssh://… or user@host:path), not https',
+      message: 'sshKey requires an ssh repository; change spec.git.repo to ssh://… or user@host:path',
     },
     {
       rule: "!has(self.auth) || has(self.auth.sshKey) || self.repo.matches('^https://')",
-      message: 'token and githubApp need an https repository',
+      message: 'token and githubApp require an https repository; change spec.git.repo to https://…',
     },
     {
       rule: '!has(self.commitStatus) || has(self.commitStatus.secretRef) || (has(self.auth) && has(self.auth.githubApp))',
-      message: 'commitStatus needs a token: name its Secret in commitStatus.secretRef, or use a githubApp',
+      message: 'commitStatus requires a token; specify its Secret in commitStatus.secretRef, or use a githubApp',
     },
     {
       rule: "!has(self.commitStatus) || has(self.commitStatus.url) || !self.repo.matches('^(http|git)://')",
       message:
-        'the token of commitStatus is sent only over https: name the API of the host in commitStatus.url, or use an https or ssh repository',
+        'the token of commitStatus is sent only over https; specify the https URL of the API in commitStatus.url, or use an https or ssh repository',
     },
     {
       rule: "!has(self.commitStatus) || has(self.commitStatus.provider) || (has(self.auth) && has(self.auth.githubApp)) || self.repo.matches('^(?i)([a-z]+://)?([^/@]*@)?((ssh[.])?github[.]com|(altssh[.])?gitlab[.]com|(altssh[.])?bitbucket[.]org|codeberg[.]org|gitea[.]com)[:/]')",
       message:
-        'commitStatus.provider must say which API the host has: github, gitlab, gitea (also for Forgejo) or bitbucket',
+        'commitStatus.provider is required for this host; set it to github, gitlab, gitea (also for Forgejo), or bitbucket',
     },
   ),
-  v.description('The repository and what to follow in it.'),
+  v.description('Repository, ref, and credentials.'),
 );

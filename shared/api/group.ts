@@ -1,13 +1,13 @@
 /** API group of the custom resources. */
 export const GROUP = 'sync.io';
 
-/** The one served and stored version. */
+/** The only served and stored version. */
 export const VERSION = 'v1alpha1';
 
 /** `apiVersion` of every GatewaySync and SyncReport. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
-/** Names by which the API server knows a custom resource. */
+/** Names of a custom resource in its CRD. */
 export interface ResourceNames {
   kind: string;
   plural: string;

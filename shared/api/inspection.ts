@@ -3,17 +3,17 @@ import { isCommitHash, isValidRefName } from '../domain/check-ref-name.ts';
 import { readJson } from '../domain/read-json.ts';
 import { BOUNDS } from './bounds.ts';
 
-/** Bounds of questions about files, and of their answers. */
+/** Limits of inspections, which query agents for the files of their gateways. */
 export const INSPECTION = {
-  /** Pods that are asked at once: each answers with a report that may be large. */
+  /** Pods of one inspection, because each agent responds with a report that can be large. */
   pods: 20,
   /** Characters of the annotation. */
   question: 8_192,
-  /** Milliseconds for which a question counts at most. */
+  /** Maximum lifetime of a question (ms). */
   lifeMs: 300_000,
-  /** Changes that an answer lists; the others are counted. */
+  /** Changes listed in an answer; it counts the others. */
   changes: 2_000,
-  /** Files with content, bytes of each, and of all of them. */
+  /** Files with content, bytes of one file, and bytes of all files. */
   files: 200,
   fileBytes: 65_536,
   bytes: 2 * 1024 * 1024,
@@ -28,35 +28,35 @@ const commit = v.pipe(v.string(), v.check(isCommitHash));
 const questionSchema = v.pipe(
   v.object({
     id: v.pipe(v.string(), v.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
-    /** `diff`: what a sync of the ref would change. `drift`: what differs from what was delivered. */
+    /** `diff`: changes that a sync of the ref would make. `drift`: differences from the delivered files. */
     kind: v.picklist(['diff', 'drift']),
-    /** Whose agents are asked. */
+    /** Pods of the agents that respond. */
     pods: v.pipe(v.array(pod), v.minLength(1), v.maxLength(INSPECTION.pods)),
     ref: v.optional(v.pipe(v.string(), v.maxLength(BOUNDS.ref), v.check(isValidRefName))),
-    /** What the ref leads to, where whoever asks knows it. */
+    /** Commit of the ref, if the client knows it. */
     commit: v.optional(commit),
-    /** Public key of the client that asks: X25519, raw, in base64url. */
+    /** Public key of the client: X25519, raw, in base64url. */
     key: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/)),
-    /** When nobody waits for an answer any more, RFC 3339. */
+    /** Time when the client stops waiting, RFC 3339. */
     expires: v.pipe(v.string(), v.maxLength(40), v.isoTimestamp()),
   }),
   v.check(({ kind, ref }) => kind === 'drift' || ref !== undefined),
 );
 
-/** A question of a person about the files of gateways: the annotation `sync.io/inspect`, as JSON. */
+/** A user's question about the files of gateways: the annotation `sync.io/inspect`, as JSON. */
 export type Question = v.InferOutput<typeof questionSchema>;
 
-/** Reads the annotation; undefined where it is no question. */
+/** Reads the annotation; undefined if it isn't a valid question. */
 export function readQuestion(text: string | undefined): Question | undefined {
   if (text === undefined || text.length > INSPECTION.question) return undefined;
   return readJson(questionSchema, Buffer.from(text), { depth: 3, parts: 100 });
 }
 
-/** What an answer is sealed about: it is of this pod, and to this question. */
+/** Associated data that binds a sealed answer to its pod and question. */
 export const sealedAbout = (about: { namespace: string; crName: string; pod: string; id: string }): string =>
   JSON.stringify([about.namespace, about.crName, about.pod, about.id]);
 
-/** Why the content of a file is not in an answer. */
+/** Reasons to omit the content of a file from an answer. */
 const LEFT_OUT = [
   'binary',
   'foreign',
@@ -74,7 +74,7 @@ const LEFT_OUT = [
 export type LeftOut = (typeof LEFT_OUT)[number];
 
 const side = v.object({
-  /** Left out where the content is. */
+  /** Absent if the content is omitted. */
   text: v.optional(v.pipe(v.string(), v.maxLength(INSPECTION.fileBytes))),
   executable: v.boolean(),
 });
@@ -82,20 +82,20 @@ const side = v.object({
 const path = v.pipe(v.string(), v.maxLength(BOUNDS.path));
 
 const changeSchema = v.object({
-  /** In the data volume. */
+  /** Path in the data volume. */
   path,
-  /** In the repository; left out where the file is not from there. */
+  /** Path in the repository; absent if the file isn't from there. */
   source: v.optional(path),
   kind: v.picklist(['add', 'modify', 'delete', 'restore']),
-  /** Why, as reports have it. */
+  /** Reason of the change, as in reports. */
   reason: v.pipe(v.string(), v.maxLength(64)),
-  /** In a diff what the gateway has, in a drift what git has. */
+  /** The gateway's file in a diff, the delivered file in a drift. */
   before: v.optional(side),
   after: v.optional(side),
   leftOut: v.optional(v.picklist(LEFT_OUT)),
 });
 
-/** Whoever reads an answer holds it to the bounds of content, too: to compare texts takes much longer than to send them. */
+/** Checks the limits of content. Readers check them as well, because comparing texts takes much longer than sending them. */
 function isBounded(changes: v.InferOutput<typeof changeSchema>[]): boolean {
   const texts = changes.map(({ before, after }) => [before?.text, after?.text].filter((text) => text !== undefined));
   const length = texts.flat().reduce((sum, text) => sum + text.length, 0);
@@ -103,17 +103,17 @@ function isBounded(changes: v.InferOutput<typeof changeSchema>[]): boolean {
 }
 
 export const answerSchema = v.object({
-  /** Why there is no answer. */
+  /** Reason why the agent has no answer. */
   problem: v.optional(v.pipe(v.string(), v.maxLength(4_096))),
-  /** In a diff what the ref leads to, in a drift what was delivered. */
+  /** The queried ref in a diff, the delivered ref in a drift. */
   ref: v.optional(v.pipe(v.string(), v.maxLength(BOUNDS.ref))),
   commit: v.optional(commit),
   changes: v.pipe(v.array(changeSchema), v.maxLength(INSPECTION.changes), v.check(isBounded)),
-  /** How many more changes there are. */
+  /** Number of changes that aren't listed. */
   more: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
 
-/** What an agent says of the files of its gateway; it is sealed for whoever asks. */
+/** An agent's response about the files of its gateway, sealed for the client. */
 export type Answer = v.InferOutput<typeof answerSchema>;
 
 /** One file in an answer. */

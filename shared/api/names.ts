@@ -1,15 +1,15 @@
-/** Annotations that people set on a pod. */
+/** Annotations that users set on a pod. */
 export const POD_ANNOTATIONS = {
   inject: 'sync.io/inject',
   crName: 'sync.io/cr-name',
   profile: 'sync.io/profile',
   gatewayName: 'sync.io/gateway-name',
   dataVolume: 'sync.io/data-volume',
-  /** Set by the injector, not by people. */
+  /** Set by the injector, not by users. */
   injected: 'sync.io/injected',
 } as const;
 
-/** Annotations that carry a request to a GatewaySync: the receiver writes them, or a person by hand. */
+/** Annotations that carry a request to a GatewaySync; the receiver or a user sets them. */
 export const REQUEST_ANNOTATIONS = {
   requestedRef: 'sync.io/requested-ref',
   requestedAt: 'sync.io/requested-at',
@@ -21,53 +21,53 @@ export const REQUEST_ANNOTATIONS = {
   pushedRepo: 'sync.io/pushed-repo',
 } as const;
 
-/** The repository of a delivery that names none: an annotation can't be removed by the receiver. */
+/** Placeholder for the repository of a delivery that names none, because the receiver can't remove annotations. */
 export const NO_REPOSITORY = '-';
 
-/** Annotations by which people steer a rollout. */
+/** Annotations with which users control a rollout. */
 export const ROLLOUT_ANNOTATIONS = {
-  /** A commit that waves which wait for approval may have. */
+  /** A commit that is approved for waves with approval. */
   approve: 'sync.io/approve',
   /** `previous`, or a commit of `status.history`. */
   rollback: 'sync.io/rollback',
-  /** A commit whose rollout stopped or was taken back. */
+  /** A commit whose rollout stopped or was rolled back. */
   retry: 'sync.io/retry-rollout',
 } as const;
 
-/** Annotation next to one of these: the user who set it, where a policy of the chart checks that. */
+/** Annotation with the user who set one of these annotations, if a policy of the chart checks it. */
 export const setByAnnotation = (annotation: string): string => `${annotation}-by`;
 
-/** Annotation by which a person asks agents what differs on their gateways: a question as JSON. */
+/** Annotation with which a user queries agents for differences on their gateways: a question as JSON. */
 export const INSPECT_ANNOTATION = 'sync.io/inspect';
 
-/** Version of the first agent that knows rollouts: earlier ones follow the newest commit, whatever the waves say. */
+/** First agent version that supports rollouts; earlier ones ignore waves and follow the newest commit. */
 export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
 
-/** Label that the injector puts on a pod, and by which the controller finds it. */
+/** Label that the injector adds to a pod so that the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';
 
-/** Label without which a namespace gets no sidecars, where `webhook.namespaceSelector.requireLabel` of the chart asks for it. */
+/** Namespace label that injection requires if the chart value `webhook.namespaceSelector.requireLabel` is true. */
 export const INJECTION_LABEL = 'sync.io/injection';
 
-/** The same with its value, as kubectl takes it. */
+/** The label with its value, in the form that kubectl accepts. */
 export const INJECTION_ENABLED = `${INJECTION_LABEL}=enabled`;
 
 /** Name of the sidecar container. */
 export const AGENT_CONTAINER = 'sync-agent';
 
-/** ClusterRole that RoleBindings of the controller refer to. */
+/** ClusterRole that the controller's RoleBindings refer to. */
 export const AGENT_CLUSTER_ROLE = 'sync-agent';
 
-/** Name of the RoleBinding that lets the agents of one GatewaySync in. */
+/** Name of the RoleBinding for the agents of one GatewaySync. */
 export const agentRoleBindingName = (crName: string): string => `${AGENT_CLUSTER_ROLE}-${crName}`;
 
-/** Secret with the token of a GitHub App that the controller keeps for the agents of a GatewaySync; its key is `token`. */
+/** Secret in which the controller stores a GitHub App's token for the agents of a GatewaySync; its key is `token`. */
 export const gitTokenSecretName = (crName: string): string => `sync-git-token-${crName}`;
 
-/** Type of that Secret: a policy lets the controller write no other kind outside its namespace. */
+/** Type of that Secret, the only type that a policy allows the controller to write outside its namespace. */
 export const GIT_TOKEN_SECRET_TYPE = 'sync.io/git-token';
 
-/** Field managers, one for each program, so that every field has one writer that can be told. */
+/** Field managers, one per program, so that every field has one identifiable writer. */
 export const FIELD_MANAGERS = {
   receiver: 'sync-receiver',
   controller: 'sync-controller',
@@ -75,8 +75,8 @@ export const FIELD_MANAGERS = {
   cli: 'kubectl-stoker',
 } as const;
 
-/** Who sent a request, as stored in `sync.io/requested-by`. */
+/** Sender of a request, as stored in `sync.io/requested-by`. */
 export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argocd' | 'kargo' | 'generic';
 
-/** Folder of the agent's own files inside the data volume: no mapping may lead into it. */
+/** Directory of the agent's own files inside the data volume; mappings must not point into it. */
 export const AGENT_DIRECTORY = '.sync-agent';

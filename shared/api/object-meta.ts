@@ -1,6 +1,6 @@
 import type { V1ManagedFieldsEntry, V1ObjectMeta, V1OwnerReference } from '@kubernetes/client-node';
 
-/** A type of client-node as the API server sends it: times are text. */
+/** A type of client-node as the API server sends it, with times as strings. */
 export type AsJson<T> = T extends Date
   ? string
   : T extends (infer Item)[]
@@ -9,7 +9,8 @@ export type AsJson<T> = T extends Date
       ? { [Key in keyof T]: AsJson<T[Key]> }
       : T;
 
-/** A type of client-node of which any part may be missing. */
+/** A type of client-node with every part optional. */
+
 export type DeepPartial<T> = T extends (infer Item)[]
   ? DeepPartial<Item>[]
   : T extends object

@@ -7,21 +7,27 @@ const count = (description: string) => integer(0, BOUNDS.count, description);
 
 const windowSchema = v.pipe(
   v.object({
-    kind: v.pipe(v.picklist(['Allow', 'Deny']), v.description('Deny wins over Allow.')),
-    schedule: v.optional(
-      text('When it opens, a cron expression of five fields. Left out: always, which makes a Deny a freeze.', 128),
+    kind: v.pipe(
+      v.picklist(['Allow', 'Deny']),
+      v.description('Allow or block changes. Deny takes precedence over Allow.'),
     ),
-    duration: v.optional(durationBetween('1m', '168h', 'How long it stays open.')),
-    timeZone: v.optional(text('Time zone of the schedule, such as Europe/Berlin. Left out: UTC.', 64)),
+    schedule: v.optional(
+      text(
+        'Opening times, as a cron expression with five fields. If omitted, the window is always open, which makes a Deny window a freeze.',
+        128,
+      ),
+    ),
+    duration: v.optional(durationBetween('1m', '168h', 'Time from opening to closing.')),
+    timeZone: v.optional(text('Time zone of the schedule, such as Europe/Berlin. If omitted, UTC.', 64)),
   }),
   cel({
     rule: 'has(self.schedule) == has(self.duration)',
-    message: 'a schedule needs a duration, and a duration a schedule',
+    message: 'schedule and duration require each other; specify both, or omit both',
   }),
-  v.description('When gateways may be changed. A rollback always may.'),
+  v.description('Time window that allows or blocks changes of gateways. A rollback is always allowed.'),
 );
 
-/** `spec.rollout`: in which order gateways get a change, and what stops it. */
+/** `spec.rollout`: the order in which gateways receive a change, and the conditions that stop it. */
 export const rolloutSchema = v.pipe(
   v.object({
     waves: v.optional(
@@ -29,28 +35,36 @@ export const rolloutSchema = v.pipe(
         v.array(waveSchema),
         v.maxLength(BOUNDS.waves),
         v.metadata({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
-        v.description('Groups of gateways, one after the other. What fits none comes last, as the wave rest.'),
+        v.description('Groups of gateways, in order. Gateways that match none are in the last wave, named rest.'),
       ),
     ),
     maxFailures: v.optional(
-      integer(0, BOUNDS.failures, 'Gateways that may fail over the whole rollout. Left out: none.'),
+      integer(0, BOUNDS.failures, 'Maximum number of failed gateways in the whole rollout. If omitted, 0.'),
     ),
     progressDeadline: v.optional(
-      durationBetween('10s', '24h', 'A gateway that is under way for longer has failed. Left out: 15m.'),
+      durationBetween(
+        '10s',
+        '24h',
+        'Time after which a gateway that is still in progress has failed. If omitted, 15m.',
+      ),
     ),
     onFailure: v.optional(
       v.pipe(
         v.picklist(['Stop', 'Rollback']),
         v.description(
-          'What happens when too many gateways failed. Stop leaves every gateway as it is; Rollback takes all of them back to the last commit that was complete. Left out: Stop.',
+          'Action after more than maxFailures gateways failed. Stop leaves all gateways unchanged; Rollback returns them to the last commit with a complete rollout. If omitted, Stop.',
         ),
       ),
     ),
     windows: v.optional(
-      v.pipe(v.array(windowSchema), v.maxLength(BOUNDS.windows), v.description('When changes may begin or go on.')),
+      v.pipe(
+        v.array(windowSchema),
+        v.maxLength(BOUNDS.windows),
+        v.description('Windows in which changes can start or continue.'),
+      ),
     ),
   }),
-  v.description('How a change reaches the gateways: by waves. Left out: all of them at once.'),
+  v.description('Delivery of changes in waves. If omitted, all gateways are updated at once.'),
 );
 
 export type RolloutSpec = v.InferOutput<typeof rolloutSchema>;
@@ -68,53 +82,56 @@ export const ROLLOUT_PHASES = [
 ] as const;
 export type RolloutPhase = (typeof ROLLOUT_PHASES)[number];
 
-/** What only people, a new pod or a window can end. */
+/** Waits that only a user, a new pod, or a window can end. */
 const ROLLOUT_WAITS = ['Approval', 'Window', 'Agents', 'Retry', 'Gateways'] as const;
 export type RolloutWait = (typeof ROLLOUT_WAITS)[number];
 
-const message = text('Who is waited for, why, and since when.', BOUNDS.message);
+const message = text(
+  'Gateways or conditions that the rollout waits for, with the reason and the time.',
+  BOUNDS.message,
+);
 const commit = (description: string) => text(description, 64);
 const revision = (description: string) => text(description, 64);
 const boundary = (description: string) => text(description, 32);
 
-/** `status.rollout`. Its size does not grow with the number of gateways: agents find themselves in it by their names. */
+/** `status.rollout`. Its size doesn't depend on the number of gateways: agents look up the hash of their names in it. */
 export const rolloutStatusSchema = v.pipe(
   v.object({
-    number: count('Counts the rollouts of this resource; reports are about one of them.'),
-    phase: v.pipe(v.picklist(ROLLOUT_PHASES), v.description('Where it is.')),
-    wave: v.optional(text('The wave that is under way.', 63)),
-    summary: text('For the printer column: canary 2/2, soaking 10m.', 128),
+    number: count('Sequence number of the rollout of this resource. Each report refers to one rollout.'),
+    phase: v.pipe(v.picklist(ROLLOUT_PHASES), v.description('Phase of the rollout.')),
+    wave: v.optional(text('Current wave.', 63)),
+    summary: text('Text of the printer column, such as canary 2/2, soaking 10m.', 128),
     commit: commit('The commit that is rolled out.'),
-    ref: text('The ref that led to it.', BOUNDS.ref),
-    revision: revision('Revision of spec.sync that belongs to it.'),
+    ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+    revision: revision('Revision of spec.sync that belongs to the commit.'),
     nextCommit: v.optional(commit('A newer commit that waits for approval or for a window.')),
     waitsFor: v.optional(
       v.pipe(
         v.picklist(ROLLOUT_WAITS),
         v.description(
-          'What it waits for, other than gateways that are under way: somebody who approves, a window, newer agents, somebody who lets a commit that was given up be tried again, or a gateway in a wave that has none that could show whether all is well.',
+          'Blocker of the rollout, other than gateways in progress: Approval, Window, Agents (too old), Retry (a failed commit that requires a retry by a user), or Gateways (no gateway in the wave can be verified).',
         ),
       ),
     ),
-    waitsSince: v.optional(timestamp('When it began to wait for that.')),
+    waitsSince: v.optional(timestamp('Time when that wait began.')),
     nextRevision: v.optional(revision('Revision of spec.sync that is kept for a release that waits.')),
-    stableCommit: commit('The last commit that all gateways had verified: what those have that are not admitted.'),
-    stableRef: text('The ref that led to it.', BOUNDS.ref),
-    stableRevision: revision('Revision of spec.sync that belongs to it.'),
+    stableCommit: commit("Last commit that all gateways had verified. Gateways that aren't admitted have this commit."),
+    stableRef: text('The ref that resolved to the stable commit.', BOUNDS.ref),
+    stableRevision: revision('Revision of spec.sync that belongs to the stable commit.'),
     message: v.optional(message),
-    startedAt: timestamp('When it began.'),
-    waveStartedAt: v.optional(timestamp('When the wave began.')),
-    admittedAt: v.optional(timestamp('When gateways were admitted last.')),
+    startedAt: timestamp('Time when the rollout began.'),
+    waveStartedAt: v.optional(timestamp('Time when the wave began.')),
+    admittedAt: v.optional(timestamp('Time when gateways were last admitted.')),
     underWaySince: v.optional(
       timestamp(
-        'Since when some of those that were admitted are waited for. The deadline counts from there at the earliest.',
+        'Time since which the rollout has been waiting for admitted gateways. The progress deadline never starts earlier.',
       ),
     ),
-    soakStartedAt: v.optional(timestamp('When all of the wave was verified.')),
-    admitted: count('Gateways that may have the commit.'),
-    verified: count('Gateways that have it and are well.'),
+    soakStartedAt: v.optional(timestamp('Time when all gateways of the wave were verified.')),
+    admitted: count('Gateways that are admitted to the commit.'),
+    verified: count('Gateways that have the commit and are healthy.'),
     failed: count('Gateways that failed.'),
-    total: count('Gateways that the rollout is about.'),
+    total: count('Gateways in the rollout.'),
     failures: v.optional(
       v.pipe(
         v.array(text('Name of a pod.', 253)),
@@ -123,56 +140,58 @@ export const rolloutStatusSchema = v.pipe(
       ),
     ),
     failureMessage: v.optional(
-      text('What was wrong with the first gateway that failed, also when it is back.', BOUNDS.text),
+      text('Problem of the first gateway that failed, even after that gateway has recovered.', BOUNDS.text),
     ),
     givenUp: v.optional(
       v.pipe(
         v.array(text('A commit and a revision.', 128)),
         v.maxLength(4),
-        v.description('What failed or was taken back: it is not tried again by itself.'),
+        v.description("Releases that failed or were rolled back. They aren't retried automatically."),
       ),
     ),
-    plan: text('Hash of spec.rollout.waves that the admission is by: with other waves it counts for nothing.', 64),
+    plan: text('Hash of the spec.rollout.waves that the admission applies to. With other waves, it is ignored.', 64),
     admission: v.pipe(
       v.array(
         v.object({
           wave: text('Name of the wave.', 63),
-          members: boundary('The last hash that belongs to it, or all.'),
-          admitted: boundary('The last hash in it that may have the commit; empty for none, or all.'),
+          members: boundary('Last hash that belongs to the wave, or all.'),
+          admitted: boundary('Last hash in the wave that is admitted, all, or empty for none.'),
           gateways: v.optional(
             count(
-              'How many gateways it began with last, or 1 if it had some since: then it needs one that shows that all is healthy. 0 for a wave that came with an edit and has had none yet.',
+              'Number of gateways when the wave last began, or 1 if it had none then and has had some since. If not 0, the wave needs at least one verified gateway. 0 for a wave that an edit added and that has had no gateway yet.',
             ),
           ),
-          of: v.optional(count('Of how many gateways its share was taken last.')),
+          of: v.optional(count('Number of gateways that the percentage was computed from.')),
           isChosenAgain: v.optional(
             v.pipe(
               v.boolean(),
-              v.description('Others took the place of gateways that were let in and are gone: that happens once.'),
+              v.description(
+                'Replacements were chosen for admitted gateways that are gone. This happens once per wave.',
+              ),
             ),
           ),
         }),
       ),
       v.maxLength(BOUNDS.waves + 1),
-      v.description('Who may have the commit: by the hash of the names of gateway and pod, in each wave.'),
+      v.description('Admitted gateways per wave, as ranges of the hash of gateway name and pod name.'),
     ),
     handled: v.optional(
       v.object({
-        approve: v.optional(text('The annotation sync.io/approve that was noted.', 128)),
-        approvedRevision: v.optional(revision('Revision of spec.sync that it was given for.')),
-        rollback: v.optional(text('The annotation sync.io/rollback that was handled.', 128)),
-        retry: v.optional(text('The annotation sync.io/retry-rollout that was handled.', 128)),
+        approve: v.optional(text('Last processed value of sync.io/approve.', 128)),
+        approvedRevision: v.optional(revision('Revision of spec.sync that the approval applies to.')),
+        rollback: v.optional(text('Last processed value of sync.io/rollback.', 128)),
+        retry: v.optional(text('Last processed value of sync.io/retry-rollout.', 128)),
         ignored: v.optional(
           v.pipe(
             v.array(v.picklist(['retry-rollout', 'rollback'])),
             v.maxLength(2),
-            v.description('Which of them meant nothing when it came.'),
+            v.description('Annotations that had no effect when they were processed.'),
           ),
         ),
       }),
     ),
   }),
-  v.description('How far the newest commit has come, where spec.rollout is set.'),
+  v.description('Progress of the newest commit, if spec.rollout is set.'),
 );
 
 export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
@@ -180,9 +199,9 @@ export type RolloutStatus = v.InferOutput<typeof rolloutStatusSchema>;
 /** An entry of `status.history`. */
 export const historyEntrySchema = v.object({
   commit: commit('A commit that all gateways had verified.'),
-  ref: text('The ref that led to it.', BOUNDS.ref),
-  revision: revision('Revision of spec.sync that belongs to it.'),
-  time: timestamp('When it was complete.'),
+  ref: text('The ref that resolved to the commit.', BOUNDS.ref),
+  revision: revision('Revision of spec.sync that belongs to the commit.'),
+  time: timestamp('Time when the rollout was complete.'),
 });
 
 export type HistoryEntry = v.InferOutput<typeof historyEntrySchema>;

@@ -7,7 +7,7 @@ import type { ObjectMeta } from './object-meta.ts';
 
 const count = (description: string) => integer(0, BOUNDS.count, description);
 
-/** What one agent says of itself; the agent of the pod of the same name is its only writer. */
+/** The status of a SyncReport; the agent of the pod with the same name is its only writer. */
 export const syncReportStatusSchema = v.pipe(
   v.object({
     podUID: v.optional(text('UID of the pod.', 64)),
@@ -19,64 +19,61 @@ export const syncReportStatusSchema = v.pipe(
       integer(
         0,
         Number.MAX_SAFE_INTEGER,
-        'metadata.generation of the GatewaySync that this report is about: if Synced, what is applied.',
+        'metadata.generation of the GatewaySync that this report refers to. If Synced, this generation is applied.',
       ),
     ),
-    ref: v.optional(text('Ref that led to the commit.', BOUNDS.ref)),
-    commit: v.optional(text('Commit on disk.', 64)),
-    time: v.optional(timestamp('When the files were last brought in line.')),
+    ref: v.optional(text('Ref that resolved to the commit.', BOUNDS.ref)),
+    commit: v.optional(text('Commit on the data volume.', 64)),
+    time: v.optional(timestamp('Time of the last successful sync.')),
     reportedAt: v.optional(
       timestamp(
-        "When this report was written, by the clock of the agent: one that differs from the API server's is noticed.",
+        "Time of this report by the agent's clock. The controller detects a clock that differs from the API server's.",
       ),
     ),
-    duration: v.optional(text('How long that took, a Go duration.', 32)),
+    duration: v.optional(text('Duration of the last successful sync, as a Go duration.', 32)),
     files: v.optional(
       v.object({
         added: count('Files added.'),
         modified: count('Files changed.'),
         deleted: count('Files deleted.'),
-        unchanged: count('Files that were right already.'),
+        unchanged: count('Files that were up to date already.'),
       }),
     ),
     changes: v.optional(
       v.pipe(
-        v.array(text('A path, with what would happen to it.', 1024)),
+        v.array(text('A path and its change.', 1024)),
         v.maxLength(BOUNDS.changes),
-        v.description('First paths of a dry run, or those that differ from what was delivered and are left so.'),
+        v.description('First paths of a dry run, or of unrepaired drift.'),
       ),
     ),
     rollout: v.optional(
-      integer(0, BOUNDS.count, 'Number of the rollout by which the commit was chosen, where spec.rollout is set.'),
+      integer(0, BOUNDS.count, 'Number of the rollout that the commit was chosen from, if spec.rollout is set.'),
     ),
-    revision: v.optional(text('Revision of spec.sync that was applied, where spec.rollout is set.', 64)),
+    revision: v.optional(text('Revision of spec.sync that was applied, if spec.rollout is set.', 64)),
     verification: v.optional(
       v.pipe(
         v.picklist(['Running', 'Passed', 'Failed']),
-        v.description('Whether the gateway is well with the commit, where spec.gateway.verify is set.'),
+        v.description('Result of the health checks for the commit, if spec.gateway.verify is set.'),
       ),
     ),
     hasFailed: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Whether the commit cannot be brought in place, so that trying again would change nothing.'),
-      ),
+      v.pipe(v.boolean(), v.description('The commit can never be delivered to this gateway, so a retry is useless.')),
     ),
-    message: v.optional(text('What is wrong and what to do.', BOUNDS.message)),
+    message: v.optional(text('Description of the problem and its solution.', BOUNDS.message)),
     inspection: v.optional(
       v.pipe(
         v.object({
-          id: text('The question that it answers.', 64),
-          sealed: text('The answer, which only whoever asked can read.', INSPECTION.sealed),
+          id: text('ID of the question.', 64),
+          sealed: text('Response, encrypted for the client that sent the question.', INSPECTION.sealed),
         }),
         v.description(
-          'What kubectl stoker diff or kubectl stoker drift asked for with the annotation sync.io/inspect; it is gone when they have it, or soon after.',
+          'Response to the annotation sync.io/inspect, which kubectl stoker diff and kubectl stoker drift set. It is removed once they have read it, or soon after.',
         ),
       ),
     ),
     agentVersion: v.optional(text('Version of the agent.', 64)),
   }),
-  v.description('What the agent of the pod of the same name did last.'),
+  v.description('Last report of the agent in the pod with the same name.'),
 );
 
 export type SyncReportStatus = v.InferOutput<typeof syncReportStatusSchema>;

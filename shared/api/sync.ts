@@ -4,41 +4,47 @@ import { boundedKeys, cel, destinationPath, integer, sourcePath, text } from './
 
 const patchSchema = v.pipe(
   v.object({
-    file: text('File to patch, or a glob, relative to the mapping; empty if the mapping is a single file.'),
+    file: text('File to patch, or a glob, relative to the mapping. Empty if the mapping is a single file.'),
     set: v.pipe(
-      v.record(v.string(), text('New value: a JSON value, else taken as a string. May hold templates.')),
+      v.record(v.string(), text('New value: JSON, or otherwise a string. Can contain templates.')),
       v.minEntries(1),
       v.maxEntries(BOUNDS.patchValues),
       boundedKeys(BOUNDS.text),
-      v.description('Dotted paths inside the JSON file, and the values to put there.'),
+      v.description('Dotted paths inside the JSON file, with their new values.'),
     ),
   }),
-  v.description('Changes to a JSON file that leave every other byte as it is.'),
+  v.description('Changes to a JSON file that keep all its other bytes unchanged.'),
 );
 
 const mappingSchema = v.pipe(
   v.object({
-    source: sourcePath('File or folder in the repository. May hold templates such as {{ .GatewayName }}.'),
-    destination: destinationPath('Where it goes, relative to the root of the data volume. May hold templates.'),
+    source: sourcePath('File or directory in the repository. Can contain templates such as {{ .GatewayName }}.'),
+    destination: destinationPath('Path relative to the root of the data volume. Can contain templates.'),
     type: v.optional(
-      v.pipe(v.picklist(['dir', 'file']), v.description('What the source must be. Left out, the repository decides.')),
+      v.pipe(
+        v.picklist(['dir', 'file']),
+        v.description('Required type of the source. If omitted, files and directories are accepted.'),
+      ),
     ),
     required: v.optional(
-      v.pipe(v.boolean(), v.description('Whether a missing source is an error. If false, what was there stays.')),
+      v.pipe(
+        v.boolean(),
+        v.description('Report an error if the source is missing. If false, files delivered earlier are kept.'),
+      ),
       true,
     ),
-    template: v.optional(v.pipe(v.boolean(), v.description('Whether text files are rendered as templates.')), false),
+    template: v.optional(v.pipe(v.boolean(), v.description('Render text files as templates.')), false),
     patches: v.optional(
       v.pipe(v.array(patchSchema), v.maxLength(BOUNDS.patches), v.description('JSON patches, in order.')),
     ),
   }),
-  v.description('One file or folder of the repository and its place in the data volume.'),
+  v.description('File or directory in the repository, and its destination in the data volume.'),
 );
 
 const excludePatternsSchema = v.pipe(
-  v.array(text('A pattern as in .gitignore, relative to the repository root; {a,b} is understood as well.')),
+  v.array(text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.')),
   v.maxLength(BOUNDS.list),
-  v.description('Files that are never delivered. A file that matches and is not owned by the agent is never touched.'),
+  v.description("Files that are never delivered. Matching files that the agent doesn't own are never touched."),
 );
 
 const varsSchema = v.pipe(
@@ -46,50 +52,55 @@ const varsSchema = v.pipe(
   v.maxEntries(BOUNDS.list),
   cel({
     rule: "self.all(key, key.matches('^[A-Za-z_][A-Za-z0-9_]{0,62}$'))",
-    message: 'names of variables must be identifiers: letters, digits and underscores, not beginning with a digit',
+    message:
+      'names of variables must consist of at most 63 letters, digits, and underscores, and not begin with a digit',
   }),
-  v.description('Variables for templates: {{ .Vars.name }}.'),
+  v.description('Variables for templates, such as {{ .Vars.name }}.'),
 );
 
-const syncPeriodSchema = integer(5, 86_400, 'Seconds between two checks of the files on disk against what was synced.');
+const syncPeriodSchema = integer(
+  5,
+  86_400,
+  'Seconds between two comparisons of the data volume with the delivered files.',
+);
 const designerSessionPolicySchema = v.pipe(
   v.picklist(['proceed', 'wait', 'fail']),
-  v.description('What to do while somebody edits on the gateway (preset ignition).'),
+  v.description('Action while a user has a Designer session open on the gateway (preset ignition).'),
 );
 const maxFailuresSchema = integer(
   0,
   1_000,
-  'Failed syncs in a row after which the pod is not ready any more, until one succeeds. 0: it stays ready. A change from or to 0 takes effect when the pod is recreated.',
+  'Consecutive failed syncs after which the pod is no longer ready, until a sync succeeds. If 0, the pod is always ready. A change from or to 0 takes effect when the pod is recreated.',
 );
-const dryRunSchema = v.pipe(v.boolean(), v.description('Whether to report what would change, and change nothing.'));
-const pausedSchema = v.pipe(v.boolean(), v.description('Whether to leave the files as they are.'));
+const dryRunSchema = v.pipe(v.boolean(), v.description('Only report changes, without making them.'));
+const pausedSchema = v.pipe(v.boolean(), v.description('Stop changing files.'));
 
 const onConflictSchema = v.pipe(
   v.picklist(['takeOver', 'refuse']),
   v.description(
-    'What to do with a file that was there before, with other content. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when nothing is mapped there any more. refuse changes nothing and lists such files.',
+    "Action for an existing file with different content that wasn't delivered. takeOver replaces it, keeps it in .sync-agent/taken-over, and restores it when its path is no longer mapped. refuse changes nothing and lists such files.",
   ),
 );
 const driftSchema = v.pipe(
   v.picklist(['repair', 'report', 'ignore']),
   v.description(
-    'What to do with a delivered file that somebody changed or removed. repair writes it again, at most three times in a row; report lists it; ignore does nothing. A commit that changes the file delivers it in any case.',
+    'Action for a delivered file that was changed or removed on the data volume. repair rewrites it, at most three consecutive times; report lists it; ignore does nothing. A commit that changes the file is always delivered.',
   ),
 );
 const pruneSchema = v.pipe(
   v.boolean(),
-  v.description('Whether delivered files that are no longer mapped are deleted. If false, nothing is ever deleted.'),
+  v.description('Delete delivered files that are no longer mapped. If false, nothing is ever deleted.'),
 );
 const allowEmptySchema = v.pipe(
   v.boolean(),
   v.description(
-    'Whether a commit, or patterns, that leave no file at all may delete everything. If false, that is an error.',
+    'Allow a commit or pattern that leaves no files to delete all delivered files. If false, this is an error.',
   ),
 );
 const groupWriteSchema = v.pipe(
   v.boolean(),
   v.description(
-    'Whether the group may write: files have mode 0664 or 0775, new folders 0775. For a gateway whose user shares only the fsGroup with the agent.',
+    'Make delivered files writable for the group: files have mode 0664 or 0775, new directories 0775. For gateways whose user shares only the fsGroup with the agent.',
   ),
 );
 
@@ -104,7 +115,7 @@ export const defaultsSchema = v.pipe(
       v.pipe(
         v.picklist(['requireSync', 'useLastGood']),
         v.description(
-          'Whether a starting gateway waits for the first sync, or starts with the files of an earlier one if that fails: while git or the API server is unavailable, or the GatewaySync or the profile is missing.',
+          'Start of a gateway before the first sync. requireSync waits for it. useLastGood starts with the files of an earlier sync if git or the API server is unavailable, or the GatewaySync or profile is missing.',
         ),
       ),
       'requireSync',
@@ -118,7 +129,7 @@ export const defaultsSchema = v.pipe(
     allowEmpty: v.optional(allowEmptySchema, false),
     groupWrite: v.optional(groupWriteSchema, false),
   }),
-  v.description('What a profile uses where it says nothing itself.'),
+  v.description('Defaults for fields that a profile omits.'),
 );
 
 const profileSchema = v.pipe(
@@ -127,7 +138,7 @@ const profileSchema = v.pipe(
       v.array(mappingSchema),
       v.minLength(1),
       v.maxLength(BOUNDS.mappings),
-      v.description('What goes where. A later mapping lies over an earlier one.'),
+      v.description('Mappings of sources to destinations. A later mapping overrides an earlier one.'),
     ),
     excludePatterns: v.optional(excludePatternsSchema),
     vars: v.optional(varsSchema),
@@ -142,10 +153,10 @@ const profileSchema = v.pipe(
     allowEmpty: v.optional(allowEmptySchema),
     groupWrite: v.optional(groupWriteSchema),
   }),
-  v.description('One set of mappings, chosen by a pod with the annotation sync.io/profile.'),
+  v.description('Set of mappings that a pod selects with the annotation sync.io/profile.'),
 );
 
-/** `spec.sync`: what goes where. */
+/** `spec.sync`: profiles and their defaults. */
 export const syncSchema = v.pipe(
   v.object({
     defaults: v.optional(defaultsSchema, {}),
@@ -155,12 +166,13 @@ export const syncSchema = v.pipe(
       v.maxEntries(BOUNDS.profiles),
       cel({
         rule: "self.all(key, key.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'))",
-        message: 'names of profiles must be lower-case letters, digits and hyphens, at most 63',
+        message:
+          'names of profiles must consist of at most 63 lower-case letters, digits, and hyphens, and begin and end with a letter or digit',
       }),
-      v.description('Profiles by name. A pod without the annotation sync.io/profile uses the one named default.'),
+      v.description('Profiles by name. A pod without the annotation sync.io/profile uses the profile named default.'),
     ),
   }),
-  v.description('What goes where.'),
+  v.description('Files to deliver, and their destinations.'),
 );
 
 export type Profile = v.InferOutput<typeof profileSchema>;

@@ -3,8 +3,8 @@ import { BOUNDS } from './bounds.ts';
 import { boundedKeys, cel, durationBetween, name, text } from './fields.ts';
 
 /**
- * A number of at least 1, or a share of those that it is about, rounded up. Not by a rule in CEL:
- * Kubernetes 1.30 does not see how long the text can be, takes the rule for too costly, and refuses the whole CRD.
+ * A number of at least 1, or a percentage, rounded up. A CEL rule isn't possible: Kubernetes 1.30 can't determine the
+ * maximum length of the text, estimates too high a cost for the rule, and rejects the whole CRD.
  */
 const amount = (description: string) =>
   v.pipe(
@@ -33,23 +33,23 @@ const selectorSchema = v.pipe(
             key: labelKey,
             operator: v.pipe(
               v.picklist(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-              v.description('How the label is compared with the values.'),
+              v.description('Comparison of the label with the values.'),
             ),
             values: v.optional(
-              v.pipe(v.array(labelValue), v.maxLength(BOUNDS.selector), v.description('For In and NotIn.')),
+              v.pipe(v.array(labelValue), v.maxLength(BOUNDS.selector), v.description('Values for In and NotIn.')),
             ),
           }),
         ),
         v.maxLength(BOUNDS.selector),
-        v.description('Conditions on labels, all of which the pod must meet.'),
+        v.description('Conditions on labels. The pod must meet all of them.'),
       ),
     ),
   }),
   cel({
     rule: `(has(self.matchLabels) ? self.matchLabels.map(key, size(key) + size(self.matchLabels[key])).sum() : 0) + (has(self.matchExpressions) ? self.matchExpressions.map(each, size(each.key) + (has(each.values) ? each.values.map(value, size(value)).sum() : 0)).sum() : 0) <= ${BOUNDS.selectorLength}`,
-    message: `must have at most ${BOUNDS.selectorLength} characters in all keys and values together`,
+    message: `keys and values must have at most ${BOUNDS.selectorLength} characters in total; shorten the selector`,
   }),
-  v.description('Which pods, by their labels.'),
+  v.description('Label selector for pods. If omitted, all pods match.'),
 );
 
 /** One of `spec.rollout.waves`. */
@@ -59,35 +59,33 @@ export const waveSchema = v.pipe(
       name('Name of the wave.', 63),
       cel({
         rule: `self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self != 'rest'`,
-        message: 'must be of lower-case letters, digits and hyphens, and not be rest: that one is always the last',
+        message:
+          'must consist of lower-case letters, digits, and hyphens, begin and end with a letter or digit, and not be rest, the name of the last wave',
       }),
     ),
     selector: v.optional(selectorSchema),
     gateways: v.optional(
       amount(
-        'How many of the gateways that fit, a number or a share such as 10%: always the same ones, chosen by a hash of the gateway name. Left out: all of them.',
+        'Number or percentage of the matching gateways, such as 10%. A hash of the gateway name selects them, so they are always the same. If omitted, all of them.',
       ),
     ),
     maxConcurrent: v.optional(
       amount(
-        'How many gateways of the wave may be under way at once, a number or a share of the wave. Left out: all of them.',
+        'Maximum number or percentage of the gateways of the wave that are in progress at once. If omitted, all of them.',
       ),
     ),
     soak: v.optional(
       durationBetween(
         '0s',
         '168h',
-        'Time for which all of the wave must have been verified before the next one begins.',
+        'Time for which all gateways of the wave must be verified before the next wave begins.',
       ),
     ),
     approval: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description('Whether the wave waits until somebody approves the commit with the annotation sync.io/approve.'),
-      ),
+      v.pipe(v.boolean(), v.description('Wait until a user approves the commit with the annotation sync.io/approve.')),
     ),
   }),
-  v.description('Some of the gateways. A gateway belongs to the first wave that fits.'),
+  v.description('Group of gateways. A gateway belongs to the first wave that it matches.'),
 );
 
 export type Wave = v.InferOutput<typeof waveSchema>;
