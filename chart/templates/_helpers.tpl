@@ -3,7 +3,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Prefix of resource names; 46 characters leave room for the longest suffix. */}}
+{{/* Prefix of resource names, limited to 46 characters to leave room for the longest suffix. */}}
 {{- define "stoker-operator.fullname" -}}
 {{- $name := include "stoker-operator.name" . -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
@@ -15,7 +15,7 @@
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
 
-{{/* Labels by which a selector finds a component. Takes {context, component}. */}}
+{{/* Labels of a component for selectors. Takes {context, component}. */}}
 {{- define "stoker-operator.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "stoker-operator.name" .context }}
 app.kubernetes.io/instance: {{ .context.Release.Name }}
@@ -23,8 +23,8 @@ app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
 {{/*
-Labels of an object: those by which it is found and told where it is from, then those that its values add, then those of
-commonLabels; an earlier one wins. Takes {context, component, labels}; `labels` may be left out.
+Labels of an object: selector and origin labels, then labels from its values, then commonLabels. Earlier labels take
+precedence. Takes {context, component, labels}; `labels` is optional.
 */}}
 {{- define "stoker-operator.labels" -}}
 {{- $own := include "stoker-operator.selectorLabels" . | fromYaml -}}
@@ -34,8 +34,8 @@ commonLabels; an earlier one wins. Takes {context, component, labels}; `labels` 
 {{- end -}}
 
 {{/*
-Metadata of an object in the namespace of the release. Takes {context, component, name}, and where there are any
-`labels`, `annotations` and another `namespace`.
+Metadata of an object in the namespace of the release. Takes {context, component, name}, and optionally `labels`,
+`annotations`, and another `namespace`.
 */}}
 {{- define "stoker-operator.metadata" -}}
 name: {{ .name | quote }}
@@ -48,7 +48,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* Reference of an image: by its digest where there is one, else by its tag. Takes {context, image}. */}}
+{{/* Reference of an image, with its digest if it is set, otherwise with its tag. Takes {context, image}. */}}
 {{- define "stoker-operator.image" -}}
 {{- $parts := splitList "/" .image.repository -}}
 {{- with .image.registry -}}
@@ -64,7 +64,7 @@ annotations:
 {{- printf "%s%s" (join "/" $parts) $version -}}
 {{- end -}}
 
-{{/* Whether a value of any kind is left out, as `""` or null: 0 is a value. Gives text that is empty where it is not. */}}
+{{/* Renders text if a value of any kind is `""` or null, and nothing otherwise. 0 is a value. */}}
 {{- define "stoker-operator.isLeftOut" -}}
 {{- if or (kindIs "invalid" .) (eq (toString .) "") -}}
 yes
@@ -107,24 +107,24 @@ yes
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "stoker-operator.fullname" .) .Values.serviceAccount.name -}}
 {{- else -}}
-{{- required "serviceAccount.name must be set where serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- required "serviceAccount.create is false; set serviceAccount.name to an existing service account" .Values.serviceAccount.name -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Name of the service account of the receiver: not the controller's, whose rights it must not have. */}}
+{{/* Name of the service account of the receiver, which must not have the controller's permissions. */}}
 {{- define "stoker-operator.receiverServiceAccountName" -}}
 {{- $name := .Values.webhookReceiver.serviceAccount.name -}}
 {{- if .Values.webhookReceiver.serviceAccount.create -}}
 {{- $name = default (include "stoker-operator.receiverName" .) $name -}}
 {{- end -}}
-{{- $name = required "webhookReceiver.serviceAccount.name must be set where webhookReceiver.serviceAccount.create is false" $name -}}
+{{- $name = required "webhookReceiver.serviceAccount.create is false; set webhookReceiver.serviceAccount.name to an existing service account" $name -}}
 {{- if eq $name (include "stoker-operator.serviceAccountName" .) -}}
-{{- fail "webhookReceiver.serviceAccount.name must not be the service account of the controller" -}}
+{{- fail "webhookReceiver.serviceAccount.name must not be the service account of the controller; choose another name" -}}
 {{- end -}}
 {{- $name -}}
 {{- end -}}
 
-{{/* Name by which the API server knows a service account of the release namespace. Takes {context, name}. */}}
+{{/* User name of a service account in the release namespace. Takes {context, name}. */}}
 {{- define "stoker-operator.userName" -}}
 system:serviceaccount:{{ include "stoker-operator.namespace" .context }}:{{ .name }}
 {{- end -}}

@@ -1,6 +1,6 @@
 {{/*
-Entries that the chart sets, and those of a value, which may not set them again. Takes {own, extra, key, value}: YAML, a
-list, the key by which entries are told apart, and the name of the value.
+Entries of the chart, and entries of a value, which must not override them. Takes {own, extra, key, value}: YAML, a list,
+the key that identifies an entry, and the name of the value.
 */}}
 {{- define "stoker-operator.entries" -}}
 {{- $own := fromYamlArray .own -}}
@@ -10,7 +10,7 @@ list, the key by which entries are told apart, and the name of the value.
 {{- end -}}
 {{- range .extra -}}
 {{- if has (get . $.key) $taken -}}
-{{- fail (printf "%s must not set %s: the chart sets it" $.value (get . $.key)) -}}
+{{- fail (printf "%s must not set %s, which the chart sets; remove the entry" $.value (get . $.key)) -}}
 {{- end -}}
 {{- end -}}
 {{- with concat $own (default list .extra) -}}
@@ -35,8 +35,8 @@ annotations:
 {{- end -}}
 
 {{/*
-What the container of a component has, besides its name and its ports. Takes {context, values, env, mounts}: the
-chart's own environment and mounts as YAML.
+Fields of a component's container, except its name and ports. Takes {context, values, env, mounts}: the chart's
+environment and mounts as YAML.
 */}}
 {{- define "stoker-operator.container" -}}
 image: {{ include "stoker-operator.image" (dict "context" .context "image" .values.image) }}
@@ -54,7 +54,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* Probes on the health port that all programs have; it speaks plain http also where the program itself does not. */}}
+{{/* Probes of the health port, which all programs serve over plain HTTP, even if they use TLS otherwise. */}}
 {{- define "stoker-operator.probes" }}
 livenessProbe:
   httpGet:
@@ -67,15 +67,15 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: health
-  # A pod that can serve is ready a second later; one that cannot for 15 s is no longer.
+  # A pod is ready one second after it can serve requests, and unready after failing for 15 s.
   periodSeconds: 1
   timeoutSeconds: 5
   failureThreshold: 15
 {{- end -}}
 
 {{/*
-What the pods of a component have, besides their containers. Takes {context, component, values, serviceAccount, volumes}:
-the chart's own volumes as YAML.
+Fields of a component's pods, except their containers. Takes {context, component, values, serviceAccount, volumes}: the
+chart's volumes as YAML.
 */}}
 {{- define "stoker-operator.podSpec" -}}
 serviceAccountName: {{ .serviceAccount | quote }}
@@ -91,7 +91,7 @@ securityContext:
 {{- if $hostNetwork }}
 hostNetwork: true
 {{- end }}
-{{- /* By default a pod on the host's network resolves no Service. */}}
+{{- /* By default, a pod on the host's network can't resolve Services. */}}
 {{- with default (ternary "ClusterFirstWithHostNet" "" $hostNetwork) .values.dnsPolicy }}
 dnsPolicy: {{ . }}
 {{- end }}
@@ -107,8 +107,8 @@ volumes:
 {{- end -}}
 
 {{/*
-Where the pods of a component may run. Takes {context, component, values}. A spread that says nothing of the pods that it
-counts counts those of the component.
+Scheduling of a component's pods. Takes {context, component, values}. A topology spread constraint without a label selector
+applies to the pods of the component.
 */}}
 {{- define "stoker-operator.scheduling" }}
 {{- with .values.priorityClassName }}
@@ -135,7 +135,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* Keeps pods of a component while nodes are drained. Takes {context, component, name, values}. */}}
+{{/* Keeps pods of a component available while nodes are drained. Takes {context, component, name, values}. */}}
 {{- define "stoker-operator.podDisruptionBudget" -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -147,7 +147,7 @@ spec:
   {{- else }}
   minAvailable: {{ .values.minAvailable }}
   {{- end }}
-  # A pod that is not ready anyway keeps no node from being drained.
+  # An unready pod must not block the drain of its node.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:

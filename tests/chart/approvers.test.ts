@@ -62,7 +62,7 @@ async function arrange(t: TestContext) {
   await until(() => editor.patch(approve), {
     ...wait,
     describe: 'the policy to refuse who may only edit',
-    accept: (answer) => /needs the verb approve/.test(answer),
+    accept: (answer) => /requires the verb approve/.test(answer),
   });
   await until(() => approver.patch(approve), {
     ...wait,
@@ -90,13 +90,13 @@ test("with the approver role, a user who can only edit can't control a rollout",
   const { editor, approver } = await arrange(t);
   for (const annotation of Object.values(ROLLOUT_ANNOTATIONS)) {
     const order = { metadata: { annotations: { [annotation]: commit } } };
-    assert.match(await editor.patch(order), new RegExp(`to change ${annotation} needs the verb approve`));
+    assert.match(await editor.patch(order), new RegExp(`changing ${annotation} requires the verb approve`));
     assert.equal(await approver.patch(order), 'accepted');
-    assert.match(await editor.create(site('another', { [annotation]: commit })), /needs the verb approve/);
+    assert.match(await editor.create(site('another', { [annotation]: commit })), /requires the verb approve/);
     assert.equal(await approver.create(site('another', { [annotation]: commit })), 'accepted');
   }
   for (const rollout of [null, { waves: [] }, { waves: [{ name: 'all' }, ...waves] }]) {
-    assert.match(await editor.patch({ spec: { rollout } }), /to change waves of which one waits for approval/);
+    assert.match(await editor.patch({ spec: { rollout } }), /changing waves with approval/);
     assert.equal(await approver.patch({ spec: { rollout } }), 'accepted');
   }
   const others = [
@@ -115,7 +115,7 @@ test("an approver can't name another user as the approver", async (t) => {
   for (const order of [approve, rollback]) {
     assert.equal(await annotate({ [order]: commit, [setByAnnotation(order)]: approverName }), 'accepted');
     const refused = new RegExp(
-      `${setByAnnotation(order)} may be set only together with the order, and to ${approverName}`,
+      `${setByAnnotation(order)} can be set only together with the annotation that it belongs to, and only to ${approverName}`,
     );
     assert.match(await annotate({ [order]: commit, [setByAnnotation(order)]: 'anna' }), refused);
   }
@@ -127,10 +127,10 @@ test("an approver can't take over the approval of another user", async (t) => {
   const by = setByAnnotation(approve);
   const annotate = (annotations: object) => approver.patch({ metadata: { annotations } });
   await storeAsAdministrator({ [approve]: commit });
-  assert.match(await annotate({ [by]: approverName }), /may be set only together with the order/);
+  assert.match(await annotate({ [by]: approverName }), /can be set only together with the annotation/);
   await storeAsAdministrator({ [approve]: null });
   await storeAsAdministrator({ [approve]: commit, [by]: await administratorName() });
-  assert.match(await annotate({ [approve]: 'b'.repeat(40) }), /may be set only together with the order/);
+  assert.match(await annotate({ [approve]: 'b'.repeat(40) }), /can be set only together with the annotation/);
   assert.equal(await annotate({ [approve]: 'b'.repeat(40), [by]: approverName }), 'accepted');
   for (const change of [{ [by]: null }, { [approve]: null }, { [approve]: 'b'.repeat(40), [by]: null }])
     assert.equal(await annotate(change), 'accepted', JSON.stringify(change));
@@ -144,7 +144,7 @@ test('a backup with the names of approvers is restored by a user who can imperso
   const approvedBy = (name: string, by: string) => site(name, { [approve]: commit, [setByAnnotation(approve)]: by });
   await administrator.create(resources, approvedBy('restored', approverName));
   await administrator.mergePatch(gatewaySyncPath(namespace, 'site'), approvedBy('site', 'anna'));
-  assert.match(await approver.create(approvedBy('another', 'anna')), /may be set only together with the order/);
+  assert.match(await approver.create(approvedBy('another', 'anna')), /can be set only together with the annotation/);
 });
 
 test('the approver role is installed only if the values enable it', async () => {

@@ -43,12 +43,12 @@ function ingressOf(...hosts: string[]): string[] {
 /** What the notes warn of, and values with which they do not. */
 const warnings: { words: RegExp; warned: string[][]; silent: string[][] }[] = [
   {
-    words: /WARNING: the push receiver is open/,
+    words: /WARNING: the receiver requires no authentication/,
     warned: [[receiver]],
     silent: [[], [receiver, hmac], [receiver, token]],
   },
   {
-    words: /WARNING: the Ingress of the push receiver has no TLS/,
+    words: /WARNING: the Ingress of the receiver has no TLS/,
     warned: [
       [...ingressOf('hooks.test'), token],
       [...ingressOf(''), token, tlsFor('hooks.test')],
@@ -64,12 +64,12 @@ const warnings: { words: RegExp; warned: string[][]; silent: string[][] }[] = [
     ],
   },
   {
-    words: /WARNING: webhookReceiver.enabled is false: there is no receiver, and so no Ingress or HTTPRoute/,
+    words: /WARNING: webhookReceiver.enabled is false, so the receiver, its Ingress, and its HTTPRoute/,
     warned: [[ingress], ['webhookReceiver.httpRoute.enabled=true']],
     silent: [[], [...ingressOf('hooks.test'), token]],
   },
   {
-    words: /NOTE: with one replica, pods .* are refused while the controller restarts.*replicaCount=2/s,
+    words: /NOTE: with one replica, pods .* are rejected while the controller restarts.*replicaCount=2/s,
     warned: [[]],
     silent: [['replicaCount=2'], ['webhook.failurePolicy=Ignore'], ['webhook.enabled=false']],
   },
@@ -130,16 +130,16 @@ suite('the notes of a Helm installation', { skip }, () => {
   });
 
   test('list the clients that a NetworkPolicy lets read the metrics, because alerts depend on them', async () => {
-    const words = /answer only to the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
+    const words = /Only the peers in networkPolicy\.metricsFrom[\s\S]*metrics: enabled/;
     const walled = 'networkPolicy.enabled=true';
     const receiverWalled = 'webhookReceiver.networkPolicy.enabled=true';
     assert.match(await notesOf(walled), words);
-    assert.match(await notesOf(walled), /The metrics of the controller answer/);
+    assert.match(await notesOf(walled), /can reach the metrics of the controller\. They/);
     assert.match(
       await notesOf(walled, receiver, receiverWalled),
-      /The metrics of the controller and the receiver answer/,
+      /can reach the metrics of the controller and the receiver\. They/,
     );
-    assert.match(await notesOf(receiver, receiverWalled), /The metrics of the receiver answer/);
+    assert.match(await notesOf(receiver, receiverWalled), /can reach the metrics of the receiver\. They/);
     assert.doesNotMatch(await notesOf(receiverWalled), words);
     assert.doesNotMatch(await notesOf(), words);
     assert.doesNotMatch(await notesOf(walled, 'metrics.enabled=false'), words);
@@ -149,9 +149,9 @@ suite('the notes of a Helm installation', { skip }, () => {
     const notes = await notesOf('networkPolicy.enabled=true', 'networkPolicy.metricsFrom=null');
     assert.match(
       notes,
-      /WARNING: networkPolicy\.metricsFrom is empty: everybody reaches the metrics of the controller/,
+      /WARNING: networkPolicy\.metricsFrom is empty, so all clients can reach the metrics of the controller/,
     );
-    assert.doesNotMatch(notes, /only to the peers/);
+    assert.doesNotMatch(notes, /Only the peers/);
   });
 
   test('list namespaces that need a label, if there are any', async () => {

@@ -47,7 +47,10 @@ async function arrange(t: TestContext, given?: string): Promise<World> {
     });
     const tryForeign = () => agent.create(reports, body('foreign'), { query: { dryRun: 'All' } });
     const refusal = () => tryForeign().then(() => 'accepted', String);
-    await until(refusal, { describe: 'the policy to hold agents', accept: (text) => /its own pod only/.test(text) });
+    await until(refusal, {
+      describe: 'the policy to hold agents',
+      accept: (text) => /only the report of its own pod/.test(text),
+    });
     await agent.create(reports, body(pod));
   };
   await report('g1');
@@ -166,5 +169,5 @@ test('an agent can write only its own report, whatever other roles its service a
   const agent = await clientFor({ namespace, serviceAccount: 'default', pod: 'g1' });
   const reports = groupPath('sync.io/v1alpha1', 'syncreports', namespace);
   const foreign = { apiVersion: 'sync.io/v1alpha1', kind: 'SyncReport', metadata: { name: 'g2', namespace } };
-  await assert.rejects(agent.create(reports, foreign), /the report of its own pod only/);
+  await assert.rejects(agent.create(reports, foreign), /only the report of its own pod/);
 });

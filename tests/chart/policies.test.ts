@@ -48,21 +48,21 @@ test('the receiver can set only its own annotations', async (t) => {
     client.mergePatch(gatewaySyncPath(namespace, 'site'), body, { query: { dryRun: 'All' } });
   const annotate = (values: Record<string, string | null>) => patch({ metadata: { annotations: values } });
 
-  await untilRefused(() => annotate({ 'example.test/new': 'x' }), /its own annotations and no other/);
-  await refused(annotate({ 'example.test/kept': null }), /its own annotations and no other/);
-  await refused(annotate({ 'example.test/kept': 'no' }), /its own annotations and no other/);
+  await untilRefused(() => annotate({ 'example.test/new': 'x' }), /only its own annotations/);
+  await refused(annotate({ 'example.test/kept': null }), /only its own annotations/);
+  await refused(annotate({ 'example.test/kept': 'no' }), /only its own annotations/);
   for (const order of Object.values(ROLLOUT_ANNOTATIONS)) {
-    await refused(annotate({ [order]: 'a'.repeat(40) }), /its own annotations and no other/);
+    await refused(annotate({ [order]: 'a'.repeat(40) }), /only its own annotations/);
   }
-  await refused(annotate({ [INSPECT_ANNOTATION]: '{}' }), /its own annotations and no other/);
-  await refused(patch({ spec: { paused: true } }), /neither spec nor status/);
+  await refused(annotate({ [INSPECT_ANNOTATION]: '{}' }), /only its own annotations/);
+  await refused(patch({ spec: { paused: true } }), /must not change the spec or the status/);
   for (const field of [{ labels: { a: 'c' } }, { finalizers: [] }, { labels: null }]) {
-    await refused(patch({ metadata: field }), /neither labels nor finalizers nor ownerReferences nor generateName/);
+    await refused(patch({ metadata: field }), /must not change labels, finalizers, ownerReferences, or generateName/);
   }
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' };
   await refused(
     patch({ metadata: { ownerReferences: [owner] } }),
-    /neither labels nor finalizers nor ownerReferences nor generateName/,
+    /must not change labels, finalizers, ownerReferences, or generateName/,
   );
   await refused(patch({ metadata: { managedFields: [{}] } }), /managedFields/);
   await refused(annotate({ [REQUEST_ANNOTATIONS.requestedRef]: 'x'.repeat(301) }), /1 to 300 characters/);
@@ -96,7 +96,7 @@ test('the policies apply to renamed accounts', async (t) => {
   const path = groupPath('rbac.authorization.k8s.io/v1', 'rolebindings', namespace);
   await untilRefused(
     () => receiver.mergePatch(gatewaySyncPath(namespace, 'site'), { spec: { paused: true } }, dryRun),
-    /neither spec nor status/,
+    /must not change the spec or the status/,
   );
   await untilRefused(() => controller.create(path, binding, dryRun), /RoleBindings named sync-agent-\*/);
 });
@@ -157,22 +157,22 @@ test('an agent can write only the report of its own pod', async (t) => {
   });
   const createAs = (by: KubernetesClient, body: object) => by.create(reports, body, { query: { dryRun: 'All' } });
 
-  await untilRefused(() => createAs(client, report('other')), /the report of its own pod only/);
+  await untilRefused(() => createAs(client, report('other')), /only the report of its own pod/);
   await refused(createAs(client, report('own', { podUID: 'another' })), /status.podUID must be/);
   await refused(
     createAs(client, report('own', { owners: [{ ...owner, uid: 'another' }] })),
-    /owned by nothing but the pod/,
+    /must not have an owner other than the pod/,
   );
   await refused(createAs(client, report('own', { owners: [] })), /owned by the pod/);
-  await refused(createAs(await clientFor(account), report('own')), /the report of its own pod only/);
+  await refused(createAs(await clientFor(account), report('own')), /only the report of its own pod/);
   const withFinalizer = {
     ...report('own'),
     metadata: { ...report('own').metadata, finalizers: ['example.test/hold'] },
   };
-  await refused(createAs(client, withFinalizer), /no finalizers/);
+  await refused(createAs(client, withFinalizer), /must not set finalizers/);
   await client.create(reports, report('own'));
   const hold = { metadata: { finalizers: ['example.test/hold'] } };
-  await refused(client.mergePatch(`${reports}/own`, hold), /no finalizers/);
+  await refused(client.mergePatch(`${reports}/own`, hold), /must not set finalizers/);
   const orphan = { metadata: { ownerReferences: null } };
   await refused(client.mergePatch(`${reports}/own`, orphan), /owned by the pod/);
   await refused(client.delete(`${reports}/own`), /cannot delete resource/);
@@ -186,7 +186,7 @@ test('an agent can write only the report of its own pod', async (t) => {
   // People are not held to it.
   await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
   const foreign = { status: { message: 'not mine' } };
-  await refused(client.mergePatch(`${reports}/other`, foreign), /the report of its own pod only/);
+  await refused(client.mergePatch(`${reports}/other`, foreign), /only the report of its own pod/);
 });
 
 test("the controller can write only the agent's RoleBindings", async (t) => {
@@ -206,10 +206,13 @@ test("the controller can write only the agent's RoleBindings", async (t) => {
   // It holds all that this role gives, so RBAC alone would let it pass.
   await refused(
     create(binding('sync-agent-x', { role: `${namespace}-metrics-reader` })),
-    /cannot bind|sync-agent only|forbidden/,
+    /cannot bind|only the ClusterRole sync-agent|forbidden/,
   );
-  await refused(create(binding('sync-agent-x', { role: namespace })), /the ClusterRole sync-agent only/);
-  await refused(create(binding('sync-agent-x', { subjectNamespace: 'default' })), /of the same namespace only/);
+  await refused(create(binding('sync-agent-x', { role: namespace })), /only the ClusterRole sync-agent/);
+  await refused(
+    create(binding('sync-agent-x', { subjectNamespace: 'default' })),
+    /only service accounts of the same namespace/,
+  );
   await apply(binding('other'));
   await refused(client.delete(`${path}/other`), /RoleBindings named sync-agent-\*/);
   await client.create(path, binding('sync-agent-x'));
@@ -276,7 +279,7 @@ test('the controller can change only the CA of its webhook', async (t) => {
     client.request({ method: 'PATCH', path, body: [change], query, contentType: 'application/json-patch+json' });
 
   const dryRun = { dryRun: 'All' };
-  const forbidden = /nothing but the CA/;
+  const forbidden = /only the CA of its webhook/;
   await untilRefused(
     () => patch({ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' }, dryRun),
     forbidden,
@@ -308,10 +311,16 @@ test('with GitHub Apps, the controller can write token Secrets and its own certi
   await untilRefused(() => create(secret('other', 'Opaque')), words);
   await refused(create(secret('sync-git-token-site', 'example.test/other')), words);
   await refused(create(secret('other', 'sync.io/git-token')), words);
-  await refused(create(secret('sync-git-token-other', 'sync.io/git-token')), /belongs to the GatewaySync of its name/);
-  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [])), /belongs to the GatewaySync/);
+  await refused(
+    create(secret('sync-git-token-other', 'sync.io/git-token')),
+    /must be owned by the GatewaySync that it is named after/,
+  );
+  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [])), /must be owned by the GatewaySync/);
   const foreign = { ...owner, apiVersion: 'example.test/v1' };
-  await refused(create(secret('sync-git-token-site', 'sync.io/git-token', [foreign])), /belongs to the GatewaySync/);
+  await refused(
+    create(secret('sync-git-token-site', 'sync.io/git-token', [foreign])),
+    /must be owned by the GatewaySync/,
+  );
   await create(secret('sync-git-token-site', 'sync.io/git-token'));
   const [{ metadata }] = (
     await render({ fullnameOverride: namespace, certManager: { enabled: false } }, { namespace })
@@ -330,7 +339,7 @@ test('without GitHub Apps, the controller can write its own certificate, and no 
       { apiVersion: 'v1', kind: 'Secret', type, metadata: { name, namespace, annotations } },
       { query: { dryRun: 'All' } },
     );
-  const words = /no Secret but the one of its own certificate/;
+  const words = /only the Secret of its own certificate/;
   await untilRefused(() => create('other', 'Opaque'), words);
   // With that it would become another account: a controller of Kubernetes puts the token in.
   const account = { 'kubernetes.io/service-account.name': 'default' };

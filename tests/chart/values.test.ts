@@ -128,31 +128,32 @@ const mistakes = {
   'webhookReceiver.port=http': /at '\/webhookReceiver\/port': .*got string, want integer/,
   'webhookReceiver.terminationGracePeriodSeconds=5':
     /at '\/webhookReceiver\/terminationGracePeriodSeconds': minimum: got 5, want 20/,
-  'serviceAccount.create=false': /serviceAccount.name must be set where serviceAccount.create is false/,
-  'webhookReceiver.port=8080': /webhookReceiver.port must not be 8080: the receiver serves metrics at 8080/,
-  'webhook.port=8443': /webhook.port must not be 8443: the controller serves .* metrics at 8443/,
-  'fullnameOverride=My_Op': /fullnameOverride must be a name of at most 63 lower-case letters, .*: it is "My_Op"/,
-  'nameOverride=op.': /nameOverride must be a name of at most 63 lower-case letters, .*: it is "op\."/,
-  'namespaceOverride=My_Ns': /namespaceOverride must be the name of a namespace, .*: it is "My_Ns"/,
-  'serviceMonitor.namespace=a.b': /serviceMonitor\.namespace must be the name of a namespace, .*: it is "a\.b"/,
+  'serviceAccount.create=false': /serviceAccount.create is false; set serviceAccount.name/,
+  'webhookReceiver.port=8080': /webhookReceiver.port must not be 8080, because the receiver serves metrics on 8080/,
+  'webhook.port=8443': /webhook.port must not be 8443, because the controller serves .* metrics on 8443/,
+  'fullnameOverride=My_Op': /fullnameOverride must be a name of at most 63 lower-case letters, .*, but it is "My_Op"/,
+  'nameOverride=op.': /nameOverride must be a name of at most 63 lower-case letters, .*, but it is "op\."/,
+  'namespaceOverride=My_Ns': /namespaceOverride must be the name of a namespace, .*, but it is "My_Ns"/,
+  'serviceMonitor.namespace=a.b': /serviceMonitor\.namespace must be the name of a namespace, .*, but it is "a\.b"/,
   'controller.watchNamespaces={ok,Team_A}':
-    /controller\.watchNamespaces\[1\] must be the name of a namespace, .*: it is "Team_A"/,
-  'image.digest=sha256:abc': /image\.digest must be sha256: and 64 digits .*: it is "sha256:abc"/,
+    /controller\.watchNamespaces\[1\] must be the name of a namespace, .*, but it is "Team_A"/,
+  'image.digest=sha256:abc': /image\.digest must be sha256: and 64 digits .*, but it is "sha256:abc"/,
   'image.registry=https://registry.example.com':
-    /image\.registry must be a host such as registry\.example\.com, with no https:\/\/ before it/,
-  'certManager.duration=90d': /certManager\.duration must be a time such as 30s, 90m or 2160h: it is "90d"/,
-  'podMonitor.interval=1minute': /podMonitor\.interval must be a time such as 30s, .*: it is "1minute"/,
-  'prometheusRule.approvalWithin=1hour': /prometheusRule\.approvalWithin must be a time such as 90m, 1h or 2d/,
+    /image\.registry must be a host such as registry\.example\.com, without https:\/\//,
+  'certManager.duration=90d': /certManager\.duration must be a duration such as 30s, 90m, or 2160h, but it is "90d"/,
+  'podMonitor.interval=1minute': /podMonitor\.interval must be a duration such as 30s, .*, but it is "1minute"/,
+  'prometheusRule.approvalWithin=1hour': /prometheusRule\.approvalWithin must be a duration such as 90m, 1h, or 2d/,
   'controller.git.deniedNetworks={fd00::/8,10.0.0.0/33}':
-    /controller\.git\.deniedNetworks\[1\] must be a network such as 10\.0\.0\.0\/8 or fd00::\/8: it is "10\.0\.0\.0\/33"/,
+    /controller\.git\.deniedNetworks\[1\] must be a network such as 10\.0\.0\.0\/8 or fd00::\/8, but it is "10\.0\.0\.0\/33"/,
   'webhookReceiver.service.loadBalancerSourceRanges={10.0.0.300/8}':
     /loadBalancerSourceRanges\[0\] must be a network such as/,
-  'controller.healthPort=9443': /webhook\.port must not be 9443: the controller serves its health at 9443/,
-  'metrics.port=8081': /controller\.healthPort and metrics\.port must not both be 8081/,
+  'controller.healthPort=9443': /webhook\.port must not be 9443, because the controller serves health on 9443/,
+  'metrics.port=8081': /controller\.healthPort and metrics\.port are both 8081/,
   'hostNetwork=true,networkPolicy.enabled=true': /networkPolicy\.enabled has no effect with hostNetwork/,
-  'serviceMonitor.enabled=true,metrics.enabled=false': /serviceMonitor\.enabled needs metrics\.enabled/,
+  'serviceMonitor.enabled=true,metrics.enabled=false':
+    /serviceMonitor\.enabled requires metrics; set metrics\.enabled=true/,
   'webhookReceiver.enabled=true,webhookReceiver.httpRoute.enabled=true':
-    /webhookReceiver\.httpRoute\.parentRefs must name the Gateway/,
+    /webhookReceiver\.httpRoute\.parentRefs is empty; set it to your Gateway/,
   'webhookReceiver.enabled=true,webhookReceiver.hmac.secret=x,webhookReceiver.ingress.enabled=true':
     /: webhookReceiver\.ingress\.enabled is true, but webhookReceiver\.ingress\.hosts is empty; set it to your host, /,
   [`webhookReceiver.enabled=true,webhookReceiver.ingress.enabled=true,${hostFlags.join()}`]:
@@ -161,38 +162,40 @@ const mistakes = {
     /prometheusRule\.disabled contains SyncDrift, which isn't an alert of the chart; the alerts are SyncControllerHasNoLeader, /,
   'webhook.timeoutSeconds=60': /at '\/webhook\/timeoutSeconds': maximum: got 60, want 30/,
   'agent.logLevel=loud': /at '\/agent\/logLevel': value must be one of 'trace', 'debug'/,
-  'agent.caConfigMap.key=a/b': /agent\.caConfigMap\.key must be a key of a Secret or ConfigMap, .*: it is "a\/b"/,
+  'agent.caConfigMap.key=a/b': /agent\.caConfigMap\.key must be a key of a Secret or ConfigMap, .*, but it is "a\/b"/,
   'webhookReceiver.hmac.secretRef.key=..': /webhookReceiver\.hmac\.secretRef\.key must be a key of a Secret/,
-  'agent.caConfigMap.name=a-': /agent\.caConfigMap\.name must be the name of an object, .*: it is "a-"/,
+  'agent.caConfigMap.name=a-': /agent\.caConfigMap\.name must be the name of an object, .*, but it is "a-"/,
   'webhookReceiver.serviceAccount.name=My Account':
-    /webhookReceiver\.serviceAccount\.name must be the name of an object, .*: it is "My Account"/,
-  'clusterName=a b': /clusterName must be at most 63 letters, .*: it is "a b"/,
+    /webhookReceiver\.serviceAccount\.name must be the name of an object, .*, but it is "My Account"/,
+  'clusterName=a b': /clusterName must be at most 63 letters, .*, but it is "a b"/,
   'podDisruptionBudget.maxUnavailable=half': /podDisruptionBudget\.maxUnavailable must be a number of pods, or .*25%/,
   'webhookReceiver.podDisruptionBudget.minAvailable=200%': /minAvailable must be a number of pods, or a percentage/,
-  'webhookReceiver.trustedProxyHops=one': /webhookReceiver\.trustedProxyHops must be a number, or empty: it is "one"/,
+  'webhookReceiver.trustedProxyHops=one':
+    /webhookReceiver\.trustedProxyHops must be a number or empty, but it is "one"/,
   'webhookReceiver.service.port=http': /webhookReceiver\.service\.port must be a number from 1 to 65535, or empty/,
   'agent.resources.limits.memory=256MB':
-    /agent\.resources\.limits\.memory must be an amount such as 10m, 64Mi or 1Gi: it is "256MB"/,
-  'resources.requests.cpu=': /resources\.requests\.cpu must be an amount such as 10m, 64Mi or 1Gi: it is ""/,
+    /agent\.resources\.limits\.memory must be a quantity such as 10m, 64Mi, or 1Gi, but it is "256MB"/,
+  'resources.requests.cpu=': /resources\.requests\.cpu must be a quantity such as 10m, 64Mi, or 1Gi, but it is ""/,
   'image.repository=ghcr.io/x/controller:1.2':
-    /image\.repository must be one such as ghcr\.io\/.*, and no tag or digest: it is "ghcr\.io\/x\/controller:1\.2"/,
-  'agentImage.repository=https://ghcr.io/x/agent': /agentImage\.repository must be one such as .* with no https:\/\//,
-  'image.tag=sha256:abc': /image\.tag must be a tag such as 1\.2\.3: .* A digest belongs into image\.digest/,
-  'controller.git.deniedNetworks={1:2:3/64}': /deniedNetworks\[0\] must be a network such as .*: it is "1:2:3\/64"/,
-  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources=null':
-    /requests.cpu is missing, .* set it to 100m/,
+    /image\.repository must be a repository such as ghcr\.io\/.*, without https:\/\/, a tag, or a digest, but it is "ghcr\.io\/x\/controller:1\.2"/,
+  'agentImage.repository=https://ghcr.io/x/agent':
+    /agentImage\.repository must be a repository such as .*, without https:\/\//,
+  'image.tag=sha256:abc': /image\.tag must be a tag such as 1\.2\.3, .*; specify a digest in image\.digest/,
+  'controller.git.deniedNetworks={1:2:3/64}': /deniedNetworks\[0\] must be a network such as .*, but it is "1:2:3\/64"/,
+  'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources=null': /requests.cpu is missing; set it to 100m/,
   'agent.resources.limit.cpu=1': /at '\/agent\/resources': additional properties 'limit' not allowed/,
   'dnsPolicy=Cluster': /at '\/dnsPolicy': value must be one of '', 'ClusterFirst'/,
-  'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory': /extraVolumes must not set tmp: the chart sets it/,
+  'extraVolumes[0].name=tmp,extraVolumes[0].emptyDir.medium=Memory':
+    /extraVolumes must not set tmp, which the chart sets/,
   'extraVolumeMounts[0].name=x,extraVolumeMounts[0].mountPath=/tmp':
-    /extraVolumeMounts must not set \/tmp: the chart sets it/,
+    /extraVolumeMounts must not set \/tmp, which the chart sets/,
   'extraVolumeMounts[0].name=x': /at '\/extraVolumeMounts\/0': missing property 'mountPath'/,
   'webhookReceiver.autoscaling.enabled=true,webhookReceiver.autoscaling.minReplicas=99':
-    /autoscaling.minReplicas \(99\) must not be more than maxReplicas/,
-  'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m, .* set it to 100m or more/,
+    /autoscaling.minReplicas \(99\) must not exceed maxReplicas/,
+  'webhookReceiver.autoscaling.enabled=true': /requests.cpu is 10m; set it to 100m or more/,
   'webhookReceiver.autoscaling.enabled=true,webhookReceiver.resources.requests.cpu=0.01':
-    /requests.cpu is 0.01, .* set it to 100m or more/,
-  'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL: the chart sets it/,
+    /requests.cpu is 0.01; set it to 100m or more/,
+  'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL, which the chart sets/,
 };
 
 /** Maps that only null can empty, since helm merges what a person writes into them. */
@@ -270,7 +273,7 @@ for (const release of ['my.rel', '9rel', `${'a'.repeat(52)}.`]) {
   test(`helm rejects the release name ${release}, because no object name can begin with it`, async () => {
     await assert.rejects(
       helm('template', release, chart),
-      /set fullnameOverride, or choose another name than|release name/,
+      /set fullnameOverride, or change the release name|release name/,
     );
   });
 }

@@ -1,4 +1,4 @@
-{{/* What the values mean to the controller. */}}
+{{/* Environment variables of the controller. */}}
 {{- define "stoker-operator.controllerEnv" -}}
 - name: POD_NAME
   valueFrom:

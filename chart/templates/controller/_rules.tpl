@@ -1,4 +1,4 @@
-{{/* What the controller needs in the namespaces that it watches. */}}
+{{/* Permissions of the controller in the namespaces that it watches. */}}
 {{- define "stoker-operator.controllerRules" -}}
 - apiGroups: [sync.io]
   resources: [gatewaysyncs]
@@ -18,11 +18,11 @@
   resources: [pods/eviction]
   verbs: [create]
 {{- end }}
-# Credentials of repositories and gateways are read by name when they are needed.
+# Credentials of repositories and gateways, read by name when needed.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get{{ if .Values.githubApp.enabled }}, create, update{{ end }}]
-# Revisions of spec.sync, for gateways that a rollout has not come to yet.
+# Revisions of spec.sync, for gateways that a rollout hasn't reached yet.
 - apiGroups: [apps]
   resources: [controllerrevisions]
   verbs: [get, create, delete]
@@ -40,10 +40,10 @@
 {{- end }}
 {{- end -}}
 
-{{/* What the controller needs on objects that belong to no namespace. */}}
+{{/* Permissions of the controller for cluster-scoped objects. */}}
 {{- define "stoker-operator.controllerClusterRules" -}}
 {{- if .Values.metrics.enabled }}
-# Callers of the metrics endpoint are authenticated and authorised by the API server.
+# The API server authenticates and authorizes clients of the metrics endpoint.
 - apiGroups: [authentication.k8s.io]
   resources: [tokenreviews]
   verbs: [create]
@@ -52,7 +52,7 @@
   verbs: [create]
 {{- end }}
 {{- if and .Values.webhook.enabled (not .Values.certManager.enabled) }}
-# The controller writes the CA that it made into the configuration of its own webhook.
+# The controller writes its CA into the configuration of its webhook.
 - apiGroups: [admissionregistration.k8s.io]
   resources: [mutatingwebhookconfigurations]
   resourceNames: [{{ include "stoker-operator.webhookName" . }}]
@@ -60,7 +60,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What the controller needs for itself; `create` cannot be limited to names, and heals what somebody deleted. */}}
+{{/* Permissions of the controller for its own state. `create`, which can't be limited to names, restores deleted objects. */}}
 {{- define "stoker-operator.controllerOwnRules" -}}
 {{- if .Values.leaderElection.enabled }}
 - apiGroups: [coordination.k8s.io]
@@ -69,11 +69,11 @@
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [{{ include "stoker-operator.leaseName" . }}]
-  # Some clusters let only those change owners who may delete: the Lease goes with the pod of its holder.
+  # Some clusters require `delete` to change owners, and the Lease is owned by the leader's pod.
   verbs: [get, update, delete]
 {{- end }}
 {{- if and .Values.webhook.enabled (not .Values.certManager.enabled) }}
-# The CA and the serving certificate that the controller makes, shared by its replicas.
+# The CA and the serving certificate that the controller creates for all its replicas.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]

@@ -1,9 +1,9 @@
-{{/* Volumes of the controller, and where it finds them. */}}
+{{/* Volumes of the controller, and their mounts. */}}
 {{- define "stoker-operator.controllerVolumes" -}}
-# git writes its temporary files here; the root file system is read-only.
+# Temporary files of git, because the root file system is read-only.
 - name: tmp
   emptyDir: {}
-# SSH keys while a host is asked, and the keys of certificates: never on the disk of the node.
+# SSH keys during a query, and keys of certificates, in memory so that they're never on the node's disk.
 - name: memory
   emptyDir:
     medium: Memory
@@ -17,7 +17,7 @@
 - name: webhook-client-ca
   secret:
     secretName: {{ .Values.webhook.clientCA.secretName | quote }}
-    # The key of the CA may be next to it, and is nothing for a pod.
+    # The Secret can also contain the key of the CA, which no pod must have.
     items:
       - key: ca.crt
         path: ca.crt

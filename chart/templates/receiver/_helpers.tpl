@@ -1,4 +1,4 @@
-{{/* Name of the Secret that holds the values of an authentication method, empty without the method. Takes {context, method}. */}}
+{{/* Name of the Secret for an authentication method, or empty if it isn't configured. Takes {context, method}. */}}
 {{- define "stoker-operator.receiverSecretName" -}}
 {{- $values := index .context.Values.webhookReceiver .method -}}
 {{- if $values.secretRef.name -}}
@@ -8,7 +8,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Text if senders need neither a signature nor a token, empty otherwise. */}}
+{{/* Renders text if senders need neither a signature nor a token, and nothing otherwise. */}}
 {{- define "stoker-operator.receiverIsOpen" -}}
 {{- with .Values.webhookReceiver -}}
 {{- if not (or .hmac.secret .hmac.secretRef.name .token.secret .token.secretRef.name) -}}
@@ -17,7 +17,7 @@ yes
 {{- end -}}
 {{- end -}}
 
-{{/* Protocol of the receiver, which is also the name of its port: some ingress controllers go by that. */}}
+{{/* Protocol of the receiver, and name of its port, which some ingress controllers detect the protocol from. */}}
 {{- define "stoker-operator.receiverProtocol" -}}
 {{- ternary "http" "https" (empty .Values.webhookReceiver.tls.secretName) -}}
 {{- end -}}
@@ -27,7 +27,7 @@ yes
 {{- default .Values.webhookReceiver.port .Values.webhookReceiver.service.port -}}
 {{- end -}}
 
-{{/* Secrets that the receiver reads as files, as a map from the folder's name to that of the Secret. */}}
+{{/* Secrets that the receiver reads as files, as a map from directory names to names of Secrets. */}}
 {{- define "stoker-operator.receiverFolders" -}}
 {{- range $method := list "hmac" "token" }}
 {{- with include "stoker-operator.receiverSecretName" (dict "context" $ "method" $method) }}
@@ -39,7 +39,7 @@ tls: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Their volumes, and where the receiver finds them. Whole Secrets, not single files: a mounted file would never change, and keys of single GatewaySyncs lie next to it. */}}
+{{/* Volumes for these Secrets, and their mounts. Whole Secrets, because a file mounted with subPath is never updated, and the keys of single GatewaySyncs are in the same Secret. */}}
 {{- define "stoker-operator.receiverVolumes" -}}
 {{- range $folder, $secret := include "stoker-operator.receiverFolders" . | fromYaml }}
 - name: {{ $folder }}
@@ -56,7 +56,7 @@ tls: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* What the values mean to the receiver. */}}
+{{/* Environment variables of the receiver. */}}
 {{- define "stoker-operator.receiverEnv" -}}
 {{- $folders := include "stoker-operator.receiverFolders" . | fromYaml -}}
 {{- with .Values.webhookReceiver -}}
