@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { lockOf } from './lock-agents.ts';
 
-/** Holds the lock of the volume in the first argument, as the agent of the pod in the second, until it is killed. */
+/** Holds the volume lock in the directory given first, as the agent of the pod given second, until it is killed. */
 const [data = '', podName = ''] = process.argv.slice(2);
 const lock = await lockOf(data, podName);
 await lock.hold();
