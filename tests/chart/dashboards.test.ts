@@ -125,7 +125,7 @@ test('the certificate tile turns red if the renewal is late, even for a short li
     const objects = await render({ grafanaDashboard: { enabled: true }, certManager });
     const { data } = pick(objects, 'ConfigMap', '-dashboards');
     const { panels } = JSON.parse(data['stoker-operator-fleet-overview.json']) as Dashboard;
-    const tile = panels.find(({ title }) => title === 'Webhook certificate ends in');
+    const tile = panels.find(({ title }) => title === 'Webhook certificate expires in');
     return tile?.fieldConfig?.defaults.thresholds?.steps.map(({ color, value }) => [color, value]);
   };
   const hour = 3_600;

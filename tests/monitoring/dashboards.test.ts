@@ -52,7 +52,7 @@ test('a number is shown only if it is known, and missing data is never zero', as
 
 test('counts are zero if a leader reports zero', async (t) => {
   const counts = stats.filter(({ panel }) =>
-    /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar|Rollouts stopped|Waiting for approval)$/.test(panel.title),
+    /^(GatewaySyncs|Not ready|Gateways|Pods without sidecar|Stopped rollouts|Waiting for approval)$/.test(panel.title),
   );
   assert.ok(counts.length >= 4);
   const leading = [`sync_controller_leader{${seen}} 1`, `sync_controller_pods_missing_sidecar{${seen}} 0`];

@@ -11,7 +11,7 @@ export interface DashboardParts {
   rows: Row[];
 }
 
-/** A dashboard without anything of the installation that it will be shown in. */
+/** Returns a dashboard without references to an installation. */
 export function dashboard({ uid, title, description, variables, rows }: DashboardParts): object {
   return {
     annotations: { list: [] },
@@ -43,7 +43,7 @@ const linkToOthers = {
   keepTime: true,
   tags: [TAG],
   targetBlank: false,
-  title: 'Dashboards of the operator',
+  title: 'Operator dashboards',
   tooltip: '',
   type: 'dashboards',
   url: '',
@@ -66,17 +66,17 @@ const datasourceVariable = {
 export interface LabelVariable {
   name: string;
   label: string;
-  /** Series that have the label. */
+  /** Metric whose series have the label. */
   series: string;
-  /** Offers several values at once, and all of them. */
+  /** Allows several values at once, and all values. */
   isMulti?: boolean;
 }
 
-/** A variable that offers the values of the label of its own name. */
+/** Returns a variable that offers the values of the label with its name. */
 export function labelVariable({ name, label, series, isMulti = false }: LabelVariable): object {
   const query = `label_values(${series}, ${name})`;
   return {
-    // All matches series that lack the label as well, which the list of all values would not.
+    // "All" also matches series without the label, which a list of all values wouldn't.
     ...(isMulti && { allValue: '.*', current: { selected: true, text: ['All'], value: ['$__all'] } }),
     datasource,
     definition: query,

@@ -8,16 +8,16 @@ import { processes } from './process-row.ts';
 import { ofLeader, orZero, readiness } from './queries.ts';
 import { deliveries } from './receiver-rows.ts';
 
-/** All GatewaySyncs at a glance, and the health of the programs that look after them. */
+/** All GatewaySyncs at a glance, and the health of the programs that manage them. */
 export function fleetOverview(): object {
   return dashboard({
     uid: UIDS.fleet,
     title: 'GatewaySyncs / Fleet overview',
-    description: 'All GatewaySyncs at a glance, and the health of controller, receiver and agents.',
+    description: 'All GatewaySyncs at a glance, and the health of the controller, the receiver, and the agents.',
     variables: [
       labelVariable({
         name: 'namespace',
-        label: 'Namespace of GatewaySyncs',
+        label: 'Namespace',
         series: 'sync_controller_gatewaysync_paused',
         isMulti: true,
       }),
@@ -29,7 +29,7 @@ export function fleetOverview(): object {
 const NAMESPACE = 'namespace=~"$namespace"';
 const ready = readiness(NAMESPACE);
 const notReady = `${ready} < 1 unless on (namespace, name) sync_controller_gatewaysync_paused == 1`;
-/** The same ten for the whole time range. */
+/** Selects the same ten over the whole time range. */
 const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
 const gateways = (matchers = '') =>
   ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
@@ -45,27 +45,27 @@ const fleet: Row = {
   panels: [
     stat({
       title: 'GatewaySyncs',
-      description: 'GatewaySyncs in the chosen namespaces.',
+      description: 'GatewaySyncs in the selected namespaces.',
       query: { expr: orZero(`count(${ready})`) },
       width: 3,
     }),
     stat({
       title: 'Not ready',
-      description: 'GatewaySyncs whose condition Ready is False or Unknown; paused ones do not count.',
+      description: 'GatewaySyncs whose condition Ready is False or Unknown, except paused ones.',
       query: { expr: orZero(`count(${notReady})`) },
       thresholds: inTrouble,
       width: 3,
     }),
     stat({
       title: 'Gateways',
-      description: 'Gateway pods of all GatewaySyncs in the chosen namespaces.',
+      description: 'Gateway pods of all GatewaySyncs in the selected namespaces.',
       query: { expr: orZero(`sum(${gateways()})`) },
       width: 3,
     }),
     stat({
       title: 'Gateways synced',
       description:
-        'Share of gateways whose files are those that they are to have; those that are paused or in a dry run do not count.',
+        'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
       query: { expr: `(${orZero(`sum(${gateways(', state="synced"')})`)}) / sum(${gateways(AT_WORK)})` },
       unit: 'percentunit',
       thresholds: thresholds('red', [0.9, 'yellow'], [1, 'green']),
@@ -74,14 +74,14 @@ const fleet: Row = {
     }),
     stat({
       title: 'Pods without sidecar',
-      description: 'Pods that ask for the sidecar and were created without it, in all namespaces.',
+      description: 'Pods that request the sidecar but were created without it, in all namespaces.',
       query: { expr: 'max(sync_controller_pods_missing_sidecar and on (job, instance) sync_controller_leader == 1)' },
       thresholds: inTrouble,
       width: 3,
     }),
     stat({
       title: 'Leaders',
-      description: 'Replicas of the controller that lead: one for each installation.',
+      description: 'Controller replicas that hold the Lease. Each installation has one leader.',
       query: { expr: 'sum(sync_controller_leader)' },
       mappings: mappings({ '0': { text: 'None', color: 'red' } }),
       thresholds: thresholds('red', [1, 'green']),
@@ -89,15 +89,15 @@ const fleet: Row = {
     }),
     stat({
       title: 'Open receivers',
-      description: 'Receivers without secret and token: whoever reaches them can ask for a sync.',
+      description: 'Receivers without a secret or token. Any client that can reach them can request a sync.',
       query: { expr: 'sum(sync_receiver_unauthenticated)' },
       thresholds: inTrouble,
       noValue: 'No receiver',
       width: 3,
     }),
     stat({
-      title: 'Webhook certificate ends in',
-      description: 'Time that the serving certificate of the admission endpoint is still good for.',
+      title: 'Webhook certificate expires in',
+      description: 'Time until the serving certificate of the admission endpoint expires.',
       query: { expr: 'min(sync_controller_admission_certificate_expiry_timestamp_seconds > 0) - time()' },
       unit: 's',
       thresholds: thresholds('red', [7 * 86_400, 'yellow'], [14 * 86_400, 'green']),
@@ -112,7 +112,7 @@ const resources: Row = {
   panels: [
     table({
       title: 'Not ready',
-      description: 'GatewaySyncs whose condition Ready is False or Unknown. The name leads to the details.',
+      description: 'GatewaySyncs whose condition Ready is False or Unknown. Click a name to see details.',
       queries: [{ expr: `${ready} < 1` }],
       columns: { namespace: 'Namespace', name: 'Name', Value: 'Ready' },
       overrides: [
@@ -123,7 +123,7 @@ const resources: Row = {
     }),
     timeSeries({
       title: 'Condition Ready',
-      description: 'GatewaySyncs by their condition Ready.',
+      description: 'GatewaySyncs by the status of their condition Ready.',
       queries: [
         { expr: orZero(`count(${ready} == 1)`), legend: 'ready' },
         { expr: orZero(`count(${ready} == 0)`), legend: 'not ready' },
@@ -135,15 +135,16 @@ const resources: Row = {
     }),
     timeSeries({
       title: 'Gateways by state',
-      description: 'Gateway pods by what their agents report.',
+      description: 'Gateway pods by the state that their agents report.',
       queries: [{ expr: `sum by (state) (${gateways()})`, legend: '{{state}}' }],
       isStacked: true,
       width: 6,
       hasOutcomes: true,
     }),
     readyTimeline({
-      title: 'GatewaySyncs in trouble',
-      description: 'The ten GatewaySyncs that were ready for the shortest time, if any was not ready all the time.',
+      title: 'Unhealthy GatewaySyncs',
+      description:
+        'The ten GatewaySyncs that were ready for the shortest time. GatewaySyncs that were always ready are not shown.',
       queries: [{ expr: `${ready} and on (namespace, name) ${leastReady}`, legend: '{{namespace}}/{{name}}' }],
     }),
   ],
@@ -153,20 +154,20 @@ const rollouts: Row = {
   title: 'Rollouts',
   panels: [
     stat({
-      title: 'Rollouts stopped',
-      description: 'Rollouts that stopped, and wait for somebody to decide or for a newer commit.',
+      title: 'Stopped rollouts',
+      description: 'Rollouts that stopped and are waiting for a decision or a newer commit.',
       query: { expr: orZero(`count(${phases(', phase="Stopped"')})`) },
       thresholds: inTrouble,
     }),
     stat({
       title: 'Waiting for approval',
-      description: 'Rollouts with a wave that somebody has to approve.',
+      description: 'Rollouts with a wave that requires approval.',
       query: { expr: orZero(`count(${waits(', reason="Approval"')})`) },
       thresholds: thresholds('green', [1, 'yellow']),
     }),
     timeSeries({
       title: 'Rollouts by phase',
-      description: 'GatewaySyncs whose changes go by waves, by the phase of their rollout.',
+      description: 'GatewaySyncs that roll out in waves, by the phase of their rollout.',
       queries: [{ expr: `count by (phase) (${phases()})`, legend: '{{phase}}' }],
       isStacked: true,
       width: 16,
@@ -179,8 +180,8 @@ const agents: Row = {
   panels: [
     ...agentPanels(NAMESPACE, 'namespace'),
     timeSeries({
-      title: 'Longest out of touch',
-      description: 'The ten agents whose files were not known to be in line for the longest time.',
+      title: 'Longest time since a successful sync',
+      description: 'The ten agents whose last successful sync or check is the longest ago.',
       queries: [
         {
           expr: `topk(10, time() - max by (namespace, pod) (sync_agent_last_success_timestamp_seconds{${NAMESPACE}} > 0))`,
@@ -192,7 +193,7 @@ const agents: Row = {
     }),
     timeSeries({
       title: 'Versions',
-      description: 'Agents by their version: pods keep theirs until they are recreated.',
+      description: 'Agents by version. A pod keeps its version until it is recreated.',
       queries: [{ expr: `count by (version) (sync_agent_info{${NAMESPACE}})`, legend: '{{version}}' }],
       isStacked: true,
     }),

@@ -5,12 +5,12 @@ import type { Row } from './lay-out.ts';
 import { READY, readyTimeline, stat, table, timeSeries } from './panels.ts';
 import { ofLeader, orZero, rate, readiness } from './queries.ts';
 
-/** One GatewaySync: its state, its gateways and what their agents do. */
+/** One GatewaySync: its state, its gateways, and the syncs of their agents. */
 export function gatewaySyncDetail(): object {
   return dashboard({
     uid: UIDS.gatewaySync,
     title: 'GatewaySyncs / Details',
-    description: 'One GatewaySync: its state, its gateways and what their agents do.',
+    description: 'One GatewaySync: its state, its gateways, and the syncs of their agents.',
     variables: [
       labelVariable({ name: 'namespace', label: 'Namespace', series: 'sync_controller_gatewaysync_paused' }),
       labelVariable({
@@ -34,13 +34,13 @@ const state: Row = {
   panels: [
     stat({
       title: 'Ready',
-      description: 'The condition Ready.',
+      description: 'Status of the condition Ready.',
       query: { expr: `max(${readiness(RESOURCE)})` },
       mappings: READY,
     }),
     stat({
       title: 'Stalled',
-      description: 'Whether only a person can help: the condition Stalled.',
+      description: "Status of the condition Stalled. Yes means that it can't recover without a manual change.",
       query: { expr: `max(sync_controller_gatewaysync_condition{${RESOURCE}, type="Stalled", status="True"})` },
       mappings: mappings({ '0': { text: 'No', color: 'green' }, '1': { text: 'Yes', color: 'red' } }),
     }),
@@ -52,7 +52,7 @@ const state: Row = {
     stat({
       title: 'Synced',
       description:
-        'Share of gateways whose files are those that they are to have; those that are paused or in a dry run do not count.',
+        'Share of gateways whose files are up to date. Gateways that are paused or in a dry run are ignored.',
       query: {
         expr: `(${orZero(`sum(${gatewaysBy(', state="synced"')})`)}) / sum(${gatewaysBy(', state!~"paused|dryRun"')})`,
       },
@@ -61,16 +61,17 @@ const state: Row = {
       noValue: 'No gateway',
     }),
     stat({
-      title: 'Longest out of touch',
-      description: 'How long ago the files of some gateway were last known to be in line.',
+      title: 'Longest time since a successful sync',
+      description: 'Longest time since the last successful sync or check of a gateway.',
       query: { expr: `max(${sinceLastSuccess})` },
       unit: 's',
       thresholds: thresholds('green', [300, 'yellow'], [1800, 'red']),
       noValue: 'No agent',
     }),
     stat({
-      title: 'Files repaired',
-      description: 'Files that somebody else changed or removed, and that agents repaired, in the time range.',
+      title: 'Repaired files',
+      description:
+        'Delivered files that were changed or removed by another process and that agents repaired, in the time range.',
       query: { expr: `sum(increase(sync_agent_drift_total{${PODS}}[$__range]))` },
       thresholds: thresholds('green', [1, 'yellow']),
       noValue: 'No agent',
@@ -85,7 +86,7 @@ const state: Row = {
     }),
     timeSeries({
       title: 'Gateways by state',
-      description: 'Gateway pods by what their agents report.',
+      description: 'Gateway pods by the state that their agents report.',
       queries: [{ expr: gatewaysBy(), legend: '{{state}}' }],
       isStacked: true,
       width: 12,
@@ -99,7 +100,7 @@ const rollout: Row = {
   panels: [
     stat({
       title: 'Phase',
-      description: 'Phase of the rollout, where changes go by waves.',
+      description: 'Phase of the rollout, if changes roll out in waves.',
       query: { expr: ofLeader('sync_controller_rollout_phase', ['phase'], RESOURCE), legend: '{{phase}}' },
       showsName: true,
       noValue: 'No rollout',
@@ -113,7 +114,7 @@ const rollout: Row = {
     }),
     timeSeries({
       title: 'Phase over time',
-      description: 'Which phase the rollout was in, and for how long.',
+      description: 'Phase of the rollout and number of failed gateways over time.',
       queries: [
         { expr: ofLeader('sync_controller_rollout_phase', ['phase'], RESOURCE), legend: '{{phase}}' },
         { expr: `max(sync_controller_rollout_failed_gateways{${RESOURCE}})`, legend: 'failed gateways' },
@@ -130,19 +131,20 @@ const gateways: Row = {
   panels: [
     timeSeries({
       title: 'Failed syncs',
-      description: 'Syncs a second that failed; the SyncReport of the pod says why.',
+      description: 'Failed syncs per second. The SyncReport of the pod shows the reason.',
       queries: [{ expr: rate('sync_agent_syncs_total', ['pod'], `${PODS}, result="error"`), legend: '{{pod}}' }],
       unit: 'ops',
     }),
     timeSeries({
-      title: 'Out of touch',
-      description: 'Time since the files were last known to be in line: about the sync period where all is well.',
+      title: 'Time since a successful sync',
+      description:
+        'Time since the last successful sync or check. If a gateway is healthy, this is at most about the sync period.',
       queries: [{ expr: sinceLastSuccess, legend: '{{pod}}' }],
       unit: 's',
     }),
     table({
       title: 'Agents',
-      description: 'The agents and their versions: pods keep theirs until they are recreated.',
+      description: 'The agents and their versions. A pod keeps its version until it is recreated.',
       queries: [{ expr: `max by (pod, version) (sync_agent_info{${PODS}})` }],
       columns: { pod: 'Pod', version: 'Version' },
       sortBy: { displayName: 'Pod', desc: false },

@@ -17,7 +17,7 @@ export interface Panel {
   transformations?: object[];
 }
 
-/** A query of a panel, as Grafana wants it. */
+/** A query of a panel, as Grafana expects it. */
 export interface Target {
   datasource: typeof datasource;
   editorMode: 'code';
@@ -29,16 +29,16 @@ export interface Target {
   format?: 'table';
 }
 
-/** A query in PromQL, and how its series are called in the legend. */
+/** A query in PromQL, and the name of its series in the legend. */
 export interface Query {
   expr: string;
   legend?: string;
 }
 
-/** The data source that a person chose at the top of the dashboard. */
+/** The data source that is selected at the top of the dashboard. */
 export const datasource = { type: 'prometheus', uid: '$datasource' } as const;
 
-/** Uid of each dashboard, by which links find it. */
+/** Uid of each dashboard, which links refer to. */
 export const UIDS = { fleet: 'stoker-operator-fleet', gatewaySync: 'stoker-operator-gatewaysync' } as const;
 
 /** Letters that name the queries of one panel. */
@@ -57,29 +57,29 @@ export function rangeTargets(queries: Query[]): Target[] {
   }));
 }
 
-/** Queries of the last moment. */
+/** Queries of the latest values. */
 export function instantTargets(queries: Query[]): Target[] {
   return rangeTargets(queries).map((target) => ({ ...target, range: false, instant: true }));
 }
 
-/** Colours from a value on; the first holds for everything below. */
+/** Returns colours by value: each step applies from its value on, `first` below all. */
 export function thresholds(first: string, ...steps: [value: number, color: string][]): object {
   const further = steps.map(([value, color]) => ({ color, value }));
   return { mode: 'absolute', steps: [{ color: first, value: null }, ...further] };
 }
 
-/** Words for single values. */
+/** Returns texts for single values. */
 export function mappings(words: Record<string, { text: string; color: string }>): object[] {
   const options = Object.entries(words).map(([value, word], index) => [value, { ...word, index }]);
   return [{ type: 'value', options: Object.fromEntries(options) }];
 }
 
-/** Words for a missing value. */
+/** Returns the text for a missing value. */
 export function noData(word: { text: string; color: string }): object {
   return { type: 'special', options: { match: 'null+nan', result: { ...word, index: 99 } } };
 }
 
-/** What the fields of a name, or those whose names match, look like. */
+/** Returns the properties of fields with a name, or with names that match. */
 export function override(name: string | RegExp, properties: Record<string, unknown>): object {
   return {
     matcher: typeof name === 'string' ? { id: 'byName', options: name } : { id: 'byRegexp', options: String(name) },

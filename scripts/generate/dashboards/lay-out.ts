@@ -8,7 +8,7 @@ export interface Row {
 
 const COLUMNS = 24;
 
-/** Places the panels from left to right, row under row, and numbers them. */
+/** Places the panels from left to right in rows, and numbers them. */
 export function layOut(rows: Row[]): object[] {
   let id = 0;
   let y = 0;

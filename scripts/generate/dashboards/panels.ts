@@ -11,7 +11,7 @@ import {
 
 interface Common {
   title: string;
-  /** A sentence for the person who wonders what the panel is about. */
+  /** A sentence that explains the panel to its reader. */
   description: string;
   width?: number;
   height?: number;
@@ -32,7 +32,7 @@ const outcomeOverrides = Object.entries(OUTCOME_COLORS).map(([fixedColor, names]
   override(names, { color: { mode: 'fixed', fixedColor } }),
 );
 
-/** Words and colours of the condition Ready as a number. */
+/** Texts and colours of the condition Ready as a number. */
 export const READY = mappings({
   '1': { text: 'Ready', color: 'green' },
   '0': { text: 'Not ready', color: 'red' },
@@ -41,9 +41,9 @@ export const READY = mappings({
 
 interface TimeSeriesPanel extends Common {
   queries: Query[];
-  /** Where the series are parts of a whole. */
+  /** The series add up to a whole. */
   isStacked?: boolean;
-  /** Where the series are called after outcomes or states. */
+  /** The series are named after outcomes or states. */
   hasOutcomes?: boolean;
 }
 
@@ -81,7 +81,7 @@ interface StatPanel extends Common {
   query: Query;
   thresholds?: object;
   mappings?: object[];
-  /** What is shown while there is no series, where that is as it should be. Left out: nothing is known, in red. */
+  /** Text while there is no series, if that is normal. If omitted, "No data" is shown in red. */
   noValue?: string;
   decimals?: number;
   /** Shows the legend instead of the value. */
@@ -98,7 +98,7 @@ export function stat(panel: StatPanel): Panel {
     description,
     width,
     height,
-    // Of a time range the last value would be shown, also where it is hours old.
+    // For a time range, Grafana would show the last value even if it is hours old.
     targets: instantTargets([query]),
     fieldConfig: {
       defaults: {
@@ -123,7 +123,7 @@ export function stat(panel: StatPanel): Panel {
   };
 }
 
-/** The condition Ready over time, a bar for each series. */
+/** A timeline of the condition Ready with a bar for each series. */
 export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
   const { title, description, width = 24, height = 6, queries } = panel;
   return {
@@ -155,13 +155,13 @@ export function readyTimeline(panel: Common & { queries: Query[] }): Panel {
 
 interface TablePanel extends Common {
   queries: Query[];
-  /** Columns in order: the label, or `Value`, and its heading. */
+  /** Columns in order, each with its label (or `Value`) and its heading. */
   columns: Record<string, string>;
   overrides?: object[];
   sortBy: { displayName: string; desc: boolean };
 }
 
-/** A row for each series of the last moment. */
+/** A table with a row for each series, at the latest values. */
 export function table(panel: TablePanel): Panel {
   const {
     title,

@@ -1,17 +1,17 @@
 import type { Query } from './grafana.ts';
 
-/** Which series: matchers as PromQL writes them, without the braces; empty means all. */
+/** Selects series with PromQL matchers, without the braces; empty selects all. */
 export type Matchers = string;
 
 const select = (metric: string, matchers: Matchers) => (matchers ? `${metric}{${matchers}}` : metric);
 
-/** Events a second of a counter, summed up by labels. */
+/** Returns the rate of a counter per second, summed by labels. */
 export function rate(metric: string, labels: string[] = [], matchers: Matchers = ''): string {
   const by = labels.length > 0 ? ` by (${labels.join(', ')})` : '';
   return `sum${by} (rate(${select(metric, matchers)}[$__rate_interval]))`;
 }
 
-/** The same as a query whose legend is the first label. */
+/** Returns the same as a query with the first label as its legend. */
 export function rateBy(metric: string, label: string, matchers: Matchers = ''): Query {
   return { expr: rate(metric, [label], matchers), legend: `{{${label}}}` };
 }
@@ -25,15 +25,15 @@ function quantile(q: number, histogram: string, matchers: Matchers): Query {
   return { expr: `histogram_quantile(${q}, ${rate(`${histogram}_bucket`, ['le'], matchers)})`, legend: `p${q * 100}` };
 }
 
-/** A number that is 0 where there is nothing to count, and no data where no controller that leads is seen. */
+/** Returns 0 if there is nothing to count, and no data if no leader is scraped. */
 export const orZero = (expr: string): string => `${expr} or 0 * max(sync_controller_leader > 0)`;
 
-/** A gauge of the leader by labels: while the lease changes hands, two replicas may show it. */
+/** Returns a gauge of the leader by labels. While the Lease changes hands, two replicas may export it. */
 export function ofLeader(gauge: string, labels: string[], matchers: Matchers = ''): string {
   return `max by (${labels.join(', ')}) (${select(gauge, matchers)})`;
 }
 
-/** The condition Ready of each GatewaySync as a number: 1 if True, 0 if False, -1 if Unknown. */
+/** Returns the condition Ready of each GatewaySync as a number: 1 if True, 0 if False, -1 if Unknown. */
 export function readiness(matchers: Matchers): string {
   const has = (status: string) =>
     ofLeader(

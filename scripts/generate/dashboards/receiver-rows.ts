@@ -2,13 +2,14 @@ import type { Row } from './lay-out.ts';
 import { timeSeries } from './panels.ts';
 import { quantiles, rate, rateBy } from './queries.ts';
 
-/** What the receiver does with deliveries. */
+/** Deliveries to the receiver. */
 export const deliveries: Row = {
   title: 'Deliveries (receiver)',
   panels: [
     timeSeries({
-      title: 'Answered',
-      description: 'Deliveries a second: stored as a request, ignored since there is nothing to do, or refused.',
+      title: 'Deliveries',
+      description:
+        'Deliveries per second, by outcome: stored as a request, ignored because there is nothing to do, or refused.',
       queries: [rateBy('sync_receiver_deliveries_total', 'outcome')],
       unit: 'reqps',
       isStacked: true,
@@ -16,19 +17,19 @@ export const deliveries: Row = {
     }),
     timeSeries({
       title: 'Not stored, by reason',
-      description: 'Why deliveries were ignored, refused or superseded.',
+      description: 'Deliveries per second that were ignored, refused, or superseded, by reason.',
       queries: [rateBy('sync_receiver_deliveries_total', 'reason', 'reason!=""')],
       unit: 'reqps',
     }),
     timeSeries({
       title: 'By sender',
-      description: 'Deliveries a second by the kind of sender.',
+      description: 'Deliveries per second, by kind of sender.',
       queries: [rateBy('sync_receiver_deliveries_total', 'source')],
       unit: 'reqps',
     }),
     timeSeries({
-      title: 'Time to answer',
-      description: 'Time from the headers of a delivery to its answer. Senders give up after about 10 s.',
+      title: 'Response time',
+      description: 'Time from the headers of a delivery to its response. Senders give up after about 10 s.',
       queries: quantiles('sync_receiver_request_duration_seconds'),
       unit: 's',
     }),
@@ -40,20 +41,21 @@ export const deliveries: Row = {
     }),
     timeSeries({
       title: 'Patches by status',
-      description: 'Answers of the API server to patches; 0 where none came.',
+      description:
+        'Responses of the API server to patches per second, by HTTP status. Status 0 indicates a patch without a response.',
       queries: [rateBy('sync_receiver_patch_duration_seconds_count', 'code')],
       unit: 'reqps',
     }),
     timeSeries({
       title: 'Waiting',
-      description: 'Deliveries that are not yet answered.',
+      description: 'Deliveries that are waiting for a response.',
       queries: [{ expr: 'sum(sync_receiver_queued_deliveries)', legend: 'waiting' }],
       width: 12,
     }),
     timeSeries({
       title: 'Merged, retried, dropped',
       description:
-        'Deliveries that another one’s patch carried, patches that were tried again, connections over the limit.',
+        'Deliveries merged into the patch of another delivery, retried patches, and dropped connections over the limit.',
       queries: [
         { expr: rate('sync_receiver_merged_deliveries_total'), legend: 'merged' },
         { expr: rate('sync_receiver_patch_retries_total'), legend: 'retried' },
