@@ -52,22 +52,22 @@ function tableOf(schema: SchemaNode): string {
     const cells = [`\`${path}\``, type, required ? 'required' : fallback, node.description ?? '', boundsOf(node)];
     return `| ${cells.map(escapeCell).join(' | ')} |`;
   });
-  return ['| field | type | default | meaning | bounds |', '|---|---|---|---|---|', ...rows].join('\n');
+  return ['| field | type | default | meaning | limits |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
-/** The reference of both kinds, as Markdown. */
+/** Generates the reference of both kinds as Markdown. */
 export function generateApiReference(): Record<string, string> {
   const sections = [
-    '<!-- Made by `npm run generate` from shared/api: change it there. -->',
+    '<!-- Generated from shared/api: run npm run generate. -->',
     '# API reference',
-    `\`apiVersion: ${API_VERSION}\`. The API server checks every bound in these tables and answers with the words given.`,
+    `\`apiVersion: ${API_VERSION}\`. The API server checks every limit in these tables and returns the error messages shown.`,
     `## ${GATEWAY_SYNC.kind}: spec`,
     tableOf(toStructuralSchema(gatewaySyncSpecSchema)),
     `## ${GATEWAY_SYNC.kind}: status`,
     'The controller is the only writer.',
     tableOf(toStructuralSchema(gatewaySyncStatusSchema)),
     `## ${SYNC_REPORT.kind}: status`,
-    'The agent of the pod of the same name is the only writer.',
+    'The agent of the pod with the same name is the only writer.',
     tableOf(toStructuralSchema(syncReportStatusSchema)),
   ];
   return { 'docs/reference/api-reference.md': `${sections.join('\n\n')}\n` };

@@ -13,7 +13,7 @@ interface Row {
   meaning: string;
 }
 
-/** What `# -- text` above a value says; a value without it is a group. */
+/** Returns the text of `# -- text` above a value. A value without it is a group. */
 function describedIn(comment: string | null | undefined): string | undefined {
   const lines = (comment ?? '').split('\n').map((line) => line.trim());
   const start = lines.findLastIndex((line) => line.startsWith('-- '));
@@ -36,13 +36,13 @@ function toPlain(node: unknown): unknown {
 
 const escapeCell = (text: string) => text.replaceAll('|', '\\|');
 
-/** The address of a page of the docs: registries show this README, where no path leads to the checkout. */
+/** Returns the URL of a docs page: registries show this README, and relative links don't work there. */
 async function addressOf(name: string): Promise<string> {
   for await (const file of glob(`docs/**/${name}`, { cwd: checkout })) return `${REPOSITORY}/blob/main/${file}`;
   throw new Error(`there is no page docs/**/${name}`);
 }
 
-/** The reference of all values, from the comments in values.yaml. */
+/** Generates the reference of all values from the comments in values.yaml. */
 export async function generateChartReadme(): Promise<Record<string, string>> {
   const document = parseDocument(await readFile(path.join(chart, 'values.yaml'), 'utf8'));
   if (!isMap(document.contents)) throw new Error('values.yaml must be a map');
@@ -55,7 +55,7 @@ export async function generateChartReadme(): Promise<Record<string, string>> {
     pages.map((page) => addressOf(`${page}.md`)),
   );
   const text = [
-    '<!-- Made by `npm run generate` from values.yaml: change it there. -->',
+    '<!-- Generated from values.yaml: run npm run generate. -->',
     '# stoker-operator',
     `[stoker-operator](${REPOSITORY}) delivers configuration files from git to the pods that read them. A sidecar fetches a commit after a signed webhook or a poll, in waves if you configure them.`,
     `\`\`\`console\n$ helm install stoker-operator ${REFERENCE} \\\n    --namespace stoker-system --create-namespace\n\`\`\``,

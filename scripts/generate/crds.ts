@@ -28,9 +28,9 @@ const gatewaySyncColumns: PrinterColumn[] = [
   {
     name: 'Ref',
     type: 'string',
-    // The first that there is.
+    // The first one that is set.
     jsonPath: ".status['target.ref','pendingRef']",
-    description: 'The ref that is followed, or is to be',
+    description: 'The ref that is followed, or will be',
   },
   {
     name: 'Gateways',
@@ -44,7 +44,7 @@ const gatewaySyncColumns: PrinterColumn[] = [
     name: 'Rollout',
     type: 'string',
     jsonPath: '.status.rollout.summary',
-    description: 'How far the newest commit has come, by waves',
+    description: 'Progress of the newest commit through the waves',
   },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   { name: 'Commit', type: 'string', jsonPath: '.status.lastSyncCommitShort', priority: 1 },
@@ -121,7 +121,7 @@ const definitions = {
   [SYNC_REPORT.plural]: customResourceDefinition({
     names: SYNC_REPORT,
     description:
-      'A SyncReport says what the agent of the pod of the same name did last. Agents write it; people read it.',
+      'A SyncReport contains the result of the last sync by the agent of the pod with the same name. Only agents write it.',
     required: [],
     properties: {
       metadata: { type: 'object' },
@@ -132,9 +132,9 @@ const definitions = {
   }),
 };
 
-const header = '# Made by `npm run generate` from shared/api: change it there.\n';
+const header = '# Generated from shared/api: run npm run generate.\n';
 
-/** The CRDs as YAML documents by file name: as they are, for kubectl, and as templates of the chart. */
+/** Returns the CRDs as YAML documents by file name: as they are, for kubectl, and as templates of the chart. */
 export function generateCrds(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(definitions).flatMap(([plural, definition]) => {
@@ -147,7 +147,7 @@ export function generateCrds(): Record<string, string> {
   );
 }
 
-/** Turns a CRD into a template that the values of `crds` switch; what looks like a template action in it stays text. */
+/** Turns a CRD into a template with the values of `crds`. Text that looks like a template action is escaped. */
 function toTemplate(yaml: string): string {
   const escaped = yaml.replaceAll('{{', '{{ "{{" }}');
   const [before, after] = escaped.split(/(?<=^metadata:\n(?: {2}.*\n)+)/m);

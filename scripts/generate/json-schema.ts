@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 
-/** A node of an OpenAPI v3 schema, as far as a CRD knows it. */
+/** The part of an OpenAPI v3 schema that a CRD supports. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -25,12 +25,12 @@ export interface SchemaNode {
   [extension: `x-kubernetes-${string}`]: unknown;
 }
 
-/** Turns a Valibot schema into a structural schema for a CRD: what a person may write, defaults included. */
+/** Turns a Valibot schema into a structural schema for a CRD, with the input types and defaults. */
 export function toStructuralSchema(schema: GenericSchema): SchemaNode {
   return tidy(toJsonSchema(schema, { target: 'openapi-3.0', typeMode: 'input' }) as SchemaNode);
 }
 
-/** Empty `required` lists are refused by some tools, and `$schema` by the API server. */
+/** Removes empty `required` lists, which some tools refuse, and `$schema`, which the API server refuses. */
 function tidy(node: SchemaNode): SchemaNode {
   const { required, properties, items, additionalProperties, ...rest } = node;
   return withoutUndefined({
