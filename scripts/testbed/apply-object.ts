@@ -10,7 +10,7 @@ export interface ApiObject {
   [field: string]: unknown;
 }
 
-/** Creates or changes an object by server-side apply, as an administrator would. Throws `ApiError`. */
+/** Creates or changes an object with server-side apply, as an administrator would. Throws `ApiError`. */
 export async function applyObject(client: KubernetesClient, object: ApiObject): Promise<void> {
   const { apiVersion, kind, metadata } = object;
   const plural = kind.toLowerCase().replace(/y$/, 'ie').concat('s');

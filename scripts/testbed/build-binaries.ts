@@ -3,7 +3,7 @@ import path from 'node:path';
 import { runCommand } from './run-command.ts';
 import { type BinaryName, kubernetesStagingVersion, kubernetesVersion, type Source, sources } from './versions.ts';
 
-/** Tells whether `go` is on the PATH. */
+/** Returns whether `go` is on the PATH. */
 export async function hasGo(): Promise<boolean> {
   return await runCommand('go', ['version']).then(
     () => true,
@@ -11,10 +11,10 @@ export async function hasGo(): Promise<boolean> {
   );
 }
 
-/** Builds one binary from its Go module, at low priority, and says so on stderr; `modules` keeps what later builds can use. */
+/** Builds one binary from its Go module, at low priority, and logs it on stderr; `modules` caches data for later builds. */
 export async function buildBinary(name: BinaryName, modules: string, file: string): Promise<void> {
   const source = sources[name];
-  // By version: what it replaces is of one release.
+  // By version, because the replacements belong to one release.
   const cwd = path.join(modules, `${source.module}-${source.version}`);
   const started = performance.now();
   process.stderr.write(`  ${name} ${source.version}: building …\n`);
@@ -37,14 +37,14 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
   );
 }
 
-/** The cache of Go's modules may be emptied while the binary stays. */
+/** Copies the data, because Go's module cache may be emptied while the binary is kept. */
 async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] }: Source, folder: string) {
   const module = (await go('list', '-m', '-f', '{{.Dir}}', name)).trim();
   for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), folder]);
   await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(folder, each))]);
 }
 
-/** Our own Go module that requires the tool: `go install` refuses modules with `replace` lines, such as Kubernetes. */
+/** Creates a Go module that requires the tool: `go install` refuses modules with `replace` lines, as Kubernetes has. */
 async function prepareModule(folder: string, source: Source): Promise<void> {
   const { module, replaces } = source;
   await mkdir(folder, { recursive: true });
@@ -55,7 +55,7 @@ async function prepareModule(folder: string, source: Source): Promise<void> {
   await writeFile(path.join(folder, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }
 
-/** Kubernetes requires its staging modules as v0.0.0 from its own tree; outside of it they are published under a real version. */
+/** Kubernetes requires its staging modules as v0.0.0 from its own tree; they are published with real versions. */
 async function stagingReplacements(folder: string): Promise<string[]> {
   const download = await goIn(folder)('mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`);
   const { GoMod } = JSON.parse(download) as { GoMod: string };
@@ -63,14 +63,14 @@ async function stagingReplacements(folder: string): Promise<string[]> {
   return [...staged].map(([, module]) => `replace ${module} => ${module} v${kubernetesStagingVersion}`);
 }
 
-/** What a module replaces by another one. */
+/** Returns the modules that a module replaces. */
 async function ownReplacements(folder: string, source: Source): Promise<string[]> {
   const download = await goIn(folder)('mod', 'download', '-json', `${source.package}@v${source.version}`);
   const { GoMod } = JSON.parse(download) as { GoMod: string };
   return [...(await readFile(GoMod, 'utf8')).matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line);
 }
 
-/** Below the tests that run meanwhile. */
+/** Lower than the tests that run at the same time. */
 const LOW_PRIORITY = 19;
 
 const goIn =

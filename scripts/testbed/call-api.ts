@@ -6,7 +6,7 @@ import type { ServerDetails } from './server-details.ts';
 /** A call to an API server. */
 export interface ApiCall {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the server, such as `/api/v1/pods`. */
+  /** Path on the server, such as `/api/v1/pods`. */
   path: string;
   query?: Record<string, string>;
   body?: unknown;
@@ -14,7 +14,7 @@ export interface ApiCall {
   contentType?: string;
 }
 
-/** The API server has refused a call; its message is what kubectl says. */
+/** The API server has refused a call; the message is kubectl's. */
 export class CallError extends Error {
   readonly status: number;
 
@@ -33,8 +33,8 @@ interface Access {
 const accesses = new Map<string, Promise<Access>>();
 
 /**
- * Calls an API server as administrator over kept-alive connections and gives the parsed answer; throws `CallError`.
- * kubectl takes thirty times the processor time, and the programs' own client half a second to load.
+ * Calls an API server as administrator over kept-alive connections and returns the parsed response; throws `CallError`.
+ * kubectl takes thirty times the CPU time, and the programs' own client takes half a second to load.
  */
 export async function callApi<T>(server: ServerDetails, call: ApiCall): Promise<T> {
   const { status, body } = await send(server.url, await accessTo(server), call);
@@ -42,7 +42,7 @@ export async function callApi<T>(server: ServerDetails, call: ApiCall): Promise<
   return JSON.parse(body) as T;
 }
 
-/** Whether an API server answers a GET with 200; false if it can't be reached. */
+/** Returns whether an API server responds to a GET with 200; false if it can't be reached. */
 export async function isServed(server: ServerDetails, path: string): Promise<boolean> {
   const access = await accessTo(server);
   return await send(server.url, access, { path }).then(
@@ -63,7 +63,7 @@ async function readAccess({ kubeconfig, caFile }: ServerDetails): Promise<Access
   return { agent, token: users[0]?.user.token ?? '' };
 }
 
-/** It ends what hangs; the machine may have much else to do. */
+/** Ends calls that hang; generous because the machine may be busy. */
 const TIMEOUT_MS = 60_000;
 
 function send(server: string, access: Access, call: ApiCall): Promise<{ status: number; body: string }> {
@@ -76,9 +76,9 @@ function send(server: string, access: Access, call: ApiCall): Promise<{ status: 
     const outgoing = request(url, { method, headers, agent, timeout: TIMEOUT_MS }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject);
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no answer within ${TIMEOUT_MS} ms`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`${method} ${path}: no response within ${TIMEOUT_MS} ms`)));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      // The server closed a kept connection in the moment in which it was to be used again.
+      // The server closed a kept connection just when it was to be reused.
       if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(send(server, access, call));
       else reject(error);
     });

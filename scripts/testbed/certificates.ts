@@ -10,7 +10,7 @@ export interface Certificates {
   keyFile: string;
 }
 
-/** Makes a private CA and a server certificate signed by it in a directory. Hosts are names or addresses. */
+/** Creates a private CA and a server certificate signed by it in a directory. Hosts are names or addresses. */
 export async function createCertificates(directory: string, hosts = ['localhost', '127.0.0.1']): Promise<Certificates> {
   const now = Date.now();
   const authority = makeAuthority(now);

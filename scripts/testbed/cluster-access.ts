@@ -6,38 +6,38 @@ import { CallError, callApi } from './call-api.ts';
 import { runCommand } from './run-command.ts';
 import type { ServerDetails } from './server-details.ts';
 
-/** The binaries that come with every control plane. */
+/** The binaries of every control plane. */
 type ControlPlaneBinary = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl';
 
-/** The same of a whole control plane. */
+/** Details of a whole control plane. */
 export interface ClusterDetails extends ServerDetails {
   binaries: Record<ControlPlaneBinary, string>;
 }
 
-/** Whose token to ask for; `pod` binds the token to a pod that exists. */
+/** The account to issue a token for; `pod` binds the token to an existing pod. */
 interface Account {
   namespace: string;
   serviceAccount: string;
   pod?: string;
 }
 
-/** A running API server and what one does with it. */
+/** A running API server and operations on it. */
 export interface ServerAccess extends ServerDetails {
-  /** Writes a kubeconfig with a fresh token of a ServiceAccount and gives its path; waits for an account that is being made. */
+  /** Writes a kubeconfig with a new token of a ServiceAccount and returns its path; waits until the account exists. */
   kubeconfigFor(account: Account): Promise<string>;
 }
 
-/** A running control plane and what one does with it. */
+/** A running control plane and operations on it. */
 export interface ClusterAccess extends ClusterDetails, ServerAccess {
-  /** Runs kubectl as administrator and gives its stdout; throws `CommandError`. */
+  /** Runs kubectl as administrator and returns its stdout; throws `CommandError`. */
   kubectl(...args: string[]): Promise<string>;
-  /** The same with `input` (YAML or an object) as the file `-`. */
+  /** Does the same with `input` (YAML or an object) as the file `-`. */
   kubectlWith(input: string | object, ...args: string[]): Promise<string>;
 }
 
 let kubeconfigs = 0;
 
-/** Adds to the details of an API server what one does with it. */
+/** Adds the operations to the details of an API server. */
 export function accessServer(details: ServerDetails): ServerAccess {
   return {
     ...details,
@@ -49,11 +49,11 @@ export function accessServer(details: ServerDetails): ServerAccess {
   };
 }
 
-/** Adds to the details of a control plane what one does with it. */
+/** Adds the operations to the details of a control plane. */
 export function accessCluster(details: ClusterDetails): ClusterAccess {
   const run = (args: string[], input?: string) =>
     runCommand(details.binaries.kubectl, ['--kubeconfig', details.kubeconfig, ...args], {
-      // kubectl caches discovery in the home folder, by host and port: the next control plane may have the same port.
+      // kubectl caches discovery in the home directory, by host and port, and the next control plane may have the same port.
       env: { ...process.env, KUBECACHEDIR: path.join(details.dir, 'kubectl-cache') },
       ...(input !== undefined && { input }),
     });
@@ -65,7 +65,7 @@ export function accessCluster(details: ClusterDetails): ClusterAccess {
   };
 }
 
-/** Asks for a token of two hours (https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/). */
+/** Requests a token for two hours (https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/). */
 async function issueToken(server: ServerDetails, account: Account): Promise<string> {
   const boundObjectRef = account.pod && { apiVersion: 'v1', kind: 'Pod', name: account.pod };
   const body = { spec: { expirationSeconds: 7_200, ...(boundObjectRef && { boundObjectRef }) } };
@@ -79,7 +79,7 @@ async function issueToken(server: ServerDetails, account: Account): Promise<stri
   }
 }
 
-/** Writes a kubeconfig that holds one token, readable by its owner only, and gives its path. */
+/** Writes a kubeconfig with one token, readable only by its owner, and returns its path. */
 export async function writeKubeconfig(
   file: string,
   { url, caFile, token, namespace = 'default' }: { url: string; caFile: string; token: string; namespace?: string },

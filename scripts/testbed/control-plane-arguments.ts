@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** Files of a control plane, below its folder. */
+/** Files of a control plane, below its directory. */
 export function controlPlaneFiles(dir: string) {
   const certificates = path.join(dir, 'certificates');
   return {
@@ -22,20 +22,20 @@ export function etcdArguments({ dir, port }: { dir: string; port: number }): str
     `--data-dir=${path.join(dir, 'etcd')}`,
     `--listen-client-urls=${url}`,
     `--advertise-client-urls=${url}`,
-    // A single member has no peers: any port will do.
+    // A single member has no peers, so any port will do.
     '--listen-peer-urls=http://127.0.0.1:0',
     '--unsafe-no-fsync',
     '--log-level=warn',
   ];
 }
 
-/** Arguments of kube-apiserver; admission plugins are the default ones, with webhooks and ValidatingAdmissionPolicy among them. */
+/** Arguments of kube-apiserver, with its default admission plugins, webhooks and ValidatingAdmissionPolicy included. */
 export function apiServerArguments(options: { dir: string; port: number; etcdPort: number }): string[] {
   const files = controlPlaneFiles(options.dir);
   return [
     `--etcd-servers=http://127.0.0.1:${options.etcdPort}`,
     '--bind-address=127.0.0.1',
-    // Nobody reaches it by the Service `kubernetes`, and from 1.37 on an address of this machine is none for it.
+    // The Service `kubernetes` isn't used here, and from 1.37 on it doesn't accept an address of this machine.
     '--endpoint-reconciler-type=none',
     '--advertise-address=127.0.0.1',
     `--secure-port=${options.port}`,
@@ -53,8 +53,8 @@ export function apiServerArguments(options: { dir: string; port: number; etcdPor
 }
 
 /**
- * Controllers that find nothing to do here: there are no volumes, devices, quotas, certificate requests and metrics.
- * Each would make itself an account and watch its resources; that of quotas watches all resources.
+ * Controllers without work here: there are no volumes, devices, quotas, certificate requests, or metrics.
+ * Each would create its own account and watch its resources; the quota controller watches all resources.
  */
 const IDLE = [
   'resourcequota-controller',
@@ -74,7 +74,7 @@ const IDLE = [
   'endpointslice-mirroring-controller',
 ];
 
-/** Arguments of kube-controller-manager: the default controllers, but not those that only cost processor time here. */
+/** Arguments of kube-controller-manager: the default controllers except those that only cost CPU time here. */
 export function controllerManagerArguments(dir: string): string[] {
   const files = controlPlaneFiles(dir);
   return [
@@ -86,7 +86,7 @@ export function controllerManagerArguments(dir: string): string[] {
     `--root-ca-file=${files.ca}`,
     '--leader-elect=false',
     `--controllers=${['*', ...IDLE.map((name) => `-${name}`)].join(',')}`,
-    // Each controller gets its own account, one call after the other: at the default 20 a second that is the start-up time.
+    // Each controller requests its own account, one call at a time. At the default of 20 a second, this delays the start.
     '--kube-api-qps=500',
     '--kube-api-burst=1000',
     '--secure-port=0',

@@ -4,12 +4,12 @@ import { makeAuthority, makeServingCertificate } from '../../controller/certific
 import { writeKubeconfig } from './cluster-access.ts';
 import { controlPlaneFiles } from './control-plane-arguments.ts';
 
-/** How an API server is reached from here, and from a pod. */
+/** Names and addresses of an API server, from here and from a pod. */
 const HOSTS = ['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
 
 /**
- * Writes what the control plane authenticates with: its certificate, static tokens, kubeconfigs that hold them, the
- * ServiceAccount key. All keys are EC: the API server would make itself an RSA key, and sign with it for each connection.
+ * Writes the credentials of the control plane: its certificate, static tokens, kubeconfigs with them, and the
+ * ServiceAccount key. All keys are EC: the API server would create an RSA key, and sign with it for each connection.
  */
 export async function createCredentials(dir: string, url: string): Promise<void> {
   const files = controlPlaneFiles(dir);

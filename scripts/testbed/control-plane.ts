@@ -15,50 +15,50 @@ import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
 
-/** Further command-line arguments of the API server; they win over ours. */
+/** Extra command-line arguments of the API server; they override ours. */
 export interface ApiServerOptions {
   apiServerArgs?: string[];
 }
 
-/** An API server with its etcd that this process owns: they end when the process ends, however that happens. */
+/** An API server with its etcd, owned by this process: they end when the process ends, for any reason. */
 export interface ApiServer extends ServerAccess {
-  /** Kills the API server; etcd, and the controllers if there are any, stay. */
+  /** Kills the API server; etcd, and the controllers if there are any, continue. */
   stopApiServer(): Promise<void>;
   /** Starts the API server again, on the same port with the same data; resolves when it is ready. */
   startApiServer(): Promise<void>;
-  /** Stops etcd (SIGSTOP), so that the API server waits for it, or lets it go on. */
+  /** Stops etcd (SIGSTOP), so that the API server waits for it, or continues it. */
   holdEtcd(isHeld: boolean): void;
-  /** Backs up what etcd holds, restarting both; gives what restores it, after which versions begin again where they were. */
+  /** Backs up the data of etcd, restarting both; returns a function that restores it, and with it the old versions. */
   backUp(): Promise<() => Promise<void>>;
-  /** Ends all processes and removes the folder. */
+  /** Ends all processes and removes the directory. */
   stop(): Promise<void>;
 }
 
-/** The same with the controllers and kubectl. */
+/** An API server with the controllers and kubectl. */
 export interface ControlPlane extends ApiServer, ClusterAccess {}
 
-/** It ends what hangs; the machine may have much else to do. */
+/** Ends a start that hangs; generous because the machine may be busy. */
 const readyWithinMs = 120_000;
 
-/** Go collects less often, up to an amount of memory: a quarter of the processor time of an API server goes there. */
+/** Go collects garbage less often, up to a memory limit: collection takes a quarter of an API server's CPU time. */
 const garbageCollection = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
 /**
- * Starts etcd and kube-apiserver on free loopback ports, and no controllers: nothing makes ServiceAccounts, collects
- * garbage or empties namespaces.
+ * Starts etcd and kube-apiserver on free loopback ports without controllers: there are no default ServiceAccounts, no
+ * garbage collection, and namespaces aren't emptied.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const binaries = await findBinaries('etcd', 'kube-apiserver');
   return await inProcesses(async (processes) => (await startServer(processes, binaries, options)).server);
 }
 
-/** Starts an API server and kube-controller-manager; resolves when the namespace `default` can be used. */
+/** Starts an API server and kube-controller-manager; resolves when the namespace `default` is usable. */
 export async function startControlPlane(options: ApiServerOptions = {}): Promise<ControlPlane> {
   const binaries = await findBinaries('etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl');
   return await inProcesses(async (processes) => {
     const { server, isReady } = await startServer(processes, binaries, options);
     processes.start(binaries['kube-controller-manager'], controllerManagerArguments(processes.dir));
-    // Pods are refused until the controllers have made this account.
+    // Pods are refused until the controllers have created this account.
     await processes.until(isReady('/api/v1/namespaces/default/serviceaccounts/default'), 'kube-controller-manager');
     return { ...server, ...accessCluster({ ...server, binaries }) };
   });
@@ -145,7 +145,7 @@ class Processes {
     await this.#running.get(name)?.stop(0);
   }
 
-  /** Waits for a condition that the named process brings about; fails as soon as any of the processes has ended. */
+  /** Waits for a condition that the named process fulfils; fails as soon as any of the processes has ended. */
   async until(condition: () => Promise<boolean>, name: string): Promise<void> {
     const deadline = Date.now() + readyWithinMs;
     while (!(await condition())) {

@@ -4,22 +4,22 @@ import path from 'node:path';
 import { runCommand } from './run-command.ts';
 import { type BinaryName, envtestIndex, envtestNames, kubernetesVersion, type Release, releases } from './versions.ts';
 
-/** Where binaries are published; tests name their own places. */
+/** Sites that publish binaries; tests use their own. */
 export interface DownloadSites {
   envtestIndex: string;
   releases: Partial<Record<BinaryName, Release>>;
 }
 
 const publishedSites: DownloadSites = { envtestIndex, releases };
-/** For what is small. A network that answers nothing must not keep people waiting: Go can build everything. */
+/** For small files. If the network doesn't respond, users shouldn't have to wait, because Go can build everything. */
 const SMALL_FILE_TIMEOUT_MS = 10_000;
 const ARCHIVE_TIMEOUT_MS = 600_000;
 const platform = process.platform;
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /**
- * Downloads what is published for this platform, several files at once, and puts each binary where `fileOf` says after
- * its published checksum was compared. Returns what went wrong, in words, rather than throwing: there are other ways.
+ * Downloads binaries that are published for this platform, several at once, to the paths that `fileOf` returns, after
+ * verifying the published checksum. Returns the problems as texts instead of throwing, because there are other ways.
  */
 export async function downloadBinaries(
   names: BinaryName[],
@@ -51,7 +51,7 @@ async function downloadEnvtest(names: BinaryName[], fileOf: (name: BinaryName) =
   await unpack(names, fileOf, chooseArchive(index));
 }
 
-/** Not every patch release has an archive: takes the one of our version, or the newest of the same minor. */
+/** Chooses the archive of our version, or the newest of the same minor version: not every patch release has one. */
 function chooseArchive(index: string): { url: string; hash: string } {
   const minor = kubernetesVersion.split('.').slice(0, 2).join('.');
   const entries = [...index.matchAll(/hash: ([0-9a-f]{128})\s+selfLink: (\S+)/g)]
@@ -63,7 +63,7 @@ function chooseArchive(index: string): { url: string; hash: string } {
   return entry;
 }
 
-/** The checksum of a release: the only one in its file, or the one on the line that names it. */
+/** Returns the checksum of a release: the only one in its file, or the one on the line with its name. */
 async function publishedHash({ url, checksums }: Release): Promise<string> {
   const text = String(await fetchBytes(checksums, SMALL_FILE_TIMEOUT_MS));
   const hashes = [...text.matchAll(/^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(\S+))?$/gm)];

@@ -1,4 +1,4 @@
-/** What a commit puts at a path: content, content with the executable bit, the target of a symlink, a submodule, or nothing. */
+/** The change at a path: content, content with the executable bit, a symlink's target, a submodule, or a deletion. */
 export type FileChange =
   | string
   | Buffer
@@ -8,7 +8,7 @@ export type FileChange =
   | { submodule: string }
   | null;
 
-/** A commit to be written; `parent` and `tree` name objects, and the files change that tree (default: the parent's). */
+/** A commit to write; `parent` and `tree` name objects, and the files change that tree (default: the parent's). */
 export interface NewCommit {
   ref: string;
   message: string;
@@ -17,11 +17,11 @@ export interface NewCommit {
   tree?: string;
 }
 
-/** Writes one commit in the language of `git fast-import` (git-fast-import(1)); git answers with its id. */
+/** Returns one commit in the format of git-fast-import(1); git prints its id. */
 export function fastImportStream({ ref, message, files, parent, tree }: NewCommit): Buffer {
   const now = Math.floor(Date.now() / 1000);
   const parts: (string | Buffer)[] = [
-    // Without a parent the ref has to be reset: fast-import would go on from where it is.
+    // Without a parent the ref has to be reset, because fast-import would continue from its tip.
     ...(parent ? [] : [`reset ${ref}\n`]),
     `commit ${ref}\nmark :1\ncommitter Test Bed <testbed@example.test> ${now} +0000\n`,
     ...data(message),

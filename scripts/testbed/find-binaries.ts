@@ -5,26 +5,26 @@ import { downloadBinaries } from './download-binaries.ts';
 import { isExecutable } from './is-executable.ts';
 import { type BinaryName, cacheKey, kubernetesVersion } from './versions.ts';
 
-/** Paths of the binaries that were asked for. */
+/** Paths of the requested binaries. */
 export type Binaries<Name extends BinaryName = BinaryName> = Record<Name, string>;
 
-/** Binaries can be neither downloaded nor built here; the message says what to do. */
+/** Binaries can be neither downloaded nor built here; the message explains what to do. */
 export class MissingBinaries extends Error {}
 
 /**
- * Finds binaries in the folder `KUBEBUILDER_ASSETS`, then in the cache outside the checkout; what is missing is
- * downloaded into the cache, or built with Go. Throws {@link MissingBinaries} when neither works.
+ * Finds binaries in the directory `KUBEBUILDER_ASSETS`, then in the cache outside the checkout; missing ones are
+ * downloaded to the cache, or built with Go. Throws {@link MissingBinaries} if neither works.
  */
 export async function findBinaries<Name extends BinaryName>(...names: Name[]): Promise<Binaries<Name>> {
   const absent = locate(names).missing;
-  // Two commands that start on an empty cache both fill it. Each file appears whole, so that only costs time.
+  // Two commands that start on an empty cache both fill it. Files appear whole, so this only costs time.
   if (absent.length > 0) await provide(absent);
   const { found, missing } = locate(names);
   if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheFolder()} after it was filled.`);
   return found as Binaries<Name>;
 }
 
-/** Looks for a binary without bringing one; gives the mere name where it is on the PATH. */
+/** Finds a binary without downloading or building it; returns its bare name if it is on the PATH. */
 export function lookForBinary(name: BinaryName): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
     if (isExecutable(path.join(folder, name))) return name;
@@ -36,7 +36,7 @@ function cacheFolder(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }
 
-/** A separate folder for each binary: it can stand on the PATH without bringing others along. */
+/** A separate directory for each binary, so that it can be put on the PATH without others. */
 const cachedFile = (name: BinaryName) => path.join(cacheFolder(), cacheKey(name), name);
 
 function locate(names: BinaryName[]) {

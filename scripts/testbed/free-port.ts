@@ -2,15 +2,15 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Ports that are given out; each has a twin, as far above it, that nobody is given. */
+/** First port to use. Each port has a twin, `count` above it, that is never used. */
 const first = 20_000;
 const count = 6_384;
 
 /**
- * Finds a port that nobody listens on, below the range from which Linux (32768) and macOS (49152) number outgoing connections:
- * nothing takes it by chance before its user binds it, or while its user is stopped.
+ * Finds a free port below the range that Linux (32768) and macOS (49152) use for outgoing connections:
+ * no connection takes it before its user binds it, or while its user is stopped.
  *
- * The caller's process listens on the port's twin for as long as it lives, so that no other process is given the same port meanwhile.
+ * The caller's process listens on the port's twin while it lives, so that no other process is given the same port.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -26,7 +26,7 @@ async function isFree(port: number): Promise<boolean> {
   return release !== undefined;
 }
 
-/** Listens on a port without keeping the process alive; nothing where somebody else does. */
+/** Listens on a port without keeping the process alive; returns undefined if the port is taken. */
 async function hold(port: number, host: string): Promise<(() => Promise<void>) | undefined> {
   const server = createServer().unref();
   try {

@@ -1,8 +1,8 @@
 import { runCommand } from './run-command.ts';
 
-/** The environment for a git that knows nothing of its user: no configuration, no prompt, a fixed identity. */
+/** Returns the environment for a git without its user's settings: no configuration, no prompt, a fixed identity. */
 export function gitEnvironment(): NodeJS.ProcessEnv {
-  // A GIT_DIR from a hook that runs the tests would lead every command to the wrong repository.
+  // GIT_DIR from a hook that runs the tests would send every command to the wrong repository.
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'));
   return {
     ...Object.fromEntries(inherited),
@@ -16,7 +16,7 @@ export function gitEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
-/** Runs git in a folder and gives its stdout without the last line end; throws `CommandError`. */
+/** Runs git in a directory and returns its stdout without the last line end; throws `CommandError`. */
 export async function git(cwd: string, args: string[], input?: string | Buffer): Promise<string> {
   const options = { cwd, env: gitEnvironment(), ...(input !== undefined && { input }) };
   return (await runCommand('git', args, options)).trimEnd();

@@ -11,7 +11,7 @@ import { untilListening } from './until-listening.ts';
 export interface GitDaemon {
   url: string;
   createRepository(name: string): Promise<GitRepository>;
-  /** Sends these objects from now on, whatever it is asked for; undefined: what it is asked for. */
+  /** Sends these objects from now on, regardless of the request; undefined: the requested objects. */
   sendOnly(ids: string[] | undefined): Promise<void>;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export async function startGitDaemon(): Promise<GitDaemon> {
   const sent = path.join(folder.path, 'sent');
   const hook = path.join(folder.path, 'pack-objects.sh');
   const config = path.join(folder.path, 'daemon.config');
-  // What it is asked for is read to its end: the daemon breaks off where nobody takes that.
+  // The hook reads the request to its end, because the daemon aborts if its input isn't read.
   await writeFile(hook, `#!/bin/sh\ncat >/dev/null\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
   await writeFile(config, '');
   const port = await freePort();
@@ -39,7 +39,7 @@ export async function startGitDaemon(): Promise<GitDaemon> {
     createRepository: (name) => createBareRepository(folder.path, name, url),
     sendOnly: async (ids) => {
       if (ids) await writeFile(sent, `${ids.join('\n')}\n`);
-      // Git takes the hook from no repository, and reads this for each request: a shell for all of them would cost more.
+      // Git doesn't read the hook from a repository, and reads this file for each request. A shell for each costs more.
       await writeFile(config, ids ? `[uploadpack]\n\tpackObjectsHook = ${hook}\n` : '');
     },
     stop: async () => {

@@ -4,10 +4,10 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { gitEnvironment } from './git-command.ts';
 
-/** The program itself: `git http-backend` would start one more process for each request. */
+/** The program itself, because `git http-backend` would start one more process for each request. */
 let program: string | undefined;
 
-/** Lets `git http-backend` (git-http-backend(1)) answer a request; `body` is the request's body, unpacked. */
+/** Passes a request to `git http-backend` (git-http-backend(1)); `body` is the request's body, unpacked. */
 export function answerWithGit(
   request: IncomingMessage,
   response: ServerResponse,
@@ -16,7 +16,7 @@ export function answerWithGit(
   program ??= path.join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
   const cgi = spawn(program, { env: cgiEnvironment(request, root), stdio: ['pipe', 'pipe', 'ignore'] });
   cgi.on('error', () => response.destroy());
-  // git ends before it has read everything when it refuses a request.
+  // git exits before reading everything if it refuses a request.
   cgi.stdin.on('error', () => {});
   body.pipe(cgi.stdin);
   body.on('error', () => cgi.kill());
@@ -24,7 +24,7 @@ export function answerWithGit(
   passAnswer(cgi.stdout, response);
 }
 
-/** The variables of RFC 3875. No CONTENT_LENGTH: git then reads to the end, which chunked bodies need. */
+/** Returns the variables of RFC 3875. Without CONTENT_LENGTH git reads to the end, which chunked bodies need. */
 function cgiEnvironment(request: IncomingMessage, root: string): NodeJS.ProcessEnv {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   return {
@@ -37,13 +37,13 @@ function cgiEnvironment(request: IncomingMessage, root: string): NodeJS.ProcessE
     QUERY_STRING: search.slice(1),
     CONTENT_TYPE: request.headers['content-type'] ?? '',
     REMOTE_ADDR: request.socket.remoteAddress ?? '',
-    // Pushes are for authenticated users; whether this one is was decided before.
+    // Pushes require a user; this one was authenticated before.
     REMOTE_USER: 'testbed',
     GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
   };
 }
 
-/** Splits the CGI answer into its header and the body, which is passed on as it comes. */
+/** Splits the CGI response into its headers and the body, which is passed on as it arrives. */
 function passAnswer(output: Readable, response: ServerResponse): void {
   let head = Buffer.alloc(0);
   const onData = (chunk: Buffer) => {

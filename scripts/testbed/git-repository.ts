@@ -8,44 +8,44 @@ import { makeTemporaryFolder } from './temporary-folder.ts';
 
 /** A change of files on a branch (default: `main`). */
 interface CommitOptions {
-  /** Content by path; null deletes. Paths that are not named stay as they are. */
+  /** Content by path; null deletes. Other paths are unchanged. */
   files: Record<string, FileChange>;
   message?: string;
   branch?: string;
 }
 
-/** How a tag is made; without `target` it names the tip of `main`. */
+/** A tag; the default of `target` is the tip of `main`. */
 interface TagOptions {
   annotated?: boolean;
   target?: string;
   force?: boolean;
 }
 
-/** A bare repository and what one does to it, as if one had pushed. */
+/** A bare repository and operations on it, with the effect of pushes. */
 export interface GitRepository {
-  /** What a client clones. */
+  /** URL for clients. */
   url: string;
-  /** Folder of the bare repository. */
+  /** Directory of the bare repository. */
   path: string;
-  /** Adds a commit to a branch, which it makes where it is missing; gives the commit's id. */
+  /** Adds a commit to a branch, which is created if it is missing; returns the commit's id. */
   commit(options: CommitOptions): Promise<string>;
-  /** Replaces the last commit of a branch, as an amended one that is pushed by force would; gives the new commit's id. */
+  /** Replaces the last commit of a branch, like a forced push of an amended commit; returns the new commit's id. */
   forcePush(options: CommitOptions): Promise<string>;
-  /** Makes a tag and gives the id of the commit that it leads to. */
+  /** Creates a tag and returns the id of its commit. */
   tag(name: string, options?: TagOptions): Promise<string>;
-  /** Points a branch at a commit, whatever it pointed at before. */
+  /** Points a branch at any commit. */
   branch(name: string, sha: string): Promise<void>;
-  /** Deletes a ref, named in full (`refs/heads/…`, `refs/tags/…`). */
+  /** Deletes a ref by its full name (`refs/heads/…`, `refs/tags/…`). */
   deleteRef(ref: string): Promise<void>;
-  /** The commit that a revision names, or undefined. */
+  /** Returns the commit that a revision names, or undefined. */
   resolve(revision: string): Promise<string | undefined>;
-  /** Any git command in the bare repository. */
+  /** Runs any git command in the bare repository. */
   git(...args: string[]): Promise<string>;
 }
 
 /**
- * What hosts of git allow: partial clones, fetches of a commit by its id, pushes. No maintenance in the background. Nothing
- * has to outlive the machine, and a commit stays the pack that it came as: another process would unpack it.
+ * Features of git servers: partial clones, fetches of a commit by its id, pushes. No maintenance in the background.
+ * Data doesn't have to survive a crash, and packs are kept as they are, because unpacking takes another process.
  */
 const configuration = `
 [uploadpack]
@@ -64,19 +64,19 @@ const configuration = `
 	unpackLimit = 0
 `;
 
-/** An empty bare repository: git makes one, and the others of this process are copies of it. */
+/** An empty bare repository that git creates once; the others of this process are copies of it. */
 let empty: Promise<string> | undefined;
 
 async function makeEmpty(): Promise<string> {
   const { path: parent } = await makeTemporaryFolder('empty-repository-');
   const folder = path.join(parent, 'empty.git');
-  // Without a template, which would bring a dozen examples of hooks.
+  // Without a template, which would add a dozen sample hooks.
   await git(parent, ['init', '--quiet', '--bare', '--initial-branch=main', '--template=', folder]);
   await appendFile(path.join(folder, 'config'), configuration);
   return folder;
 }
 
-/** Makes an empty bare repository below a folder; `name` may hold slashes. */
+/** Creates an empty bare repository below a directory; `name` may contain slashes. */
 export async function createBareRepository(root: string, name: string, baseUrl: string): Promise<GitRepository> {
   const folder = path.join(root, `${name}.git`);
   empty ??= makeEmpty();
@@ -84,7 +84,7 @@ export async function createBareRepository(root: string, name: string, baseUrl: 
   const run = (...args: string[]) => git(folder, args);
   const resolve = (revision: string) =>
     run('rev-parse', '--verify', '--quiet', `${revision}^{commit}`).catch(() => undefined);
-  /** Most refs are files: no git has to start for those. */
+  /** Most refs are files, which don't need a git process. */
   const tipOf = async (ref: string) => {
     const tip = (await readFile(path.join(folder, ref), 'utf8').catch(() => '')).trim();
     if (isCommitHash(tip)) return tip;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** A request that reached a git server, as tests count and inspect them. */
+/** A request that reached a git server, for tests to count and inspect. */
 export interface GitRequest {
   method: string;
   /** Path and query. */
@@ -10,18 +10,18 @@ export interface GitRequest {
   /** `org/name` of `/org/name.git/…`. */
   repository: string;
   service: 'git-upload-pack' | 'git-receive-pack' | undefined;
-  /** Version of the protocol that the client asked for. */
+  /** Version of the protocol that the client requested. */
   protocol: 0 | 1 | 2;
   /** The command of a request in version 2; known once its body has arrived. */
   command: 'ls-refs' | 'fetch' | undefined;
   authorised: boolean;
   /** Milliseconds since the epoch. */
   at: number;
-  /** Status of the answer; undefined as long as there is none. */
+  /** Status of the response; undefined until there is one. */
   status: number | undefined;
 }
 
-/** Notes what a request's first line and headers tell. */
+/** Describes a request from its first line and headers. */
 export function describeRequest(request: IncomingMessage, authorised: boolean): GitRequest {
   const target = request.url ?? '/';
   const version = /version=([12])/.exec(String(request.headers['git-protocol'] ?? ''))?.[1] ?? '0';
@@ -38,7 +38,7 @@ export function describeRequest(request: IncomingMessage, authorised: boolean): 
   };
 }
 
-/** The body of a request, unpacked; its first packet tells the command of protocol version 2 (gitprotocol-v2(5)). */
+/** Returns the unpacked body of a request; its first packet contains the command of gitprotocol-v2(5). */
 export function readBody(request: IncomingMessage, entry: GitRequest): Readable {
   const unpacked = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
   const body = new PassThrough();

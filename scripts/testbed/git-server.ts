@@ -10,10 +10,10 @@ import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { describeRequest, type GitRequest, readBody } from './git-request.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
-/** What a client has to present: HTTP basic credentials (any user where none is named) or a bearer token. */
+/** Credentials that a client has to send: HTTP basic (any user if none is named) or a bearer token. */
 type GitCredentials = { username?: string; password: string } | { token: string };
 
-/** How a server misbehaves: late (milliseconds, or until something has happened), with a status instead of an answer, or never answering. `times` limits it. */
+/** A fault: a delay (milliseconds, or until an event), a status, or no response at all. `times` limits it. */
 type GitFault = (
   | { delay: number | Promise<unknown> }
   | { status: number; headers?: Record<string, string> }
@@ -22,14 +22,14 @@ type GitFault = (
   times?: number;
 };
 
-/** How a git server is started. */
+/** Options of a git server. */
 export interface GitServerOptions {
   /** Serve https, with a certificate of a private CA. */
   tls?: boolean;
   credentials?: GitCredentials;
-  /** The files for TLS; by default new ones. */
+  /** The files for TLS; default: new ones. */
   certificates?: Certificates;
-  /** Address to listen on; by default 127.0.0.1. All of 127.0.0.0/8 leads to 0.0.0.0, each another host to a client. */
+  /** Address to listen on; default: 127.0.0.1. With 0.0.0.0, each address in 127.0.0.0/8 is another host to clients. */
   address?: string;
 }
 
@@ -38,21 +38,21 @@ export interface GitServer {
   url: string;
   /** The CA that clients must trust, under TLS. */
   caFile: string | undefined;
-  /** Every request so far, refused ones too, in order of arrival; may be emptied by `length = 0`. */
+  /** Every request so far, including refused ones, in order of arrival; can be emptied with `length = 0`. */
   requests: GitRequest[];
-  /** What clients must present from now on; undefined: nothing. */
+  /** Credentials that clients must send from now on; undefined: none. */
   credentials: GitCredentials | undefined;
-  /** How the server misbehaves from now on; undefined: not at all. */
+  /** Fault from now on; undefined: none. */
   fault: GitFault | undefined;
-  /** Is asked first whether it answers a request; undefined: it does not. */
+  /** Called first with each request, and returns whether it responded to it. */
   redirect: ((...request: Parameters<RequestListener>) => unknown) | undefined;
-  /** Answers requests of Git LFS, once they are authorised; undefined: there is none. */
+  /** Responds to authorised requests of Git LFS; undefined: LFS isn't supported. */
   lfs: RequestListener | undefined;
   createRepository(name: string): Promise<GitRepository>;
   stop(): Promise<void>;
 }
 
-/** Starts a server for the smart HTTP protocol on a free loopback port, behind which `git http-backend` answers. */
+/** Starts a server for the smart HTTP protocol on a free loopback port, which passes requests to `git http-backend`. */
 export async function startGitServer({
   tls = false,
   credentials,
@@ -64,7 +64,7 @@ export async function startGitServer({
   const server = await listen(
     { certificates, address },
     (request, response) =>
-      // A test's own answer may fail where the client is gone.
+      // A test's own response may fail if the client is gone.
       void answer(request, response).catch(() => response.destroy()),
   );
   const gitServer: GitServer = {
@@ -117,14 +117,14 @@ async function listen(
   return server;
 }
 
-/** Does what the fault says and tells whether nothing remains to be answered. */
+/** Applies the fault and returns whether the request needs no further response. */
 async function misbehave(server: GitServer, response: ServerResponse): Promise<boolean> {
   const { fault } = server;
   if (!fault) return false;
   if (fault.times !== undefined) server.fault = fault.times > 1 ? { ...fault, times: fault.times - 1 } : undefined;
   if ('delay' in fault) {
     await (typeof fault.delay === 'number' ? sleep(fault.delay) : fault.delay);
-    // The client may have given up.
+    // The client may have closed the connection.
     return response.destroyed;
   }
   if ('status' in fault) response.writeHead(fault.status, fault.headers).end();

@@ -3,33 +3,33 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
-/** How a process ended: by its own status or by a signal. */
+/** The end of a process: its own status or a signal. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** What to start. Output goes to the file `log` (appended), or to pipes of `child`, or to our own terminal. */
+/** Options for a process. Output is appended to the file `log`, or goes to pipes of `child` or to our own terminal. */
 export interface ProcessOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   output: { log: string } | 'pipe' | 'inherit';
 }
 
-/** A child process that cannot outlive us. */
+/** A child process that can't outlive us. */
 export interface GuardedProcess {
   child: ChildProcess;
   pid: number;
   exited: Promise<ProcessEnd>;
   hasExited(): boolean;
-  /** Sends SIGTERM and, after a grace in milliseconds (5,000), SIGKILL; resolves when the process is gone. */
+  /** Sends SIGTERM and, after a grace period in milliseconds (5,000), SIGKILL; resolves when the process is gone. */
   stop(graceMs?: number): Promise<ProcessEnd>;
 }
 
 /**
- * The watcher holds the other end of a pipe from us, as its file descriptor 3. Whatever ends us (SIGKILL too), the kernel closes
- * our end; a line means that the process ended first. `exec` gives the command the shell's own process id, so that
- * signals, exit status and memory figures are the command's, and there is no moment at which it runs unwatched.
+ * The watcher holds the other end of a pipe from us, as its file descriptor 3. If we end, even by SIGKILL, the kernel
+ * closes our end; a line means that the process ended first. `exec` gives the command the shell's own process id, so that
+ * signals, exit status, and memory figures are the command's, and it never runs unwatched.
  */
 const guard = `
 (
@@ -39,12 +39,12 @@ const guard = `
 exec "$@" 3<&-
 `;
 
-/** Starts a process in its own session, killed with its group as soon as we are gone, however we end. */
+/** Starts a process in its own session, killed with its group as soon as we end, for any reason. */
 export function startGuarded(command: string, args: string[], options: ProcessOptions): GuardedProcess {
   const { output } = options;
   const sink = typeof output === 'string' ? output : openSync(output.log, 'a');
   const child = spawn('/bin/sh', ['-c', guard, 'sh', command, ...args], {
-    // Ctrl-C reaches the whole foreground group: in a session of its own the watcher survives it.
+    // Ctrl-C reaches the whole foreground group; in its own session, the watcher survives it.
     detached: true,
     env: options.env ?? process.env,
     ...(options.cwd && { cwd: options.cwd }),
@@ -64,7 +64,7 @@ function describe(child: ChildProcess, command: string): GuardedProcess {
     });
   });
   watcher.on('error', () => {});
-  // An owner with nothing left to do may end; that ends the process as well.
+  // An owner without further work may end, which ends the process as well.
   watcher.unref();
   child.unref();
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
@@ -82,7 +82,7 @@ function describe(child: ChildProcess, command: string): GuardedProcess {
   };
 }
 
-/** Gives the last lines of a log file, for error messages. */
+/** Returns the last lines of a log file, for error messages. */
 export async function tailOf(file: string, lines = 20): Promise<string> {
   const content = await readFile(file, 'utf8').catch(() => '');
   return content.trimEnd().split('\n').slice(-lines).join('\n');

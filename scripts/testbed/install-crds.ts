@@ -11,13 +11,13 @@ const folder = path.join(import.meta.dirname, '../../chart/crds');
 
 const CRDS_PATH = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions');
 
-/** The parts of a CustomResourceDefinition that matter here. */
+/** The parts of a CustomResourceDefinition that are needed here. */
 interface Definition {
   metadata: { name: string };
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Installs the CRDs of the checkout, as a kubeconfig allows, and waits until they are served, for a minute at most. */
+/** Installs the CRDs of the checkout with a kubeconfig, and waits for at most a minute until they are served. */
 export async function installCrds({ kubeconfig }: { kubeconfig: string }): Promise<void> {
   const client = clientOf(kubeconfig, { userAgent: 'testbed' });
   await Promise.all((await readdir(folder)).map((file) => installCrd(client, path.join(folder, file))));

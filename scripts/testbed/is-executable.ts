@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 
-/** Whether a file is there that we may run. */
+/** Returns whether a file exists that we can run. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);

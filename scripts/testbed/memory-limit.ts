@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { access, constants, mkdir, rmdir, writeFile } from 'node:fs/promises';
 
-/** What the chart grants each program, in kB as /proc counts. */
+/** Memory limit of each program in the chart, in kB as in /proc. */
 export const LIMIT_KB = 128 * 1024;
 
-/** Looks at a process until it is told to stop, and gives the most memory that it held in kB: what no kernel can take back. */
+/** Samples a process until it is stopped, and returns the peak of its memory that the kernel can't reclaim, in kB. */
 export function watchMemory(pid: number): { stop: () => number } {
   let peak = 0;
   const timer = setInterval(() => {
@@ -25,14 +25,14 @@ let cgroups = 0;
 
 /** A group of processes whose memory is limited. */
 interface Cgroup {
-  /** Flags that bring Node into it, soon after its start. */
+  /** Flags that move Node into the cgroup, soon after its start. */
   flags: string[];
-  /** Its file `cgroup.procs`, by which a process enters it. */
+  /** Path of the file `cgroup.procs`, through which a process joins. */
   procs: string;
   remove: () => Promise<void>;
 }
 
-/** Makes a cgroup with a limit in kB where this machine lets us. */
+/** Creates a cgroup with a limit in kB, if this machine allows it. */
 export async function makeCgroup(limitKb = LIMIT_KB): Promise<Cgroup | undefined> {
   for (const [root, limit] of [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
@@ -46,10 +46,10 @@ export async function makeCgroup(limitKb = LIMIT_KB): Promise<Cgroup | undefined
       await access(procs, constants.W_OK);
       const join = `import {writeFileSync} from 'node:fs'; writeFileSync('${procs}', String(process.pid))`;
       const flags = ['--import', `data:text/javascript,${encodeURIComponent(join)}`];
-      // What the program started may still be ending.
+      // Child processes of the program may not have exited yet.
       return { flags, procs, remove: () => rmdir(group).catch(() => {}) };
     } catch {
-      // not mounted, or not ours to change
+      // cgroups aren't mounted, or we aren't allowed to change them
     }
   }
   return undefined;

@@ -4,7 +4,7 @@ import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { clientOf } from './client-of.ts';
 import type { ServerAccess } from './cluster-access.ts';
 
-/** The parts of an injected pod that a kubelet would act on. */
+/** The parts of an injected pod that a kubelet would use. */
 export interface InjectedPod {
   metadata: { name: string; namespace: string; uid: string; labels?: Record<string, string> };
   spec: {
@@ -29,8 +29,8 @@ interface Volume {
 }
 
 /**
- * The environment of a pod's sidecar as a kubelet would make it, with its mounts as folders below `root`. Paths in
- * values are led there, and the service account's token comes by a kubeconfig: there is no container here.
+ * Returns the environment of a pod's sidecar as a kubelet would set it, with mounts as directories below `root`. Paths
+ * in values are redirected there, and the token is passed in a kubeconfig, because there is no container here.
  */
 export async function sidecarEnvironment(
   cluster: ServerAccess,

@@ -2,14 +2,14 @@ import { type SpawnOptions, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
-/** What a command may be given: its folder, its whole environment (default: ours), bytes for its stdin, and its niceness. */
+/** Options of a command: its directory, its whole environment (default: ours), bytes for stdin, and its niceness. */
 export interface CommandOptions extends Pick<SpawnOptions, 'cwd' | 'env'> {
   input?: string | Buffer;
-  /** From -20 (goes first) to 19 (takes what others leave); default: ours. */
+  /** From -20 (highest) to 19 (lowest); default: ours. */
   priority?: number;
 }
 
-/** A command that could not be started, or ended with another status than 0. */
+/** A command that couldn't be started, or exited with a status other than 0. */
 class CommandError extends Error {
   readonly status: number | null;
   readonly stderr: string;
@@ -22,7 +22,7 @@ class CommandError extends Error {
   }
 }
 
-/** Runs a command to its end and gives its stdout; throws `CommandError` with the end of its stderr. */
+/** Runs a command to its end and returns its stdout; throws `CommandError` with the end of its stderr. */
 export async function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<string> {
   const { input, priority, ...spawnOptions } = options;
   const child = spawn(command, args, { ...spawnOptions, stdio: 'pipe' });
@@ -31,7 +31,7 @@ export async function runCommand(command: string, args: string[], options: Comma
     child.once('error', reject);
     child.once('close', resolve);
   });
-  // A command that does not read its stdin may close it early; its status tells what went wrong.
+  // A command that doesn't read its stdin may close it early; its status shows if it failed.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);

@@ -1,6 +1,6 @@
-/** Where a running API server is; plain data that another process can be given. */
+/** Location of a running API server; plain data that can be passed to another process. */
 export interface ServerDetails {
-  /** Folder of the control plane: kubeconfigs, certificates, logs. */
+  /** Directory of the control plane: kubeconfigs, certificates, logs. */
   dir: string;
   url: string;
   caFile: string;

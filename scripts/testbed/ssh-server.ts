@@ -9,15 +9,15 @@ import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 import { untilListening } from './until-listening.ts';
 
-/** Where distributions put the server of OpenSSH. */
+/** Path of the OpenSSH server in distributions. */
 const SSHD = '/usr/sbin/sshd';
 
-/** Why a test that talks to a real SSH server is skipped; false where it can run. */
-export const skipWithoutSshd = !isExecutable(SSHD) && `needs the server of OpenSSH, and there is no ${SSHD}`;
+/** Reason to skip a test with a real SSH server; false if it can run. */
+export const skipWithoutSshd = !isExecutable(SSHD) && `needs the OpenSSH server, but ${SSHD} doesn't exist`;
 
 /** Real git over SSH. */
 export interface SshServer {
-  /** Private key that is let in. */
+  /** Private key that the server accepts. */
   keyFile: string;
   /** Line for known_hosts. */
   knownHosts: string;
@@ -26,8 +26,8 @@ export interface SshServer {
 }
 
 /**
- * Starts sshd(8) on a free loopback port, for the user that runs this, with its own host key and user key, and with
- * further settings of sshd_config(5).
+ * Starts sshd(8) on a free loopback port, for the current user, with a new host key and user key, and with
+ * additional settings of sshd_config(5).
  */
 export async function startSshServer(further: Record<string, string> = {}): Promise<SshServer> {
   const folder = await makeTemporaryFolder('sshd-');

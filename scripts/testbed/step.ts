@@ -1,9 +1,9 @@
-/** Work that takes longer than this many milliseconds is announced. */
+/** Work that takes longer than this is announced (ms). */
 const ANNOUNCE_AFTER_MS = 1_000;
 
 /**
- * Does a piece of work, and says on stderr what it is and how long it took. It writes whole lines, since others may
- * write meanwhile.
+ * Does some work, and logs its name and duration on stderr. Writes whole lines, because other processes may write
+ * at the same time.
  */
 export async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();

@@ -4,21 +4,21 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** A folder that does not outlive us. */
+/** A directory that doesn't outlive us. */
 export interface TemporaryFolder {
   path: string;
   remove(): Promise<void>;
 }
 
-/** Removes the folder when its stdin is closed; tries again while processes that die with us still write. */
+/** Removes the directory when its stdin is closed; retries while processes that end with us still write. */
 const guard = 'read -r _; for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" && exit; sleep 0.2; done';
 
-/** The one folder of this process in each place that all others are in: a guard for each would copy its page tables. */
+/** The directory of this process in each place, with all others in it: a guard for each would copy its page tables. */
 const roots = new Map<string, Promise<string>>();
 
 /**
- * Makes a temporary folder that is removed as soon as we are gone, however we end. `onDisk`: also where the others are in
- * memory, for what asks which of the two it is, or counts memory.
+ * Creates a temporary directory that is removed as soon as we end, for any reason. `onDisk`: on disk even if the others
+ * are in memory, for tests that depend on the file system or measure memory.
  */
 export async function makeTemporaryFolder(prefix: string, { onDisk = false } = {}): Promise<TemporaryFolder> {
   const place = (onDisk && process.env.DISK_TMPDIR) || tmpdir();
@@ -34,7 +34,7 @@ async function makeRoot(place: string): Promise<string> {
   child.unref();
   (child.stdin as Socket).unref();
   child.stdin.on('error', () => {});
-  // Who may enter a folder is up to that folder.
+  // Access is controlled by the directories in it.
   await chmod(folder, 0o711);
   return folder;
 }

@@ -3,14 +3,14 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type GuardedProcess, tailOf } from './guarded-process.ts';
 
-/** A server of this machine: what it is called, its port, and the file that its output goes to. */
+/** A server on this machine: its name, its port, and its log file. */
 interface Daemon {
   name: string;
   port: number;
   log: string;
 }
 
-/** Waits until a daemon takes connections. Throws an error with the last lines of its log if it ends before that. */
+/** Waits until a daemon accepts connections. Throws an error with the last lines of its log if it ends before that. */
 export async function untilListening({ hasExited }: GuardedProcess, { name, port, log }: Daemon): Promise<void> {
   while (!(await accepts(port))) {
     if (hasExited()) throw new Error(`${name} ended:\n${await tailOf(log)}`);

@@ -12,32 +12,32 @@ export type BinaryName =
   | 'prometheus'
   | 'promtool';
 
-/** How Go builds one binary: its main package, the release, and the variables that the release process stamps. */
+/** Instructions for Go to build one binary: main package, release, and the variables that releases stamp. */
 export interface Source {
-  /** Folder of the Go module that holds the requirement; binaries of one project share theirs. */
+  /** Directory of the Go module that holds the requirement; binaries of one project share theirs. */
   module: string;
   package: string;
   version: string;
-  /** Where the Go module counts otherwise than the release. */
+  /** Version of the Go module, if it differs from the release. */
   moduleVersion?: string;
   stamps: Record<string, string>;
   tags?: string[];
-  /** Whether its module replaces others, which counts only where it is the main one. */
+  /** Its module replaces others. Go considers that only for the main module. */
   replaces?: true;
-  /** Whether it needs a C compiler. */
+  /** It needs a C compiler. */
   cgo?: true;
-  /** Folders of its module that it reads at run time: they are put next to the binary. */
+  /** Directories of its module that it reads at run time: they are copied next to the binary. */
   data?: string[];
 }
 
-/** Release of Kubernetes that the tests run against, without the `v`; the environment may name another one. */
+/** Kubernetes release that the tests run against, without the `v`; the environment may override it. */
 export const kubernetesVersion = chosen('KUBERNETES_VERSION', '1.36.3');
 
-/** Release of the modules that Kubernetes keeps in its staging folder and publishes apart, without the `v`. */
+/** Release of the modules that Kubernetes keeps in its staging directory and publishes separately, without the `v`. */
 export const kubernetesStagingVersion = kubernetesVersion.replace(/^1\./, '0.');
 
 const etcdVersion = '3.6.5';
-/** Later ones declare another path than the one under which they are published. */
+/** Later releases declare a path other than the one under which they are published. */
 const giteaVersion = '1.26.0';
 const helmVersion = chosen('HELM_VERSION', '4.3.1');
 const kubeconformVersion = '0.8.0';
@@ -53,7 +53,7 @@ const kubernetesStamps = {
   'k8s.io/component-base/version.gitMinor': kubernetesMinor,
 };
 
-/** Without a cluster Helm 3 renders for 1.20 where nothing else is stamped, which the chart refuses. */
+/** Without a cluster, Helm 3 renders for 1.20 unless another version is stamped, and the chart refuses 1.20. */
 const helmStamps = {
   [`helm.sh/helm/v${helmMajor}/internal/version.version`]: `v${helmVersion}`,
   ...(helmMajor === '3' && {
@@ -76,11 +76,11 @@ const prometheusCommand = (name: string): Source => ({
   // Prometheus 3.15 is 0.315 as a Go module.
   moduleVersion: '0.315.0',
   stamps: {},
-  // Targets are given, not discovered: the clients of every cloud take most of the build.
+  // Targets are given, not discovered: the clients of the clouds take most of the build time.
   tags: ['remove_all_sd'],
 });
 
-/** Where each binary comes from. */
+/** Source of each binary. */
 export const sources: Record<BinaryName, Source> = {
   etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3', version: etcdVersion, stamps: {} },
   gitea: {
@@ -115,7 +115,7 @@ export const sources: Record<BinaryName, Source> = {
 const platform = process.platform;
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** A published file (a binary, or an archive that holds it) and the file that lists its checksum. */
+/** A published file (a binary, or an archive with it) and the file with its checksum. */
 export interface Release {
   url: string;
   checksums: string;
@@ -136,7 +136,7 @@ const prometheusRelease = onGitHub(
 const helmArchive = `https://get.helm.sh/helm-v${helmVersion}-${platform}-${arch}.tar.gz`;
 const controllerManager = `https://dl.k8s.io/release/v${kubernetesVersion}/bin/linux/${arch}/kube-controller-manager`;
 
-/** Where binaries are published for this platform. The rest of Kubernetes comes as one archive, which an index names. */
+/** Published binaries for this platform. The rest of Kubernetes is published as one archive, which an index lists. */
 export const releases: Partial<Record<BinaryName, Release>> = {
   helm: { url: helmArchive, checksums: `${helmArchive}.sha256sum` },
   ...(platform === 'linux' && {
@@ -147,21 +147,21 @@ export const releases: Partial<Record<BinaryName, Release>> = {
   promtool: prometheusRelease,
 };
 
-/** The index of the archives with etcd, kube-apiserver and kubectl that are published for controller tests. */
+/** Index of the archives with etcd, kube-apiserver and kubectl that are published for controller tests. */
 export const envtestIndex =
   'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml';
 
 /** Binaries of an archive of that index. */
 export const envtestNames: BinaryName[] = ['etcd', 'kube-apiserver', 'kubectl'];
 
-/** The version that an environment variable names, such as `1.30.14`, or the one that is given. Throws where it is none. */
+/** Returns the version in an environment variable, such as `1.30.14`, or the default. Throws if it isn't a version. */
 function chosen(variable: string, version: string): string {
   const given = process.env[variable] || version;
   if (!/^\d+\.\d+\.\d+$/.test(given)) throw new Error(`${variable} must be a version such as ${version}, not ${given}`);
   return given;
 }
 
-/** Names what one binary is made of: it changes with its version, with how it is built, and with the platform. */
+/** Returns a name for the build of a binary: it changes with the version, the build options, and the platform. */
 export function cacheKey(name: BinaryName): string {
   const hash = createHash('sha256').update(JSON.stringify(sources[name])).digest('hex').slice(0, 8);
   return `${name}-${sources[name].version}-${platform}-${arch}-${hash}`;

@@ -1,11 +1,11 @@
-/** Where the admission endpoint is, and for which namespace it is called. */
+/** Address of the admission endpoint, and the namespace that it is called for. */
 export interface WebhookAddress {
   name: string;
   namespace: string;
   port: number;
 }
 
-/** A webhook configuration that calls an admission endpoint of this machine for the annotated pods of one namespace. */
+/** Returns a webhook configuration that calls an endpoint of this machine for the annotated pods of one namespace. */
 export function webhookConfiguration({ name, namespace, port }: WebhookAddress) {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
