@@ -61,14 +61,14 @@ const RELEASE = 'app.kubernetes.io/instance';
 function faultOf(shown: X509Certificate[], { configuration, service, ...trust }: Trust) {
   const { authorities, now } = trust;
   const [serving] = shown;
-  if (!serving) return 'is not there';
-  if (endOf(serving) < now) return `ended on ${new Date(endOf(serving)).toISOString()}`;
+  if (!serving) return 'is missing';
+  if (endOf(serving) < now) return `expired on ${new Date(endOf(serving)).toISOString()}`;
   const host = `${service?.name}.${service?.namespace}.svc`;
   if (!serving.checkHost(host)) return `is not for ${host}`;
   const valid = authorities.filter((authority) => endOf(authority) >= now);
   const chain = shown.filter((each, index) => each === serving || vouchesFor(each, shown[index - 1]));
   const isTrusted = chain.some((each) => valid.some((authority) => vouchesFor(authority, each)));
-  return isTrusted ? undefined : `is from none of the CAs in the caBundle of ${configuration.metadata.name}`;
+  return isTrusted ? undefined : `is not signed by any CA in the caBundle of ${configuration.metadata.name}`;
 }
 
 /** When a certificate ends, in milliseconds since the epoch. */

@@ -17,7 +17,7 @@ function checkServer({ server }: ClusterSurvey): Finding[] {
   const { gitVersion } = server.value;
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
   if (Number(major) > 1 || Number(minor) >= LEAST_MINOR)
-    return [ok('cluster/version', `the API server answers: Kubernetes ${gitVersion}`)];
+    return [ok('cluster/version', `the API server is reachable: Kubernetes ${gitVersion}`)];
   return [
     failed('cluster/version', `Kubernetes ${gitVersion} is too old for the operator`, {
       todo: `upgrade the cluster to 1.${LEAST_MINOR} or newer`,
@@ -31,15 +31,15 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[
   if (groupVersions.kind === 'hidden') return unseen('crds/served', `the API group ${GROUP}`, groupVersions);
   if (versions.length === 0)
     return [
-      failed('crds/installed', `the CRDs of the operator are not installed: the cluster knows no ${GROUP}`, {
-        todo: 'install the chart, or set crds.install',
+      failed('crds/installed', `the CRDs of the operator are not installed: the API group ${GROUP} is missing`, {
+        todo: 'install the chart with crds.install',
         page: 'how-to/installation.md',
       }),
     ];
   if (!versions.includes(VERSION))
     return [
-      failed('crds/served', `the CRDs serve ${versions.join(', ')}, and this plugin knows ${VERSION}`, {
-        todo: 'use the plugin of the release that is installed',
+      failed('crds/served', `the CRDs serve ${versions.join(', ')}, but this plugin requires ${VERSION}`, {
+        todo: 'use the plugin of the installed release',
         page: UPGRADING,
       }),
     ];
@@ -47,7 +47,7 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[
   if (missing.length > 0)
     return [
       failed('crds/installed', `the CRD ${missing.map(({ plural }) => `${plural}.${GROUP}`).join(', ')} is missing`, {
-        todo: 'install the CRDs of the chart again',
+        todo: 'reinstall the CRDs of the chart',
         page: UPGRADING,
       }),
     ];
@@ -76,9 +76,9 @@ function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Find
     return [
       failed(
         'crds/established',
-        `the CRD ${metadata.name} is not in effect: ${conflict?.message ?? 'not established'}`,
+        `the CRD ${metadata.name} is not established: ${conflict?.message ?? 'unknown cause'}`,
         {
-          todo: 'look at its conditions: another CRD may have its names',
+          todo: 'check its conditions: another CRD may use its names',
           page: UPGRADING,
         },
       ),
@@ -87,9 +87,9 @@ function checkSchema({ metadata, spec, status }: CustomResourceDefinition): Find
   const unknown = (NEWEST[metadata.name] ?? []).filter(
     (path) => !path.reduce((at: typeof schema, key) => at?.properties?.[key], schema),
   );
-  if (unknown.length === 0) return [ok('crds/schema', `the CRD ${metadata.name} is of the release of this plugin`)];
+  if (unknown.length === 0) return [ok('crds/schema', `the CRD ${metadata.name} has the fields that this plugin uses`)];
   return [
-    warning('crds/schema', `the CRD ${metadata.name} is older than this plugin: it has no ${unknown[0]?.join('.')}`, {
+    warning('crds/schema', `the CRD ${metadata.name} is older than this plugin: it lacks ${unknown[0]?.join('.')}`, {
       todo: 'upgrade the chart with crds.install, or apply the CRDs of the release',
       page: UPGRADING,
     }),

@@ -14,7 +14,7 @@ export function checkConditions({ status }: GatewaySync): Finding[] {
     .filter((condition) => !isExplained(condition, causes))
     .map(findingOf);
   const isReady = ready?.status === 'True' && findings.length + rest.length === 0;
-  return isReady ? [ok('conditions/Ready', `it is ready: ${ready.message}`)] : [...findings, ...rest];
+  return isReady ? [ok('conditions/Ready', `Ready: ${ready.message}`)] : [...findings, ...rest];
 }
 
 /** Reasons with which a condition that is True is not well. */
@@ -53,7 +53,7 @@ function findingOf(condition: Condition): Finding {
   return {
     check: `conditions/${type}/${reason}`,
     level: levelOf(condition),
-    says: `${type} says ${reason}: ${message}`,
+    says: `${type} has the reason ${reason}: ${message}`,
     ...(todo && { todo }),
     page: pageAt(pageOfReason(type, reason)),
   };

@@ -29,13 +29,13 @@ export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceS
 
 function checkSeen({ metadata, status }: GatewaySync, now: number): Finding[] {
   const check = 'gatewaysync/seen';
-  const todo = 'see above whether a controller leads and watches this namespace, then look at its log';
+  const todo = 'check above that a controller leads and watches this namespace, then see its log';
   const isNew = now - Date.parse(metadata.creationTimestamp) < LOOK_MS;
   const level = isNew ? warning : failed;
-  if (!isObserved(status)) return [level(check, 'no controller has looked at it yet', { todo, page: CONDITIONS })];
+  if (!isObserved(status)) return [level(check, 'no controller has reconciled it yet', { todo, page: CONDITIONS })];
   if (status?.observedGeneration === metadata.generation) return [];
-  const says = `the controller has not seen the latest change: it saw ${status?.observedGeneration} of ${metadata.generation}`;
-  return [warning(check, says, { todo: `wait; if it lasts, ${todo}`, page: CONDITIONS })];
+  const says = `the latest change is not reconciled: observed generation ${status?.observedGeneration} of ${metadata.generation}`;
+  return [warning(check, says, { todo: `wait; if it persists, ${todo}`, page: CONDITIONS })];
 }
 
 /** What somebody has told to rest. */
@@ -49,7 +49,7 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
   const dry = resting('dryRun');
   return [
     ...(spec.paused && !isSaid
-      ? [warning('gatewaysync/paused', 'it is paused: nothing changes', { todo: 'kubectl stoker resume', page })]
+      ? [warning('gatewaysync/paused', 'paused: nothing changes', { todo: 'kubectl stoker resume', page })]
       : []),
     ...(paused.length > 0
       ? [
@@ -61,7 +61,7 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
       : []),
     ...(dry.length > 0
       ? [
-          warning('gatewaysync/dry-run', `profiles that only report: ${dry.join(', ')}`, {
+          warning('gatewaysync/dry-run', `profiles in a dry run: ${dry.join(', ')}`, {
             todo: 'remove dryRun from them in spec.sync',
             page,
           }),
@@ -74,7 +74,7 @@ function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
   if (spec.polling.enabled || operator.deployments.kind === 'hidden' || operator.lookedIn) return [];
   if (componentsOf(operator, 'receiver').length > 0) return [];
   return [
-    failed('gatewaysync/polling', 'nothing finds changes: polling is off, and no receiver is installed', {
+    failed('gatewaysync/polling', 'changes are not detected: polling is off, and no receiver is installed', {
       todo: 'set spec.polling.enabled, or the chart value webhookReceiver.enabled',
       page: 'how-to/migrating-from-polling.md',
     }),
@@ -84,9 +84,9 @@ function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
 type Unfinished = Exclude<RequestOutcome, 'Applied' | 'Superseded'>;
 
 const OUTCOMES: Record<Unfinished, { words: string; todo: string; isFault: boolean }> = {
-  Pending: { words: 'was stored, and waits', todo: 'wait: the host does not show the ref yet', isFault: false },
-  Ignored: { words: 'was ignored', todo: 'see spec.webhook.allowedRefs, and what may be asked for', isFault: false },
-  Failed: { words: 'failed', todo: 'ask for a ref that exists: kubectl stoker sync NAME --ref R', isFault: true },
+  Pending: { words: 'is pending', todo: 'wait: the git server does not have the ref yet', isFault: false },
+  Ignored: { words: 'was ignored', todo: 'check which refs spec.webhook.allowedRefs accepts', isFault: false },
+  Failed: { words: 'failed', todo: 'request an existing ref: kubectl stoker sync NAME --ref REF', isFault: true },
 };
 
 const FOREIGN = 'remove the webhook from that repository, or add the repository to spec.webhook.repositories';
@@ -113,7 +113,7 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
   if (!Object.hasOwn(OUTCOMES, echo.outcome))
     return [
       warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
-        todo: 'use the plugin of the release that is installed',
+        todo: 'use the plugin of the installed release',
         page: REQUESTS,
       }),
     ];
@@ -132,16 +132,16 @@ function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding
   const check = 'gatewaysync/request-unhandled';
   if (ref !== undefined && Number.isNaN(Date.parse(at)))
     return [
-      failed(check, `${REQUEST_ANNOTATIONS.requestedAt} is no time, so the request for ${ref} counts for nothing`, {
-        todo: 'ask with kubectl stoker sync, which sets both',
+      failed(check, `the request for ${ref} is ignored, because ${REQUEST_ANNOTATIONS.requestedAt} is not a time`, {
+        todo: 'make the request with kubectl stoker sync, which sets both annotations',
         page: 'reference/annotations.md',
       }),
     ];
   const isHandled = id === undefined || status?.lastRequest?.id === id || Date.parse(at) > now - 5_000;
   if (isHandled) return [];
   return [
-    warning(check, `the controller has not handled the request ${id} for ${ref ?? 'nothing'}`, {
-      todo: 'wait; if it lasts, see above whether a controller leads',
+    warning(check, `the controller has not handled the request ${id} for ${ref ?? 'no ref'}`, {
+      todo: 'wait; if it persists, check above that a controller leads',
       page: REQUESTS,
     }),
   ];
@@ -154,21 +154,21 @@ function checkRollout({ status }: GatewaySync): Finding[] {
   if (waitsFor === 'Agents')
     return [
       warning('rollout/agents', `the rollout waits for newer agents: ${message}`, {
-        todo: 'delete the pods with an old agent, so that they come back with the new one',
+        todo: 'delete the pods with an old agent: the new ones get the current agent',
         page,
       }),
     ];
   if (waitsFor === 'Retry')
     return [
-      warning('rollout/retry', `a commit that was given up is not tried again: ${message}`, {
-        todo: 'kubectl stoker retry, or push a commit that is right',
+      warning('rollout/retry', `a failed commit is not retried: ${message}`, {
+        todo: 'run kubectl stoker retry, or push a correct commit',
         page: 'how-to/roll-back.md',
       }),
     ];
   if (waitsFor === undefined || !nextCommit) return [];
   return [
     warning('rollout/next', `a newer commit, ${nextCommit.slice(0, 8)}, waits for ${waitsFor.toLowerCase()}`, {
-      todo: waitsFor === 'Approval' ? 'kubectl stoker approve' : 'wait until the window opens',
+      todo: waitsFor === 'Approval' ? 'run kubectl stoker approve' : 'wait until the window opens',
       page,
     }),
   ];

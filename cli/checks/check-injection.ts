@@ -10,8 +10,8 @@ const UNREACHABLE = 'how-to/unreachable-webhook.md';
 const LEFTOVERS = 'how-to/uninstalling.md#after-an-incomplete-uninstall';
 
 /** Effects on annotated pods while the controller can't be reached, by the webhook's failurePolicy. */
-const REFUSED = 'pods with the annotation are refused (failurePolicy is Fail)';
-const BARE = 'pods start without the sidecar (failurePolicy is Ignore)';
+const REFUSED = 'annotated pods are rejected (failurePolicy is Fail)';
+const BARE = 'annotated pods start without the sidecar (failurePolicy is Ignore)';
 
 /** Name of the webhook in the configuration of the chart. */
 const WEBHOOK_NAME = 'inject.sync.io';
@@ -52,8 +52,8 @@ function absent({ operator }: Survey): Finding {
         todo: 'set webhook.enabled, or add the sidecar to your pods yourself',
         page: 'explanation/injection.md',
       })
-    : failed('webhook/installed', `${says}: there is no MutatingWebhookConfiguration with ${WEBHOOK_NAME}`, {
-        todo: controllers.length > 0 ? 'install the chart again: it was deleted' : 'install the chart: it is not there',
+    : failed('webhook/installed', `${says}: no MutatingWebhookConfiguration has ${WEBHOOK_NAME}`, {
+        todo: controllers.length > 0 ? 'reinstall the chart: it was deleted' : 'install the chart',
         page: INJECTION,
       });
 }
@@ -63,17 +63,17 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
   const check = 'webhook/ca-bundle';
   const source = annotations['cert-manager.io/inject-ca-from'];
   const todo = source
-    ? `look at the Certificate ${source} and at the log of cert-manager's cainjector`
-    : "look at the controller's log for 'certificate of the admission endpoint not checked'";
+    ? `check the Certificate ${source} and the log of cert-manager's cainjector`
+    : "search the controller's log for 'certificate of the admission endpoint not checked'";
   const advice = { todo, page: INJECTION };
   const fail = (says: string) => [failed(check, `${name} ${says}`, advice)];
   const { caBundle, service } = webhook.clientConfig;
-  if (!caBundle) return fail('has no caBundle: the API server trusts no answer of the controller');
+  if (!caBundle) return fail('has no caBundle: the API server does not trust the controller');
   // While one CA replaces another there are two.
   const authorities = certificatesOf(Buffer.from(caBundle, 'base64').toString());
-  if (authorities.length === 0) return fail('has a caBundle that is no certificate');
+  if (authorities.length === 0) return fail('has a caBundle that is not a certificate');
   const last = Math.max(...authorities.map(endOf));
-  if (last < now) return fail(`has a caBundle that ended on ${new Date(last).toISOString()}`);
+  if (last < now) return fail(`has a caBundle that expired on ${new Date(last).toISOString()}`);
   const served = checkCertificate({ configuration, service, authorities, advice, now }, operator);
   return [ok(check, `${name} has a CA`), ...served];
 }
@@ -88,19 +88,19 @@ function checkRules({ webhook, configuration: { metadata } }: Injector): Finding
   if (!asksForPods)
     return [
       failed('webhook/rules', `${metadata.name} is not called when pods are created`, {
-        todo: 'install the chart again: somebody changed its rules',
+        todo: 'reinstall the chart: the rules were changed',
         page: INJECTION,
       }),
     ];
   const takesSystem = fits(webhook.namespaceSelector ?? {}, { 'kubernetes.io/metadata.name': 'kube-system' });
   if (takesSystem)
     return [
-      warning('webhook/selector', `${metadata.name} is called in kube-system, too`, {
-        todo: 'install the chart again: its namespaceSelector leaves kube-system and kube-node-lease out',
+      warning('webhook/selector', `${metadata.name} is also called in kube-system`, {
+        todo: 'reinstall the chart: its namespaceSelector excludes kube-system and kube-node-lease',
         page: 'explanation/injection.md',
       }),
     ];
-  return [ok('webhook/rules', `${metadata.name} is called for the pods that ask for the sidecar`)];
+  return [ok('webhook/rules', `${metadata.name} is called for annotated pods`)];
 }
 
 function checkReach({ webhook, configuration: { metadata } }: Injector, { operator }: Survey): Finding[] {
@@ -115,7 +115,7 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
     failed(check, `${says}: ${isStrict ? REFUSED : BARE}`, advice),
   ];
   const leftBehind = {
-    todo: `install the chart again; if you removed the operator, kubectl delete mutatingwebhookconfiguration ${metadata.name}`,
+    todo: `reinstall the chart; if you removed the operator, run kubectl delete mutatingwebhookconfiguration ${metadata.name}`,
     page: LEFTOVERS,
   };
   const address = `${service.namespace}/${service.name}`;
@@ -124,18 +124,22 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
   if (!found) return fail('webhook/service', calls(`the Service ${address}, which does not exist`), leftBehind);
   const { port = 443 } = service;
   if (!found.spec.ports?.some((each) => each.port === port)) {
-    const advice = { todo: 'install the chart again', page: UNREACHABLE };
-    return fail('webhook/service', calls(`port ${port} of ${address}, which has none`), advice);
+    const advice = { todo: 'reinstall the chart', page: UNREACHABLE };
+    return fail(
+      'webhook/service',
+      calls(`port ${port} of the Service ${address}, which does not have this port`),
+      advice,
+    );
   }
   if (endpoints.kind === 'hidden')
     return unseen('webhook/endpoint', `the EndpointSlices in ${service.namespace}`, endpoints);
   if (!hasEndpoint(endpoints.value, service.name)) {
-    const notReady = { todo: 'see above why the controller is not ready', page: UNREACHABLE };
+    const notReady = { todo: 'check above why the controller is not ready', page: UNREACHABLE };
     const isLeft = operator.deployments.kind === 'seen' && componentsOf(operator, 'controller').length === 0;
-    const says = `the Service ${address} has no pod that is ready`;
+    const says = `the Service ${address} has no ready pods`;
     return fail('webhook/endpoint', says, isLeft ? leftBehind : notReady);
   }
-  const reached = `the Service ${address} has pods${isStrict ? '; without them, pods would be refused' : ''}`;
+  const reached = `the Service ${address} has ready pods${isStrict ? '; without them, annotated pods would be rejected' : ''}`;
   return [ok('webhook/endpoint', reached), ...checkPolicies(operator, place, service.namespace)];
 }
 
@@ -160,10 +164,14 @@ function checkPolicies(
   const lets = own.some(({ spec: { ingress = [] } }) => ingress.some(({ ports }) => !ports || ports.some(isOpen)));
   if (own.length === 0 || lets) return [];
   return [
-    warning('webhook/network-policy', `NetworkPolicies of ${namespace} may keep the API server from the controller`, {
-      todo: `let port ${wanted} in: ${listed(own.map(({ metadata }) => metadata.name))} do not name it`,
-      page: UNREACHABLE,
-    }),
+    warning(
+      'webhook/network-policy',
+      `NetworkPolicies in ${namespace} may block requests from the API server to the controller`,
+      {
+        todo: `allow ingress to port ${wanted}, which is missing in ${listed(own.map(({ metadata }) => metadata.name))}`,
+        page: UNREACHABLE,
+      },
+    ),
   ];
 }
 

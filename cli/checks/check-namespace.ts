@@ -21,8 +21,8 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
   const { name, namespace } = survey;
   if (namespace.kind === 'seen' && !namespace.value)
     return [
-      failed('namespace/there', `there is no namespace ${name}`, {
-        todo: 'choose another with --namespace',
+      failed('namespace/there', `namespace ${name} not found`, {
+        todo: 'specify a different one with --namespace',
         page: 'reference/kubectl-stoker.md#doctor',
       }),
     ];
@@ -47,7 +47,7 @@ function checkState({ name, namespace }: NamespaceSurvey): Finding[] {
   if (namespace.value?.status?.phase !== 'Terminating') return [];
   return [
     failed('namespace/there', `the namespace ${name} is being deleted`, {
-      todo: 'wait until it is gone, or look at what its conditions wait for',
+      todo: 'wait until it is deleted, or check its conditions',
       page: 'how-to/uninstalling.md',
     }),
   ];
@@ -59,7 +59,7 @@ function checkWatched({ name }: NamespaceSurvey, { operator }: Survey): Finding[
   const watching = controllers.filter((each) => watchedBy(each).length === 0 || watchedBy(each).includes(name));
   if (watching.length > 0) return [ok('namespace/watched', `a controller watches ${name}`)];
   return [
-    failed('namespace/watched', `no controller watches ${name}: controller.watchNamespaces does not name it`, {
+    failed('namespace/watched', `no controller watches ${name}: it is missing in controller.watchNamespaces`, {
       todo: 'add the namespace to the chart value',
       page: 'how-to/multi-tenancy.md',
     }),
@@ -73,13 +73,18 @@ function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding
   const page = 'reference/kubectl-stoker.md#doctor';
   if (asked && !names.includes(asked))
     return [
-      failed(check, `there is no GatewaySync ${asked} in the namespace ${name}`, {
-        todo: `choose one of ${listed(names) || 'none'}, or another namespace with -n`,
+      failed(check, `GatewaySync ${asked} not found in the namespace ${name}`, {
+        todo:
+          names.length > 0
+            ? `specify one of ${listed(names)}, or a different namespace with -n`
+            : 'specify a different namespace with -n',
         page,
       }),
     ];
   if (names.length > 0) return [];
-  return [warning(check, `there is no GatewaySync in ${name}`, { todo: 'create one, or look in all with -A', page })];
+  return [
+    warning(check, `no GatewaySync found in ${name}`, { todo: 'create one, or use -A to check all namespaces', page }),
+  ];
 }
 
 /** Pods that ask for a sidecar where the webhook is not called are left as they are, without a word. */
@@ -88,18 +93,18 @@ function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Surve
   const labels = seenOr(namespace, undefined)?.metadata.labels;
   if (injectors.length === 0 || !labels) return [];
   if (injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
-    return [ok('namespace/injection', `pods in ${name} get the sidecar if they ask for it`)];
+    return [ok('namespace/injection', `annotated pods in ${name} get the sidecar`)];
   const asks = seenOr(pods, []).filter(asksForSidecar).length;
   const make = asks > 0 ? failed : warning;
-  const asking = asks === 1 ? '1 pod asks for it' : `${asks} pods ask for it`;
+  const asking = asks === 1 ? '1 pod is annotated' : `${asks} pods are annotated`;
   const needsLabel = injectors.some(({ webhook }) =>
     webhook.namespaceSelector?.matchExpressions?.some(({ key }) => key === INJECTION_LABEL),
   );
   const todo = needsLabel
     ? `kubectl label namespace ${name} ${INJECTION_ENABLED}, then delete the pods`
-    : 'see webhook.namespaceSelector and controller.watchNamespaces of the chart';
+    : 'check the chart values webhook.namespaceSelector and controller.watchNamespaces';
   return [
-    make('namespace/injection', `injection leaves ${name} out${asks > 0 ? `, and ${asking}` : ''}`, {
+    make('namespace/injection', `injection excludes ${name}${asks > 0 ? `, although ${asking}` : ''}`, {
       todo,
       page: INJECTION,
     }),
@@ -124,21 +129,21 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
       subjects.some((each) => (each.kind === 'Group' ? groups.includes(each.name) : isAccount(each, account, name))),
     );
   const unbound = accounts.filter((account) => !letsIn(account));
-  if (unbound.length === 0) return [ok(check, `agents in ${name} may read what they need`)];
+  if (unbound.length === 0) return [ok(check, `agents in ${name} have their permissions`)];
   const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
-  const says = `no RoleBinding lets the agents of ${listed(unbound)} in`;
+  const says = `no RoleBinding for agents with the ServiceAccount ${listed(unbound)}`;
   const page = 'explanation/security.md';
   // Whoever binds them may have used another role, or one for the whole cluster.
   if (!bindsAgents(whole))
     return [
-      warning(check, `${says}, and rbac.autoBindAgent.enabled is false`, {
-        todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to them, unless another binding does`,
+      warning(check, `${says}: rbac.autoBindAgent.enabled is false`, {
+        todo: `bind the ClusterRole ${AGENT_CLUSTER_ROLE} to it, unless another binding has the same permissions`,
         page,
       }),
     ];
   return [
-    failed(check, `${says}: they may read nothing`, {
-      todo: `see above whether a controller leads: it writes ${listed(names) || `${AGENT_CLUSTER_ROLE}-NAME`}`,
+    failed(check, `${says}: they cannot read their GatewaySync`, {
+      todo: `check above that a controller leads: it creates ${listed(names) || `${AGENT_CLUSTER_ROLE}-NAME`}`,
       page,
     }),
   ];
@@ -162,8 +167,8 @@ function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster,
       return !bindings.some(({ roleRef, subjects }) => roleRef.name === metadata.name && subjects?.some(lets));
     })
     .map(({ metadata }) =>
-      failed(check, `no binding lets the receiver ${metadata.name} annotate GatewaySyncs in ${name}`, {
-        todo: 'install the chart again; with controller.watchNamespaces, name the namespace there',
+      failed(check, `the receiver ${metadata.name} is not allowed to annotate GatewaySyncs in ${name}`, {
+        todo: 'reinstall the chart; if controller.watchNamespaces is set, add the namespace',
         page: 'how-to/troubleshooting-webhooks.md#5xx-not-stored',
       }),
     );
@@ -176,7 +181,7 @@ function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
     const template = spec.template?.metadata?.annotations ?? {};
     const misplaced = own.filter((key) => key in (metadata.annotations ?? {}) && !(key in template));
     return misplaced.map((key) =>
-      failed('namespace/workload', `${kind} ${metadata.name} has the annotation ${key} itself, not its pods`, {
+      failed('namespace/workload', `the annotation ${key} is on the ${kind} ${metadata.name} instead of its pods`, {
         todo: 'move it to spec.template.metadata.annotations',
         page: INJECTION,
       }),
@@ -192,8 +197,8 @@ function checkEvicted(survey: NamespaceSurvey): Finding[] {
   const count = evicted.length === 1 ? '1 gateway pod' : `${evicted.length} gateway pods`;
   const says = `${count} in ${survey.name} ${evicted.length === 1 ? 'was' : 'were'} evicted`;
   return [
-    warning('namespace/evicted', `${says}: ${last.metadata.name}: ${last.status?.message ?? 'the node says no more'}`, {
-      todo: 'request the memory and the ephemeral storage that they need, for the sidecar in spec.agent.resources; then delete them',
+    warning('namespace/evicted', `${says}: ${last.metadata.name}: ${last.status?.message ?? 'no details reported'}`, {
+      todo: 'request enough memory and ephemeral storage (for the sidecar in spec.agent.resources), then delete these pods',
       page: 'how-to/sizing.md',
     }),
   ];
@@ -208,8 +213,8 @@ function checkEgress(survey: NamespaceSurvey): Finding[] {
   );
   if (closing.length === 0) return [];
   return [
-    warning('namespace/network-policy', `NetworkPolicies restrict what agents in ${survey.name} reach`, {
-      todo: `see that ${listed(closing.map(({ metadata }) => metadata.name))} let out to the API server, DNS and the git host`,
+    warning('namespace/network-policy', `NetworkPolicies restrict the egress of agents in ${survey.name}`, {
+      todo: `check that ${listed(closing.map(({ metadata }) => metadata.name))} allow egress to the API server, DNS, and the git server`,
       page: 'reference/network.md',
     }),
   ];

@@ -40,7 +40,9 @@ export function checkOperator({ operator, version, now }: Survey): Finding[] {
       ...checkInstalledReceiver(receiver, place(receiver)),
       ...checkVersion(receiver, versionOf(controllers[0])),
     ]),
-    ...(receivers.length === 0 ? [ok('receiver/installed', 'no receiver is installed: changes come by polling')] : []),
+    ...(receivers.length === 0
+      ? [ok('receiver/installed', 'no receiver is installed: changes are detected by polling')]
+      : []),
   ];
 }
 
@@ -61,10 +63,14 @@ function absent({ lookedIn }: OperatorSurvey): Finding {
       todo: 'install the chart',
       page: INSTALLATION,
     });
-  return warning('operator/installed', `no controller is in ${lookedIn.join(', ')}, and you may not look everywhere`, {
-    todo: 'name its namespace with --operator-namespace, or ask somebody who may look there',
-    page: INSTALLATION,
-  });
+  return warning(
+    'operator/installed',
+    `no controller found in ${lookedIn.join(', ')}, and you cannot list all namespaces`,
+    {
+      todo: 'specify its namespace with --operator-namespace, or ask an administrator to run this command',
+      page: INSTALLATION,
+    },
+  );
 }
 
 interface Component {
@@ -83,7 +89,7 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
   const { availableReplicas = 0, updatedReplicas = 0 } = status;
   if (replicas === 0)
     return [
-      failed(check, `${name} is scaled to 0: nothing works`, {
+      failed(check, `${name} is scaled to 0`, {
         todo: `kubectl scale deployment ${metadata.name} -n ${metadata.namespace} --replicas=1`,
         page: INSTALLATION,
       }),
@@ -95,14 +101,13 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
   );
   const troubles = own.flatMap((pod) => troublesOf(pod).map(({ says }) => `${pod.metadata.name}: ${says}`));
   const why = troubles.length > 0 ? `: ${troubles.slice(0, 2).join('; ')}` : '';
-  const describe = `kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace} say why`;
-  const todo = cause ? 'see above what its Secret lacks' : describe;
-  if (availableReplicas === 0)
-    return [failed(check, `${name} has no pod that is ready${why}`, { todo, page: INSTALLATION })];
+  const describe = `see kubectl describe pods and kubectl logs deploy/${metadata.name} in ${metadata.namespace}`;
+  const todo = cause ? 'correct its Secret, see above' : describe;
+  if (availableReplicas === 0) return [failed(check, `${name} has no ready pods${why}`, { todo, page: INSTALLATION })];
   if (availableReplicas < replicas || updatedReplicas < replicas)
     return [
       warning(check, `${name} has ${availableReplicas} of ${replicas} pods ready, ${updatedReplicas} updated${why}`, {
-        todo: `wait; if it lasts, ${todo}`,
+        todo: `wait; if it persists, ${todo}`,
         page: INSTALLATION,
       }),
     ];
@@ -121,9 +126,9 @@ function checkLease(
   if (variableOf(programOf(controller), 'LEADER_ELECTION') === 'false') {
     const { replicas = 1 } = controller.spec;
     return replicas <= 1
-      ? [ok('operator/leader', 'one controller leads, without an election')]
+      ? [ok('operator/leader', 'one controller leads without an election')]
       : [
-          failed('operator/leader', `${replicas} controllers lead at once: leaderElection.enabled is false`, {
+          failed('operator/leader', `${replicas} controllers lead at the same time: leaderElection.enabled is false`, {
             todo: 'set leaderElection.enabled, or replicaCount=1',
             page,
           }),
@@ -132,15 +137,15 @@ function checkLease(
   if (!place) return [];
   if (place.lease.kind === 'hidden') return unseen('operator/leader', `the Lease ${where}`, place.lease);
   const { holderIdentity, renewTime = '', leaseDurationSeconds = 15 } = place.lease.value?.spec ?? {};
-  const todo = `look at the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
+  const todo = `see the log of the controller: kubectl logs deploy/${controller.metadata.name} -n ${controller.metadata.namespace}`;
   if (!holderIdentity)
-    return [failed('operator/leader', `no controller leads ${where}: nobody holds the Lease`, { todo, page })];
+    return [failed('operator/leader', `no controller leads ${where}: the Lease has no holder`, { todo, page })];
   const ageMs = now - Date.parse(renewTime);
   if (!(ageMs <= leaseDurationSeconds * 1000 + SLACK_MS))
     return [
       failed(
         'operator/leader',
-        `no controller leads ${where}: ${holderIdentity} has not renewed the Lease since ${renewTime || 'ever'}`,
+        `no controller leads ${where}: ${holderIdentity} last renewed the Lease ${renewTime ? `at ${renewTime}` : 'at an unknown time'}`,
         { todo, page },
       ),
     ];
@@ -149,8 +154,8 @@ function checkLease(
 
 function checkHolder(holder: string, { pods }: OperatorPlace): Finding | undefined {
   if (pods.kind === 'hidden' || pods.value.some(({ metadata }) => holder.startsWith(metadata.name))) return undefined;
-  return warning('operator/leader', `the Lease is held by ${holder}, which is no pod of the operator`, {
-    todo: 'find out who runs a controller outside of the Deployment, or wait until the Lease passes on',
+  return warning('operator/leader', `the Lease is held by ${holder}, which is not a pod of the operator`, {
+    todo: 'stop the controller that runs outside of the Deployment, or wait until its Lease expires',
     page: 'explanation/architecture.md',
   });
 }
@@ -167,9 +172,9 @@ function checkVersion(deployment: Deployment, other: string): Finding[] {
   return [
     warning(
       `${component}/version`,
-      `the ${component} is of ${own}, and ${isReceiver ? 'the controller' : 'this plugin'} of ${other}`,
+      `the version of the ${component} is ${own}, but ${isReceiver ? 'the controller' : 'this plugin'} has ${other}`,
       {
-        todo: isReceiver ? 'upgrade both by the chart' : 'use the plugin of that release',
+        todo: isReceiver ? 'upgrade both with the chart' : 'use the plugin of that release',
         page: 'how-to/upgrading.md',
       },
     ),
@@ -188,8 +193,8 @@ function checkSeveral(controllers: readonly Deployment[]): Finding[] {
     }),
   );
   return clashes.slice(0, 1).map((both) =>
-    failed('operator/several', `${both} watch the same namespaces: each undoes what the other does`, {
-      todo: 'uninstall one, or give each its own controller.watchNamespaces',
+    failed('operator/several', `${both} watch the same namespaces and overwrite each other's changes`, {
+      todo: 'uninstall one, or set different controller.watchNamespaces',
       page: 'how-to/multi-tenancy.md',
     }),
   );

@@ -72,8 +72,8 @@ function checkAnnotations(
   if (inject !== 'true' && inject !== undefined)
     return fail(
       'pod/inject',
-      `the annotation ${POD_ANNOTATIONS.inject} is "${inject}", and counts for nothing`,
-      'write "true"',
+      `the annotation ${POD_ANNOTATIONS.inject} is ignored, because its value is "${inject}"`,
+      'set it to "true"',
     );
   if (inject === undefined && named !== undefined)
     return fail(
@@ -86,14 +86,14 @@ function checkAnnotations(
   if (named === undefined && names.length > 1)
     return fail(
       'pod/cr-name',
-      `several GatewaySyncs are in the namespace, and it names none`,
-      `name one of ${listed(names)} in the annotation ${POD_ANNOTATIONS.crName}`,
+      `the namespace has several GatewaySyncs, and the pod does not specify one`,
+      `specify one of ${listed(names)} in the annotation ${POD_ANNOTATIONS.crName}`,
     );
   if (named !== undefined && !gatewaySync)
     return fail(
       'pod/cr-name',
-      `there is no GatewaySync ${named}`,
-      names.length > 0 ? `name one of ${listed(names)}, or create it` : 'create it',
+      `GatewaySync ${named} not found`,
+      names.length > 0 ? `specify one of ${listed(names)}, or create it` : 'create it',
     );
   const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
   const profiles = Object.keys(gatewaySync?.spec.sync.profiles ?? {});
@@ -101,7 +101,7 @@ function checkAnnotations(
     return fail(
       'pod/profile',
       `GatewaySync ${gatewaySync.metadata.name} has no profile ${profile}`,
-      `name one of ${listed(profiles)} in the annotation ${POD_ANNOTATIONS.profile}`,
+      `specify one of ${listed(profiles)} in the annotation ${POD_ANNOTATIONS.profile}`,
     );
   return [];
 }
@@ -117,17 +117,20 @@ function checkSidecar(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding
 function whyMissing({ metadata }: Pod, { namespace }: NamespaceSurvey, whole: Survey): { says: string; todo: string } {
   const injectors = injectorsOf(whole);
   const labels = seenOr(namespace, undefined)?.metadata.labels;
-  const again = 'delete it, so that it comes back with the sidecar';
+  const again = 'delete it: the new pod gets the sidecar';
   if (labels && injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.namespaceSelector ?? {}, labels)))
-    return { says: 'injection leaves its namespace out', todo: `see the namespace above, then ${again}` };
+    return { says: 'injection excludes its namespace', todo: `see the namespace above, then ${again}` };
   if (injectors.length > 0 && !injectors.some(({ webhook }) => fits(webhook.objectSelector ?? {}, metadata.labels)))
-    return { says: 'the objectSelector of the webhook leaves it out', todo: `give it these labels, then ${again}` };
+    return {
+      says: 'the objectSelector of the webhook excludes it',
+      todo: `add the labels of the selector, then ${again}`,
+    };
   const since = Math.min(...injectors.map(({ configuration }) => Date.parse(configuration.metadata.creationTimestamp)));
   if (injectors.length > 0 && Date.parse(metadata.creationTimestamp) < since)
     return { says: 'it was created before the webhook', todo: again };
   return {
-    says: 'injection was not available when it was created',
-    todo: `${again}; if it has none again, see what injection lacks above`,
+    says: 'injection was unavailable when it was created',
+    todo: `${again}; if not, see the problems of injection above`,
   };
 }
 
@@ -145,15 +148,15 @@ function checkImage(
   return [
     chosen || wanted.length === 0 || wanted.includes(image)
       ? ok('pod/sidecar', `it has the sidecar ${image}`)
-      : warning('pod/agent-image', `its sidecar is ${image}, and the controller injects ${wanted.join(' or ')}`, {
-          todo: 'delete it when it suits you, so that it comes back with that one',
+      : warning('pod/agent-image', `its sidecar is ${image}, but the controller injects ${wanted.join(' or ')}`, {
+          todo: 'delete it when convenient: the new pod gets the current sidecar',
           page: 'how-to/upgrading.md',
         }),
     ...(isUnset
       ? [
           warning(
             'pod/run-as-user',
-            'it sets neither a user nor a group for its volumes: the agent may not be able to write its files',
+            'it sets neither a user nor a group for its volumes: the agent may be unable to write files',
             { todo: 'set securityContext.runAsUser or fsGroup', page: 'explanation/injection.md' },
           ),
         ]
@@ -175,7 +178,7 @@ function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] 
   return [
     warning(
       'pod/sub-path',
-      `containers mount parts of the data volume by subPath (${named}): a file there never changes, and a directory no longer does after it was removed once`,
+      `containers mount parts of the data volume with subPath (${named}): a mounted file never changes, and a mounted directory stops changing after it was removed once`,
       { todo: 'mount the whole volume instead', page: 'how-to/troubleshooting-injection.md#mounts-with-a-subpath' },
     ),
   ];
@@ -211,8 +214,8 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   const isWaiting = pod.status?.phase === 'Pending';
   if (volume && isWaiting)
     return [
-      failed(`pod/volume/${volume.reason}`, `it waits for a volume: ${volume.message ?? volume.reason}`, {
-        todo: 'create what the message names, or free the volume; delete the pod if the resource names another Secret by now',
+      failed(`pod/volume/${volume.reason}`, `waiting for a volume: ${volume.message ?? volume.reason}`, {
+        todo: 'create the object in the message, or free the volume; if the resource now specifies a different Secret, delete the pod',
         page: INJECTION,
       }),
     ];
@@ -226,17 +229,17 @@ function whyNotReady({ metadata: { name }, status = {} }: Pod): { says: string; 
   const describe = `kubectl describe pod ${name}`;
   const message = status.conditions?.find(({ type }) => type === 'Ready')?.message;
   if (containers.length === 0 && !message)
-    return { says: 'it has not started: no node reports its containers', todo: `wait; if it lasts, ${describe}` };
+    return { says: 'not started: no node has reported its containers', todo: `wait; if it persists, ${describe}` };
   const pulled = containers.find(({ state }) => state?.waiting?.reason === 'ContainerCreating');
   if (pulled)
     return {
-      says: `the container ${pulled.name} is being created: its image or its volumes are not there yet`,
-      todo: `wait; if it lasts, ${describe}`,
+      says: `the container ${pulled.name} is being created: its image or its volumes are not ready yet`,
+      todo: `wait; if it persists, ${describe}`,
     };
   const late =
     containers.find(({ ready, state }) => state?.running && !ready) ?? containers.find(({ ready }) => !ready);
   return {
-    says: `it is not ready${message ? `: ${message}` : ''}`,
-    todo: late ? `kubectl logs ${name} -c ${late.name} shows what it does` : `wait; if it lasts, ${describe}`,
+    says: `not ready${message ? `: ${message}` : ''}`,
+    todo: late ? `see kubectl logs ${name} -c ${late.name}` : `wait; if it persists, ${describe}`,
   };
 }

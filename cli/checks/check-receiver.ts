@@ -17,7 +17,7 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
   });
   if (methods.length === 0)
     return [
-      warning('receiver/authentication', 'the receiver takes deliveries from anybody who reaches it', {
+      warning('receiver/authentication', 'the receiver accepts unauthenticated deliveries', {
         todo: 'set webhookReceiver.hmac or webhookReceiver.token',
         page: SENDERS,
       }),
@@ -33,17 +33,21 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
     const page = `${WEBHOOKS}#401`;
     if (!look.value)
       return [
-        failed(check, `the Secret ${name} of the receiver does not exist: it cannot become ready`, {
+        failed(check, `the Secret ${name} of the receiver does not exist: the receiver cannot become ready`, {
           todo: `create it in ${receiver.metadata.namespace}, with the key ${key}`,
           page,
         }),
       ];
     if (!look.value[key])
       return [
-        failed(check, `the Secret ${name} of the receiver has no value in its key ${key}: every delivery is refused`, {
-          todo: lacksKey(key, look.value),
-          page,
-        }),
+        failed(
+          check,
+          `the key ${key} of the Secret ${name} of the receiver is empty or missing: all deliveries are rejected`,
+          {
+            todo: lacksKey(key, look.value),
+            page,
+          },
+        ),
       ];
     return [ok(check, `the receiver has its ${folder === 'hmac' ? 'HMAC secret' : 'token'}`)];
   });
@@ -51,7 +55,7 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
 
 /** What to do about a key without a value. */
 function lacksKey(key: string, keys: SecretKeys): string {
-  if (Object.hasOwn(keys, key)) return `put a value into the key ${key}`;
+  if (Object.hasOwn(keys, key)) return `set the key ${key}`;
   return `add the key ${key}; the Secret has ${Object.keys(keys).length > 0 ? `only ${listed(Object.keys(keys))}` : 'no key'}`;
 }
 
@@ -62,16 +66,21 @@ export function checkService(receiver: Deployment, { services, endpoints }: Oper
   const page = `${WEBHOOKS}#5xx-not-stored`;
   if (!services.value.some(({ metadata }) => metadata.name === name))
     return [
-      failed('receiver/service', `the receiver has no Service ${namespace}/${name}: no sender reaches it`, {
-        todo: 'install the chart again',
-        page,
-      }),
+      failed(
+        'receiver/service',
+        `the Service ${namespace}/${name} of the receiver is missing: senders cannot reach it`,
+        {
+          todo: 'reinstall the chart',
+          page,
+        },
+      ),
     ];
   if (endpoints.kind === 'hidden') return unseen('receiver/service', `the EndpointSlices in ${namespace}`, endpoints);
-  if (hasEndpoint(endpoints.value, name)) return [ok('receiver/service', `the Service ${namespace}/${name} has pods`)];
+  if (hasEndpoint(endpoints.value, name))
+    return [ok('receiver/service', `the Service ${namespace}/${name} has ready pods`)];
   return [
-    failed('receiver/service', `the Service ${namespace}/${name} has no pod that is ready: senders get no answer`, {
-      todo: 'see why the receiver is not ready',
+    failed('receiver/service', `the Service ${namespace}/${name} has no ready pods: deliveries fail`, {
+      todo: 'check why the receiver is not ready',
       page,
     }),
   ];

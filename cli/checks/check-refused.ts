@@ -102,13 +102,13 @@ function hasAllPods({ kind, metadata: { generation = 0 }, spec, status = {} }: W
 function adviceOn(words: string): Advice {
   if (/failed calling webhook "inject\.sync\.io"/.test(words))
     return {
-      todo: 'the API server does not reach the controller or does not trust it: see Injection above. Once it does, the workload tries again within 17 minutes, or at once after kubectl rollout restart',
+      todo: 'the API server cannot reach the controller or does not trust it: see Injection above. After that is fixed, the workload retries within 17 minutes, or at once with kubectl rollout restart',
       page: /x509/.test(words) ? INJECTION : 'how-to/unreachable-webhook.md',
     };
   if (/exceeded quota|failed quota/.test(words))
     return {
-      todo: 'raise the ResourceQuota, or lower what the pod asks for: the sidecar counts, by spec.agent.resources',
+      todo: 'raise the ResourceQuota, or lower the requests of the pod, which include spec.agent.resources for the sidecar',
       page: 'how-to/sizing.md',
     };
-  return { todo: 'do what the message says', page: `${INJECTION}#a-pod-is-denied` };
+  return { todo: 'correct the problem in the message', page: `${INJECTION}#a-pod-is-denied` };
 }

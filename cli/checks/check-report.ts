@@ -21,7 +21,7 @@ interface About {
 export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Finding[] {
   if (survey.reports.kind === 'hidden') return [];
   const { name, uid, creationTimestamp } = pod.metadata;
-  const todo = `kubectl logs ${name} -c sync-agent says what it does`;
+  const todo = `see kubectl logs ${name} -c sync-agent`;
   const report = survey.reports.value.find(({ metadata }) => metadata.name === name);
   const isNew = now - Date.parse(creationTimestamp) < FIRST_REPORT_MS;
   const make = isNew ? warning : failed;
@@ -30,14 +30,14 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
   if (!report?.status)
     return [
       make('report/there', 'its agent has not reported', {
-        todo: isNew ? `wait; if it lasts, ${todo}` : todo,
+        todo: isNew ? `wait; if it persists, ${todo}` : todo,
         page: STATES,
       }),
     ];
   if (report.status.podUID !== undefined && report.status.podUID !== uid)
     return [
-      make('report/pod', 'its report is of an earlier pod of that name', {
-        todo: `wait; if it lasts, ${todo}`,
+      make('report/pod', 'its report is from an earlier pod with the same name', {
+        todo: `wait; if it persists, ${todo}`,
         page: STATES,
       }),
     ];
@@ -57,7 +57,7 @@ function checkClock(
   const node = pod.spec.nodeName ? ` ${pod.spec.nodeName}` : '';
   return [
     warning('report/clock', clockWords(skewMs), {
-      todo: `set the clock of its node${node}: see whether time synchronization (NTP) runs there`,
+      todo: `correct the clock of its node${node}: check that time synchronization (NTP) runs there`,
       page: STATES,
     }),
   ];
@@ -74,35 +74,35 @@ function checkState(
 ): Finding[] {
   const { state, message, commit, crName, generation, verification, hasFailed } = status;
   const words = message ? `: ${message}` : '';
-  const correct = message ? 'correct what the message names: the agent tries again by itself' : todo;
-  const inCommit = message ? 'correct it in a new commit, or go back: kubectl stoker rollback' : todo;
+  const correct = message ? 'correct the problem in the message: the agent retries automatically' : todo;
+  const inCommit = message ? 'push a corrected commit, or run kubectl stoker rollback' : todo;
   const fail = (check: string, says: string, advice = { todo: correct, page: STATES }) => [failed(check, says, advice)];
   const warn = (check: string, says: string, what: string) => [warning(check, says, { todo: what, page: STATES })];
   const own = gatewaySync?.metadata.name;
   if (own !== undefined && crName !== undefined && crName !== own)
-    return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, and the pod names ${own}`, {
+    return fail('report/gatewaysync', `its agent follows GatewaySync ${crName}, but the pod specifies ${own}`, {
       todo,
       page: STATES,
     });
   if (verification === 'Failed')
-    return fail('report/verification', `its gateway is not well with ${commit?.slice(0, 8)}${words}`, {
+    return fail('report/verification', `its gateway failed the verification of ${commit?.slice(0, 8)}${words}`, {
       todo: inCommit,
       page: 'how-to/verify-gateways.md',
     });
-  if (state === 'Error') return fail('report/error', `its agent reports an error${words || ': it says no more'}`);
+  if (state === 'Error') return fail('report/error', `its agent reports an error${words || ' without details'}`);
   if (hasFailed)
-    return fail('report/failed', `the commit cannot be delivered${words}`, {
+    return fail('report/failed', `cannot deliver the commit${words}`, {
       todo: inCommit,
       page: 'how-to/roll-back.md',
     });
   if (state === 'Paused')
     return warn(
       'report/paused',
-      `its files are left as they are: it is paused${words}`,
-      'kubectl stoker resume, or remove paused from its profile',
+      `paused: its files do not change${words}`,
+      'run kubectl stoker resume, or remove paused from its profile',
     );
   if (state === 'DryRun')
-    return warn('report/dry-run', `it only reports what it would change${words}`, 'remove dryRun from its profile');
+    return warn('report/dry-run', `dry run: it only reports the changes${words}`, 'remove dryRun from its profile');
   if (
     gatewaySync?.metadata.generation !== undefined &&
     generation !== undefined &&
@@ -110,15 +110,15 @@ function checkState(
   )
     return warn(
       'report/generation',
-      'its agent has not reported on the latest change of the spec',
-      `wait; if it lasts, ${todo}`,
+      'its agent has not reported the latest change of the spec',
+      `wait; if it persists, ${todo}`,
     );
   const wanted = gatewaySync?.status?.lastSyncCommit;
   if (state !== 'Synced' || (wanted && commit !== wanted && !gatewaySync?.status?.rollout))
     return warn(
       'report/behind',
-      `it has ${commit?.slice(0, 8) ?? 'no commit'}, and is on its way${words}`,
-      `wait; if it lasts, ${todo}`,
+      `it has ${commit?.slice(0, 8) ?? 'no commit'} and is updating${words}`,
+      `wait; if it persists, ${todo}`,
     );
   return [ok('report/synced', `it has ${commit?.slice(0, 8) ?? 'its files'}${words}`)];
 }

@@ -23,12 +23,12 @@ function checkAgentRole({ agentRole }: ClusterSurvey): Finding[] {
   const advice = { todo: 'install the chart with rbac.agentClusterRole.create', page: 'explanation/security.md' };
   if (agentRole.kind === 'hidden') return unseen(check, `the ClusterRole ${AGENT_CLUSTER_ROLE}`, agentRole);
   if (!agentRole.value)
-    return [failed(check, `there is no ClusterRole ${AGENT_CLUSTER_ROLE}: agents may read nothing`, advice)];
+    return [failed(check, `ClusterRole ${AGENT_CLUSTER_ROLE} not found: agents have no permissions`, advice)];
   const role = agentRole.value;
   const missing = NEEDED.flatMap(([plural, verbs]) =>
     verbs.filter((verb) => !allows(role, plural, verb)).map((verb) => `${verb} ${plural}`),
   );
-  if (missing.length === 0) return [ok(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} has what agents need`)];
+  if (missing.length === 0) return [ok(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} has the required permissions`)];
   return [failed(check, `the ClusterRole ${AGENT_CLUSTER_ROLE} does not allow ${missing.join(', ')}`, advice)];
 }
 
@@ -50,17 +50,21 @@ function checkPolicies(survey: Survey): Finding[] {
     const page = SECURITY;
     if (!policies.value.some(({ metadata }) => metadata.name === name))
       return [
-        failed('policies/installed', `there is no ValidatingAdmissionPolicy ${name}: its program may do too much`, {
-          todo: 'install the chart again',
-          page,
-        }),
+        failed(
+          'policies/installed',
+          `ValidatingAdmissionPolicy ${name} not found: its program has too many permissions`,
+          {
+            todo: 'reinstall the chart',
+            page,
+          },
+        ),
       ];
     const bindings = policyBindings.value.filter(({ spec }) => spec.policyName === name);
     if (bindings.some(({ spec }) => spec.validationActions?.includes('Deny'))) return [];
     const says = bindings.length > 0 ? 'does not deny' : 'is not bound';
     return [
-      failed('policies/bound', `the ValidatingAdmissionPolicy ${name} ${says}: it holds nobody back`, {
-        todo: 'install the chart again: its binding has validationActions [Deny]',
+      failed('policies/bound', `the ValidatingAdmissionPolicy ${name} ${says}, so it has no effect`, {
+        todo: 'reinstall the chart: its binding has validationActions [Deny]',
         page,
       }),
     ];
@@ -69,8 +73,8 @@ function checkPolicies(survey: Survey): Finding[] {
   return wanted.length > 0
     ? [ok('policies/installed', `the ${wanted.length} policies of the chart are in effect`)]
     : [
-        warning('policies/installed', 'not known which policies the chart has: no controller is seen', {
-          todo: 'see above',
+        warning('policies/installed', 'the policies of the chart are unknown, because no controller was found', {
+          todo: 'see the findings about the controller above',
           page: SECURITY,
         }),
       ];

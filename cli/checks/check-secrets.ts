@@ -30,7 +30,7 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
         secretRef,
       ]),
     ),
-    ['the token that the controller keeps', githubApp && { name: gitTokenSecretName(metadata.name), key: 'token' }],
+    ['token written by the controller', githubApp && { name: gitTokenSecretName(metadata.name), key: 'token' }],
   ];
   return [
     ...refs.flatMap(([field, ref]) => (ref ? [{ field, name: ref.name, key: ref.key }] : [])),
@@ -49,7 +49,10 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
     if (look.kind === 'hidden') return unseen(check, says, look);
     if (!look.value)
       return [
-        failed(check, `${says} does not exist`, { todo: `create it, with the key ${key ?? 'of each signer'}`, page }),
+        failed(check, `${says} does not exist`, {
+          todo: `create it with ${key ? `the key ${key}` : 'a key for each signer'}`,
+          page,
+        }),
       ];
     const keys = Object.keys(look.value);
     if (key !== undefined && !keys.includes(key))
@@ -60,7 +63,7 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
         }),
       ];
     if (key === undefined ? keys.length === 0 : look.value[key] === 0)
-      return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'put the value in', page })];
-    return [ok(check, `${says} is there`)];
+      return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'set the value', page })];
+    return [ok(check, `${says} exists`)];
   });
 }

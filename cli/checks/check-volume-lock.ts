@@ -16,9 +16,9 @@ export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurv
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
   const lock = `${DATA_PATH}/${AGENT_DIRECTORY}/agent.lock`;
   return [
-    failed('report/volume-lock', `its data volume is still locked for pod ${owner.pod}, which no longer exists`, {
-      todo: `if ${node} is down for good, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,
-      page: 'reference/agent.md#volume-lock',
+    failed('report/volume-lock', `its data volume is still locked by pod ${owner.pod}, which no longer exists`, {
+      todo: `if ${node} is permanently down, remove the lock: kubectl exec -n ${survey.name} ${name} -c ${AGENT_CONTAINER} -- rm ${lock}`,
+      page: 'reference/agent.md#the-lock-of-the-volume',
     }),
   ];
 }

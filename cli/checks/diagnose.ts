@@ -26,7 +26,7 @@ export function diagnose(survey: Survey): Diagnosis {
     cluster,
     { title: 'Operator', findings: checkOperator(survey) },
     { title: 'Injection', findings: checkInjection(survey) },
-    { title: 'Rights', findings: checkRights(survey) },
+    { title: 'Permissions', findings: checkRights(survey) },
     ...(lacksCrds ? [] : survey.namespaces.flatMap((namespace) => sectionsOf(namespace, survey))),
   ]);
 }
@@ -92,7 +92,7 @@ function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {
   const isFine = ({ findings }: Section) => findings.every(({ level }) => level === 'ok');
   const fine = sections.filter(isFine);
   if (fine.length <= SHOWN) return sections;
-  const says = `${fine.length} gateways have their sidecar, are ready, and report no problem`;
+  const says = `${fine.length} gateways have their sidecar, are ready, and report no problems`;
   return [
     ...sections.filter((section) => !isFine(section)),
     { title: `Pods ${name}`, findings: [ok('pods/fine', says)] },

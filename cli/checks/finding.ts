@@ -66,6 +66,6 @@ export function unseen(check: string, what: string, look: Look<unknown>): Findin
   if (look.kind === 'seen') return [];
   const page = 'how-to/find-out-what-is-wrong.md#permissions';
   return look.why === 'forbidden'
-    ? [warning(check, `not allowed to look at ${what}`, { todo: 'ask an administrator to run this command', page })]
-    : [warning(check, `${what} cannot be looked at: ${look.why}`, { todo: 'try again', page })];
+    ? [warning(check, `not allowed to read ${what}`, { todo: 'ask an administrator to run this command', page })]
+    : [warning(check, `cannot read ${what}: ${look.why}`, { todo: 'try again', page })];
 }

@@ -22,8 +22,8 @@ export function troublesOf({ status = {} }: Pod): Trouble[] {
       ? [
           {
             reason: 'Unschedulable',
-            says: `no node takes it: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
-            todo: 'make room, or change what the pod asks for',
+            says: `no node accepts it: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
+            todo: 'free resources, or lower the requests of the pod',
           },
         ]
       : []),
@@ -38,7 +38,7 @@ function troubleOf({ name = '', state, lastState, restartCount = 0 }: ContainerS
     return [
       {
         reason: 'OOMKilled',
-        says: `the container ${name} needed more memory than it may use, and was ended (${restartCount} restarts)`,
+        says: `the container ${name} exceeded its memory limit and was killed (${restartCount} restarts)`,
         todo: 'raise the memory limit of the container',
       },
     ];
@@ -47,7 +47,7 @@ function troubleOf({ name = '', state, lastState, restartCount = 0 }: ContainerS
     return [
       {
         reason: ended.reason ?? 'Error',
-        says: `the container ${name} ended with exit code ${ended.exitCode}${ended.message ? `: ${ended.message}` : ''}`,
+        says: `the container ${name} exited with code ${ended.exitCode}${ended.message ? `: ${ended.message}` : ''}`,
         todo: `read the log of the container: kubectl logs POD -c ${name}`,
       },
     ];
@@ -56,15 +56,15 @@ function troubleOf({ name = '', state, lastState, restartCount = 0 }: ContainerS
   return [
     {
       reason,
-      says: `the container ${name} waits: ${reason}${end}${message ? `: ${message}` : ''}`,
+      says: `the container ${name} is waiting: ${reason}${end}${message ? `: ${message}` : ''}`,
       todo: todoFor(reason, name),
     },
   ];
 }
 
 function todoFor(reason: string, container: string): string {
-  if (/Image|Registry/.test(reason)) return 'check the image, its tag and the pull secrets';
+  if (/Image|Registry/.test(reason)) return 'check the image, its tag, and the pull secrets';
   if (reason === 'CrashLoopBackOff')
     return `read the log of the container: kubectl logs POD -c ${container} --previous`;
-  return 'create what the message names, or correct the pod';
+  return 'create the object in the message, or correct the pod';
 }

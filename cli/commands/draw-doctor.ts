@@ -38,6 +38,6 @@ const wrapped = (text: string, { columns }: Host, indentation = 0): string[] =>
 
 function verdictOf({ ok, warning, failed }: Diagnosis['totals']): string {
   const counts = `${ok} ✓, ${warning} !, ${failed} ✗`;
-  if (failed > 0) return `Something is wrong: ${counts}`;
-  return warning > 0 ? `Nothing is wrong, as far as can be seen: ${counts}` : `All is well: ${counts}`;
+  if (failed > 0) return `Some checks failed: ${counts}`;
+  return warning > 0 ? `No check failed, some need attention: ${counts}` : `All checks passed: ${counts}`;
 }

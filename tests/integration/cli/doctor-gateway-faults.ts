@@ -41,7 +41,7 @@ const ofNamespaces: readonly Fault[] = [
     change: [],
     line: ['-n', 'nowhere'],
     check: 'namespace/there',
-    says: /there is no namespace nowhere/,
+    says: /namespace nowhere not found/,
   },
   {
     name: 'a namespace that is not watched',
@@ -76,7 +76,7 @@ const ofNamespaces: readonly Fault[] = [
     change: [],
     line: ['palnt'],
     check: 'namespace/gatewaysyncs',
-    says: /there is no GatewaySync palnt/,
+    says: /GatewaySync palnt not found/,
   },
   {
     name: 'a namespace without a GatewaySync',
@@ -84,13 +84,13 @@ const ofNamespaces: readonly Fault[] = [
     line: ['-n', 'default'],
     check: 'namespace/gatewaysyncs',
     level: 'warning',
-    says: /no GatewaySync in default/,
+    says: /no GatewaySync found in default/,
   },
   {
     name: 'a RoleBinding that is gone',
     change: [{ remove: `${at.roleBindings}/sync-agent-plant` }],
     check: 'namespace/role-binding',
-    says: /no RoleBinding lets the agents of default in/,
+    says: /no RoleBinding for agents with the ServiceAccount default/,
   },
   {
     name: 'an annotation of a Deployment instead of its pods',
@@ -110,7 +110,7 @@ const ofNamespaces: readonly Fault[] = [
       },
     ],
     check: 'namespace/workload',
-    says: /Deployment till has the annotation sync\.io\/inject itself/,
+    says: /the annotation sync\.io\/inject is on the Deployment till/,
   },
   {
     name: 'a workload whose pods are denied',
@@ -138,7 +138,7 @@ const ofNamespaces: readonly Fault[] = [
       },
     ],
     check: 'namespace/network-policy',
-    says: /restrict what agents in gateways reach/,
+    says: /restrict the egress of agents in gateways/,
     level: 'warning',
   },
 ];
@@ -148,14 +148,14 @@ const ofResources: readonly Fault[] = [
     name: 'a GatewaySync that no controller has seen',
     change: [{ add: at.gatewaySyncs(), object: { ...resource(GATEWAYS, 'unseen'), status: undefined } }],
     check: 'gatewaysync/seen',
-    says: /no controller has looked at it/,
+    says: /no controller has reconciled it/,
     level: 'warning',
   },
   {
     name: 'a change that the controller has not seen',
     change: [status(PLANT, { observedGeneration: 0 })],
     check: 'gatewaysync/seen',
-    says: /not seen the latest change: it saw 0 of/,
+    says: /the latest change is not reconciled: observed generation 0 of/,
     level: 'warning',
   },
   {
@@ -244,7 +244,7 @@ const ofResources: readonly Fault[] = [
     name: 'a request that waits for its ref',
     change: [status(PLANT, { lastRequest: { ref: 'v9', outcome: 'Pending' } })],
     check: 'gatewaysync/request',
-    says: /stored, and waits/,
+    says: /is pending/,
     level: 'warning',
   },
   {
@@ -264,7 +264,7 @@ const ofResources: readonly Fault[] = [
     name: 'a request whose time is none',
     change: [annotate(PLANT, { 'sync.io/requested-ref': 'v9', 'sync.io/requested-at': 'now' })],
     check: 'gatewaysync/request-unhandled',
-    says: /is no time/,
+    says: /is not a time/,
   },
   {
     name: 'a rollout that waits for newer agents',
@@ -277,7 +277,7 @@ const ofResources: readonly Fault[] = [
     name: 'a commit that was given up',
     change: [status(PLANT, rollout({ waitsFor: 'Retry' }))],
     check: 'rollout/retry',
-    says: /not tried again/,
+    says: /not retried/,
     level: 'warning',
   },
   {

@@ -44,7 +44,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     name: 'a webhook configuration that somebody deleted',
     change: [{ remove: WEBHOOK }],
     check: 'webhook/installed',
-    says: /there is no MutatingWebhookConfiguration/,
+    says: /no MutatingWebhookConfiguration has/,
   },
   {
     name: 'injection that is turned off',
@@ -72,7 +72,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'webhook/certificate',
-    says: /is from none of the CAs in the caBundle/,
+    says: /is not signed by any CA in the caBundle/,
   },
   {
     name: 'a webhook that is not called for pods',
@@ -99,7 +99,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     name: 'a webhook whose Service does not exist',
     change: [{ remove: `${at.services}/stoker-operator-webhook` }],
     check: 'webhook/service',
-    says: /does not exist: pods start without the sidecar/,
+    says: /does not exist: annotated pods start without the sidecar/,
   },
   {
     name: 'a webhook whose namespace was deleted together with the operator',
@@ -114,7 +114,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'webhook/service',
-    says: /which does not exist: pods with the annotation are refused/,
+    says: /which does not exist: annotated pods are rejected/,
   },
   {
     name: 'a webhook that calls a port which its Service lacks',
@@ -126,7 +126,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     name: 'a webhook without pods',
     change: [slicesGone('stoker-operator-webhook')],
     check: 'webhook/endpoint',
-    says: /no pod that is ready: pods start without the sidecar/,
+    says: /no ready pods: annotated pods start without the sidecar/,
   },
   {
     name: 'a strict webhook without pods',
@@ -135,7 +135,7 @@ export const INJECTION_FAULTS: readonly Fault[] = [
       { patch: WEBHOOK, with: withWebhook({ ...service(443), failurePolicy: 'Fail' }) },
     ],
     check: 'webhook/endpoint',
-    says: /pods with the annotation are refused/,
+    says: /annotated pods are rejected/,
   },
   {
     name: 'a NetworkPolicy that may close the webhook',
@@ -146,14 +146,14 @@ export const INJECTION_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'webhook/network-policy',
-    says: /may keep the API server/,
+    says: /may block requests from the API server/,
     level: 'warning',
   },
   {
     name: 'a ClusterRole of the agents that is gone',
     change: [{ remove: `${at.clusterRoles}/sync-agent` }],
     check: 'rights/cluster-role',
-    says: /there is no ClusterRole sync-agent/,
+    says: /ClusterRole sync-agent not found/,
   },
   {
     name: 'a ClusterRole of the agents that lacks a right',
@@ -170,13 +170,13 @@ export const INJECTION_FAULTS: readonly Fault[] = [
     name: 'a receiver that may not annotate',
     change: [{ remove: `${at.clusterRoleBindings}/stoker-operator-receiver` }],
     check: 'namespace/receiver-rights',
-    says: /no binding lets the receiver stoker-operator-receiver annotate/,
+    says: /the receiver stoker-operator-receiver is not allowed to annotate/,
   },
   {
     name: 'a policy that is gone',
     change: [{ remove: `${at.policies}/stoker-operator-agent` }],
     check: 'policies/installed',
-    says: /no ValidatingAdmissionPolicy stoker-operator-agent/,
+    says: /ValidatingAdmissionPolicy stoker-operator-agent not found/,
   },
   {
     name: 'a policy that is not bound',

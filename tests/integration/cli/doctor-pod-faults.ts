@@ -19,7 +19,7 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'an annotation that is spelled differently',
     change: [annotate(POD, { 'sync.io/inject': 'True' })],
     check: 'pod/inject',
-    says: /is "True", and counts for nothing/,
+    says: /ignored, because its value is "True"/,
   },
   {
     name: 'a pod that names a GatewaySync and does not ask for the sidecar',
@@ -34,13 +34,13 @@ export const POD_FAULTS: readonly Fault[] = [
       { add: at.gatewaySyncs(), object: resource(GATEWAYS, 'shop') },
     ],
     check: 'pod/cr-name',
-    says: /several GatewaySyncs are in the namespace/,
+    says: /the namespace has several GatewaySyncs/,
   },
   {
     name: 'a pod that names a GatewaySync which does not exist',
     change: [annotate(POD, { 'sync.io/cr-name': 'palnt' })],
     check: 'pod/cr-name',
-    says: /there is no GatewaySync palnt/,
+    says: /GatewaySync palnt not found/,
   },
   {
     name: 'a pod that names a profile which does not exist',
@@ -52,21 +52,21 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'a pod without the sidecar',
     change: [{ add: at.pods(), object: bare('late', asks) }],
     check: 'pod/sidecar',
-    says: /injection was not available when it was created/,
+    says: /injection was unavailable when it was created/,
   },
   {
     name: 'a pod in a namespace that injection leaves out',
     change: [{ add: at.pods('skipped'), object: bare('late', { 'sync.io/inject': 'true' }) }],
     line: ['-n', 'skipped'],
     check: 'pod/sidecar',
-    says: /injection leaves its namespace out/,
+    says: /injection excludes its namespace/,
   },
   {
     name: 'a namespace that injection leaves out',
     change: [{ add: at.pods('skipped'), object: bare('late', { 'sync.io/inject': 'true' }) }],
     line: ['-n', 'skipped'],
     check: 'namespace/injection',
-    says: /leaves skipped out, and 1 pod asks for it/,
+    says: /excludes skipped, although 1 pod is annotated/,
   },
   {
     name: 'a sidecar of another release',
@@ -79,13 +79,13 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'an image that cannot be pulled',
     change: container('sync-agent', 'ImagePullBackOff'),
     check: 'pod/container/ImagePullBackOff',
-    says: /container sync-agent waits: ImagePullBackOff/,
+    says: /container sync-agent is waiting: {2}ImagePullBackOff/,
   },
   {
     name: 'a gateway that ends again and again',
     change: container('gateway', 'CrashLoopBackOff'),
     check: 'pod/container/CrashLoopBackOff',
-    says: /container gateway waits: CrashLoopBackOff \(exit code 1\)/,
+    says: /container gateway is waiting: {2}CrashLoopBackOff \(exit code 1\)/,
   },
   {
     name: 'a pod for which no node has room',
@@ -93,7 +93,7 @@ export const POD_FAULTS: readonly Fault[] = [
       status(POD, { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] }),
     ],
     check: 'pod/container/Unschedulable',
-    says: /no node takes it: 0\/3 nodes/,
+    says: /no node accepts it: {2}0\/3 nodes/,
   },
   {
     name: 'a gateway that needs more memory',
@@ -105,7 +105,7 @@ export const POD_FAULTS: readonly Fault[] = [
       }),
     ],
     check: 'pod/container/OOMKilled',
-    says: /needed more memory than it may use/,
+    says: /exceeded its memory limit/,
   },
   {
     name: 'a gateway that is not ready',
@@ -118,7 +118,7 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'a pod that no node runs',
     change: [status(POD, { phase: 'Pending', conditions: [] })],
     check: 'pod/ready',
-    says: /it has not started/,
+    says: /not started/,
     level: 'warning',
   },
   {
@@ -153,20 +153,20 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'a report of an earlier pod',
     change: [{ remove: REPORT }, { add: at.reports(), object: reportOf('plant-0', 'another') }],
     check: 'report/pod',
-    says: /of an earlier pod/,
+    says: /from an earlier pod/,
     level: 'warning',
   },
   {
     name: 'an agent that follows another GatewaySync',
     change: report({ crName: 'shop' }),
     check: 'report/gatewaysync',
-    says: /follows GatewaySync shop, and the pod names plant/,
+    says: /follows GatewaySync shop, but the pod specifies plant/,
   },
   {
     name: 'a gateway that is not well',
     change: report({ verification: 'Failed', message: 'answers 500' }),
     check: 'report/verification',
-    says: /not well with c0ffee11: answers 500/,
+    says: /failed the verification of c0ffee11: answers 500/,
   },
   {
     name: 'an agent with an error',
@@ -178,7 +178,7 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'a commit that cannot be brought in place',
     change: report({ hasFailed: true, message: 'a link leads outside' }),
     check: 'report/failed',
-    says: /cannot be delivered: a link leads outside/,
+    says: /cannot deliver the commit: a link leads outside/,
   },
   ...(['Paused', 'DryRun'] as const).map(
     (state): Fault => ({
@@ -186,14 +186,14 @@ export const POD_FAULTS: readonly Fault[] = [
       change: report({ state }),
       check: state === 'Paused' ? 'report/paused' : 'report/dry-run',
       level: 'warning',
-      says: /files are left as they are|only reports/,
+      says: /files do not change|only reports/,
     }),
   ),
   {
     name: 'a gateway that is behind',
     change: report({ commit: 'ab'.repeat(20) }),
     check: 'report/behind',
-    says: /it has abababab, and is on its way/,
+    says: /it has abababab and is updating/,
     level: 'warning',
   },
 ];

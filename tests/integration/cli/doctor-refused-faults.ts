@@ -89,7 +89,7 @@ export const REFUSED_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'pod/volume/FailedAttachVolume',
-    says: /waits for a volume: Multi-Attach error/,
+    says: /waiting for a volume: Multi-Attach error/,
   },
   {
     name: 'a container that ended and stays so',
@@ -115,19 +115,19 @@ export const REFUSED_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'pod/container/Error',
-    says: /container gateway ended with exit code 3: no license/,
+    says: /container gateway exited with code 3: no license/,
   },
   {
     name: 'a RoleBinding for an account of another namespace',
     change: binding('ClusterRole', SYSTEM),
     check: 'namespace/role-binding',
-    says: /no RoleBinding lets the agents of default in/,
+    says: /no RoleBinding for agents with the ServiceAccount default/,
   },
   {
     name: 'a RoleBinding to a Role instead of the ClusterRole',
     change: binding('Role', GATEWAYS),
     check: 'namespace/role-binding',
-    says: /no RoleBinding lets the agents of default in/,
+    says: /no RoleBinding for agents with the ServiceAccount default/,
   },
   {
     name: 'a binding of the receiver for another account',
@@ -138,6 +138,6 @@ export const REFUSED_FAULTS: readonly Fault[] = [
       },
     ],
     check: 'namespace/receiver-rights',
-    says: /no binding lets the receiver stoker-operator-receiver annotate/,
+    says: /the receiver stoker-operator-receiver is not allowed to annotate/,
   },
 ];

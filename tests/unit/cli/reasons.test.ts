@@ -69,7 +69,7 @@ suite('the reasons in docs/reference/conditions.md', () => {
           assert.ok(finding, `${type} ${reason}`);
           assert.notEqual(finding.level, 'ok', `${type} ${reason}`);
           assert.equal(finding.page, pageAt(`reference/conditions.md#${anchor}`));
-          assert.match(finding.says, new RegExp(`^${type} says ${reason}: in words$`));
+          assert.match(finding.says, new RegExp(`^${type} has the reason ${reason}: in words$`));
         }
       }
     }

@@ -40,7 +40,7 @@ suite('kubectl gs doctor', () => {
     assert.deepEqual(said, expected.get('a healthy installation'));
     const { totals, sections } = diagnose(inOrder() as Loose);
     assert.deepEqual(totals, { ok: said.length, warning: 0, failed: 0 });
-    const titles = ['Cluster', 'Operator', 'Injection', 'Rights', 'Namespace plant', 'GatewaySync plant/line'];
+    const titles = ['Cluster', 'Operator', 'Injection', 'Permissions', 'Namespace plant', 'GatewaySync plant/line'];
     assert.deepEqual(
       sections.map(({ title }) => title),
       [...titles, 'Pod plant/till'],

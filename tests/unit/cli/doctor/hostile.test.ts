@@ -55,7 +55,10 @@ suite('the output of doctor about untrusted content', () => {
       namespace.gatewaySyncs = seen(Array.from({ length: 500 }, (_, index) => named(index)));
       pod.metadata.annotations = { 'sync.io/inject': 'true' };
     });
-    assert.match(pod?.todo ?? '', /^name one of line-0, .*, line-19 and 480 more in the annotation sync\.io\/cr-name$/);
+    assert.match(
+      pod?.todo ?? '',
+      /^specify one of line-0, .*, line-19 and 480 more in the annotation sync\.io\/cr-name$/,
+    );
   });
 
   test('has no terminal control characters', () => {
