@@ -44,7 +44,7 @@ export function connect(
   const contexts = config.getContexts().map(({ name }) => name);
   if (context !== undefined && !contexts.includes(context))
     throw new Problem(
-      `there is no context ${context} in the kubeconfig: choose one of ${contexts.join(', ') || 'none'}`,
+      `context ${context} not found in the kubeconfig: choose one of ${contexts.join(', ') || 'none'}`,
       EXIT.unavailable,
     );
   if (context !== undefined) config.setCurrentContext(context);
@@ -52,7 +52,7 @@ export function connect(
   const cluster = config.getCurrentCluster();
   if (!cluster)
     throw new Problem(
-      `the kubeconfig does not say which cluster is meant: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
+      `the kubeconfig has no current context: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
       EXIT.unavailable,
     );
   // Over plain http, such as to kubectl proxy, there is no certificate to check; the library refuses it otherwise.
@@ -60,11 +60,11 @@ export function connect(
   const user = config.getContextObject(current)?.user;
   if (user && !config.getCurrentUser())
     throw new Problem(
-      `the context ${current} has the user ${user}, which the kubeconfig does not have: add it, or choose another context`,
+      `user ${user} of the context ${current} not found in the kubeconfig: add it, or choose another context`,
       EXIT.unavailable,
     );
   const chosen = namespace ?? config.getContextObject(current)?.namespace ?? 'default';
-  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} cannot be the name of a namespace`, EXIT.usage);
+  if (!isNamespaceName(chosen)) throw new Problem(`${chosen} is not a valid name of a namespace`, EXIT.usage);
   const credentials = new ApiCredentials(config);
   const proxy = proxyFor(credentials.server, cluster.proxyUrl, environment);
   introduce(config);

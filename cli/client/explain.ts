@@ -26,19 +26,19 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
   const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
     new Problem(message, status, { cause: error });
   if (!(error instanceof ApiError))
-    return fail(`cannot ${doing} at ${server}${proxy ? ` by the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
+    return fail(`cannot ${doing} at ${server}${proxy ? ` through the proxy ${proxy}` : ''}${as}: ${wordsOf(error)}`);
   const { status, message, objectName } = error;
-  if (status === 401) return fail(`the cluster does not know you: log in again, or choose another user${as}`);
+  if (status === 401) return fail(`the cluster rejected your credentials: log in again, or choose another user${as}`);
   if (status === 403) {
     const isOwn = /is forbidden: User /.test(message);
     const help = isOwn
-      ? `ask for the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or name a namespace that you may read with --namespace'}`
+      ? `request the role ${/patch|change/.test(doing) ? 'edit' : 'view'} there${namespace ? '' : ', or specify a namespace that you can read with --namespace'}`
       : message.replace(/^.*denied request: /s, '');
-    return fail(`you may not ${doing}: ${help}${isOwn ? as : ''}`);
+    return fail(`not allowed to ${doing}: ${help}${isOwn ? as : ''}`);
   }
   if (status === 404 && objectName !== undefined && name !== undefined)
     return fail(
-      `there is no GatewaySync ${name} in the namespace ${namespace}: kubectl stoker status -A lists all`,
+      `GatewaySync ${name} not found in the namespace ${namespace}: list all with kubectl stoker status -A`,
       EXIT.failed,
     );
   if (status === 404)
@@ -47,19 +47,19 @@ function explain(error: unknown, { server, proxy, context }: Access, { doing, na
     );
   if (status === 409)
     return fail(
-      `somebody else changed it at the same moment: look at it with kubectl stoker status, and try again`,
+      `another user changed it at the same time: check it with kubectl stoker status, and try again`,
       EXIT.failed,
     );
-  if (status === 422) return fail(`the API server refuses it: ${message}`, EXIT.failed);
-  return fail(`cannot ${doing}: the API server answered ${status}: ${message}`);
+  if (status === 422) return fail(`the API server rejected the change: ${message}`, EXIT.failed);
+  return fail(`cannot ${doing}: the API server returned ${status}: ${message}`);
 }
 
 const CODES: Record<string, string> = {
   ECONNREFUSED: 'nothing listens',
-  ECONNRESET: 'the connection broke',
-  EPIPE: 'the connection broke',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'the name cannot be looked up',
+  ECONNRESET: 'the connection was lost',
+  EPIPE: 'the connection was lost',
+  ENOTFOUND: 'unknown host name',
+  EAI_AGAIN: 'the host name cannot be resolved',
   ETIMEDOUT: 'no answer',
   EHOSTUNREACH: 'no route',
   ENETUNREACH: 'no network',
@@ -75,9 +75,9 @@ export function isPassing({ cause }: Problem): boolean {
 function wordsOf(error: unknown): string {
   const { code = '' } = error as { code?: string };
   const { syscall = '', path = '' } = error as { syscall?: string; path?: string };
-  if (syscall.startsWith('spawn')) return `the credential plugin ${path} of the kubeconfig cannot be run`;
+  if (syscall.startsWith('spawn')) return `cannot run the credential plugin ${path} of the kubeconfig`;
   if (code === 'ERR_PROXY_TUNNEL')
-    return `the proxy does not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no answer'}`;
+    return `the proxy did not connect: ${/HTTP\/\S+ [ -~]+$/.exec(messageOf(error)) ?? 'no response'}`;
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate is not trusted (${code})`;
   return CODES[code] ?? (messageOf(error).trim().split('\n').at(-1) || 'no answer');
 }

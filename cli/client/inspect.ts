@@ -111,7 +111,7 @@ async function write(access: Access, { asking, key, deadline, question }: Writin
     if (other && lifeMs > 0 && lifeMs <= INSPECTION.lifeMs) {
       if (isFirst) onBusy();
       if (performance.now() > deadline)
-        throw new Problem(`somebody else asks about the files of ${name}, until ${other.expires}: try again then`);
+        throw new Problem(`another user is querying the files of ${name} until ${other.expires}: try again later`);
       await sleep(LOOK_MS);
       continue;
     }

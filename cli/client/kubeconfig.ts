@@ -20,7 +20,7 @@ export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig 
   const isEmpty = config.getContexts().length + config.getClusters().length === 0;
   if (isMadeUp || isEmpty)
     throw new Problem(
-      'there is no kubeconfig: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
+      'no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
       EXIT.unavailable,
     );
   return config;
@@ -30,7 +30,7 @@ function attemptToLoad(load: () => KubeConfig): KubeConfig {
   try {
     return load();
   } catch (error) {
-    throw new Problem(`the kubeconfig cannot be read: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
+    throw new Problem(`cannot read the kubeconfig: ${messageOf(error)}`, EXIT.unavailable, { cause: error });
   }
 }
 

@@ -13,11 +13,11 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
   if (!given || (!proxyUrl && isDirect())) return undefined;
   const from = proxyUrl ? 'the proxy-url of the kubeconfig' : name;
   const url = given.includes('://') ? given : `http://${given}`;
-  if (!URL.canParse(url)) throw new Problem(`${from} is no URL`, EXIT.unavailable);
+  if (!URL.canParse(url)) throw new Problem(`${from} is not a URL`, EXIT.unavailable);
   const proxy = new URL(url);
   if (!['http:', 'https:'].includes(proxy.protocol))
     throw new Problem(
-      `${from} is a proxy for ${proxy.protocol.slice(0, -1)}: kubectl stoker takes http and https`,
+      `${from} is a proxy for ${proxy.protocol.slice(0, -1)}: kubectl stoker supports http and https`,
       EXIT.unavailable,
     );
   return proxy;

@@ -7,27 +7,31 @@ import { carryOut, orderArgs } from './order.ts';
 /** `kubectl stoker approve`: lets a commit into the waves that wait for it. */
 export const approve = makeCommand({
   name: 'approve',
-  summary: 'Let a commit into the waves that wait for approval',
+  summary: 'Approve the new commit of a rollout',
   details: [
-    'Sets sync.io/approve to the commit that is on its way, in full. It counts for every wave of that commit, and for no other commit.',
-    'It needs the right to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
+    'Sets the annotation sync.io/approve to the full hash of the commit that is being rolled out. The approval covers every wave of this commit, and no other commit.',
+    'Requires permission to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
   ],
   examples: [
-    { line: 'approve plant -n gateways', does: 'the commit that is on its way' },
+    { line: 'approve plant -n gateways', does: 'Approve the commit that is being rolled out' },
     {
       line: 'approve plant --commit 3f2a91bc64d07c1f9f5b1e8a0c52d9b7e6a1f430 --yes',
-      does: 'in a script: that one, and nothing if it is another by now',
+      does: 'In a script, approve this commit; fail if a different one is being rolled out',
     },
   ],
   args: {
-    commit: { type: 'string', valueHint: 'C', description: 'The commit in full: refuse if another one is on its way.' },
+    commit: {
+      type: 'string',
+      valueHint: 'C',
+      description: 'Full commit hash. Fail if a different commit is being rolled out.',
+    },
     ...orderArgs,
   },
   run: ({ args, host }) => {
     // Two commits with the same first characters are made within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
-      throw new Problem('--commit is a commit in full, of 40 or 64 characters', EXIT.usage);
-    const next = { command: `status ${args.name}`, does: 'shows how far it is' };
+      throw new Problem('--commit must be a full commit hash of 40 or 64 characters', EXIT.usage);
+    const next = { command: `status ${args.name}`, does: 'shows the progress' };
     return carryOut({ args, host, plan: (gatewaySync) => planApproval(gatewaySync, args.commit), next });
   },
 });

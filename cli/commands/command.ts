@@ -44,18 +44,31 @@ export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }:
 
 /** Options of every command that asks a cluster, as kubectl has them. */
 export const accessArgs = {
-  namespace: { type: 'string', alias: 'n', valueHint: 'NAME', description: "Namespace. Left out: the context's." },
-  context: { type: 'string', valueHint: 'NAME', description: 'Context of the kubeconfig. Left out: the current one.' },
-  kubeconfig: { type: 'string', valueHint: 'FILE', description: 'Left out: $KUBECONFIG, then ~/.kube/config.' },
+  namespace: {
+    type: 'string',
+    alias: 'n',
+    valueHint: 'NAME',
+    description: 'Namespace. Default: the namespace of the context.',
+  },
+  context: {
+    type: 'string',
+    valueHint: 'NAME',
+    description: 'Context of the kubeconfig. Default: the current context.',
+  },
+  kubeconfig: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'Path of the kubeconfig. Default: $KUBECONFIG, then ~/.kube/config.',
+  },
 } as const satisfies ArgsDef;
 
 /** For commands that show something. */
 export const outputArgs = {
-  output: { type: 'string', alias: 'o', valueHint: 'json|yaml', description: 'The same as data, for programs.' },
+  output: { type: 'string', alias: 'o', valueHint: 'json|yaml', description: 'Print JSON or YAML instead of text.' },
 } as const satisfies ArgsDef;
 
 /** The format that was asked for; undefined is text for people. Throws `Problem`. */
 export function formatOf({ output }: { output?: string | undefined }): 'json' | 'yaml' | undefined {
   if (output === undefined || output === 'json' || output === 'yaml') return output;
-  throw new Problem(`--output is json or yaml, and not ${output}`, EXIT.usage);
+  throw new Problem(`--output must be json or yaml, not ${output}`, EXIT.usage);
 }

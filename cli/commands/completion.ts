@@ -25,22 +25,21 @@ const quoteForFish = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\
 /** `kubectl stoker completion`: a script that lets a shell complete the commands of the plugin. */
 export const completion = makeCommand({
   name: 'completion',
-  summary: 'Print a script that completes command lines in bash, zsh or fish',
+  summary: 'Print the completion script for bash, zsh, or fish',
   details: [
     `Load the script when your shell starts, as the examples show. It loads kubectl's completion and, if needed, puts the directory of ${HELPER} on the PATH. kubectl runs that file to complete commands, options, and names of objects in the cluster.`,
   ],
   examples: [
-    { line: 'completion bash', does: 'in ~/.bashrc: source <(kubectl stoker completion bash)' },
-    { line: 'completion zsh', does: 'in ~/.zshrc, after compinit: source <(kubectl stoker completion zsh)' },
-    { line: 'completion fish', does: 'in ~/.config/fish/config.fish: kubectl stoker completion fish | source' },
+    { line: 'completion bash', does: 'In ~/.bashrc: source <(kubectl stoker completion bash)' },
+    { line: 'completion zsh', does: 'In ~/.zshrc, after compinit: source <(kubectl stoker completion zsh)' },
+    { line: 'completion fish', does: 'In ~/.config/fish/config.fish: kubectl stoker completion fish | source' },
   ],
   args: {
-    shell: { type: 'positional', required: true, valueHint: 'bash|zsh|fish', description: 'bash, zsh or fish.' },
+    shell: { type: 'positional', required: true, valueHint: 'bash|zsh|fish', description: 'bash, zsh, or fish.' },
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const script = SCRIPTS[args.shell];
-    if (!script)
-      throw new Problem(`there is no completion for ${args.shell}: choose one of bash, zsh, fish`, EXIT.usage);
+    if (!script) throw new Problem(`no completion for ${args.shell}: specify bash, zsh, or fish`, EXIT.usage);
     host.print(script(directoryOfHelper(host.program ?? '')));
     return EXIT.ok;
   },
@@ -51,6 +50,6 @@ function directoryOfHelper(program: string): string {
   const own = path.dirname(existsSync(program) ? realpathSync(program) : program);
   const directory = [path.join(own, 'completion'), own].find((each) => existsSync(path.join(each, HELPER)));
   if (directory === undefined)
-    throw new Problem(`${HELPER} is not in ${own}: copy it there from the archive of the release`);
+    throw new Problem(`${HELPER} not found in ${own}: copy it there from the archive of the release`);
   return directory;
 }

@@ -5,7 +5,7 @@ import { plain, wrap } from '../terminal/text.ts';
 
 /** Of every command that asks before it changes something. */
 export const yesArg = {
-  yes: { type: 'boolean', alias: 'y', description: 'Do not ask: needed where nobody can be asked.' },
+  yes: { type: 'boolean', alias: 'y', description: 'Skip the confirmation. Required without a terminal.' },
 } as const;
 
 /** Says something to a person, in lines that fit. */
@@ -19,7 +19,7 @@ export async function isConfirmed(
   { yes, host }: { yes: boolean | undefined; host: Host },
 ): Promise<boolean> {
   if (yes) return true;
-  if (!host.confirm) throw new Problem('nothing was changed: nobody can be asked here, so add --yes', EXIT.usage);
+  if (!host.confirm) throw new Problem('nothing was changed: without a terminal to confirm on, add --yes', EXIT.usage);
   const isWanted = await host.confirm(`Go ahead (${plain(placeOf(access))})?`);
   if (!isWanted) host.note('nothing was changed\n');
   return isWanted;

@@ -10,23 +10,23 @@ import { inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts
 /** `kubectl stoker diff`: what a ref would change on gateways. */
 export const diff = makeCommand({
   name: 'diff',
-  summary: 'Show what a ref would change on which gateway, before it does',
+  summary: 'Show what a ref would change on each gateway',
   details: [
-    'Asks the agents of the gateways what a sync of the ref would change, by spec.sync as it is now. They fetch it, compare, and change nothing: neither files nor what they follow. Without --ref it is the newest commit of what is followed, whatever waves, windows or a pause hold back.',
-    'It shows the content of text files. Files that are binary, larger than 64 KiB, made of templates or patches, not written by the agent, or that look like secrets, are named only. Lines with - are on the gateway, those with + would be.',
-    'Exits with 0 if nothing would change, with 2 if something would, and with 1 if a gateway did not answer or would refuse the ref, with the reason.',
-    'It needs the right to patch GatewaySyncs and to read SyncReports, which the role edit has. Answers are encrypted for you alone.',
+    'Queries the agents for the changes that a sync of the ref would make with the current spec.sync. They fetch the ref and compare, but change no files and keep following their current ref. Without --ref, the newest commit of the followed ref is compared, even if waves, windows, or a pause hold it back.',
+    'Shows the content of text files. For binary files, files over 64 KiB, files generated from templates or patches, files that the agent did not write, and files that look like secrets, only the name is shown. Lines with - are on the gateway; lines with + would replace them.',
+    'Exits with 0 if nothing would change, with 2 if files would change, and with 1 if a gateway did not respond or would refuse the ref. The reason is printed.',
+    'Requires permission to patch GatewaySyncs and to read SyncReports, which the role edit includes. The responses are encrypted, and only this command can decrypt them.',
   ],
   examples: [
-    { line: 'diff plant -n gateways', does: 'what the newest commit changes, before you approve it' },
-    { line: 'diff plant --ref feature/pumps --gateway edge-3', does: 'a branch on one gateway' },
+    { line: 'diff plant -n gateways', does: 'Show the changes of the newest commit before you approve it' },
+    { line: 'diff plant --ref feature/pumps --gateway edge-3', does: 'Compare a branch with one gateway' },
   ],
   args: {
-    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
     ref: {
       type: 'string',
       valueHint: 'R',
-      description: 'A tag, a branch, or a full commit hash. Left out: the newest commit.',
+      description: 'Tag, branch, or full commit hash. Default: the newest commit.',
     },
     ...inspectArgs,
     ...outputArgs,
@@ -35,7 +35,7 @@ export const diff = makeCommand({
     const format = formatOf(args);
     const { ref } = args;
     if (ref !== undefined && !isValidRefName(ref))
-      throw new Problem('--ref is the name of a tag or a branch, or a commit in full', EXIT.usage);
+      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
     const { view } = await inspect(args, {
       host,
       ask: (gatewaySync) => ({ kind: 'diff', ...wanted(gatewaySync, ref) }),
@@ -50,6 +50,6 @@ export const diff = makeCommand({
 function wanted(gatewaySync: GatewaySync, ref: string | undefined): { ref: string; commit?: string } {
   if (ref !== undefined) return { ref, ...(isCommitHash(ref) && { commit: ref }) };
   const { lastSyncRef, lastSyncCommit } = gatewaySync.status ?? {};
-  if (!lastSyncCommit) throw new Problem(`no commit is known of ${addressOf(gatewaySync)} yet: name a ref with --ref`);
+  if (!lastSyncCommit) throw new Problem(`${addressOf(gatewaySync)} has no commit yet: specify a ref with --ref`);
   return { ref: lastSyncRef ?? lastSyncCommit, commit: lastSyncCommit };
 }

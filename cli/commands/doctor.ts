@@ -10,25 +10,25 @@ import { type Scope, takeSurvey } from './survey.ts';
 /** `kubectl stoker doctor`: what is wrong, from the CRDs to the sidecar of each pod. */
 export const doctor = makeCommand({
   name: 'doctor',
-  summary: 'Find out what is wrong, from the CRDs to the sidecar of each pod',
+  summary: 'Diagnose problems, from the CRDs to the sidecar of each pod',
   details: [
-    'Checks the cluster, the operator, injection and rights, then the namespace with its GatewaySyncs and pods. Each line is ✓ (right), ! (look at it, or not known) or ✗ (wrong); below it is what to do, and the page that says more.',
-    "Exits with 1 if something is ✗, and with 3 if the cluster is unreachable or denies access, also to the GatewaySyncs alone. It only reads, with your own rights. Anything else that you can't read is a line with !, and no failure. Values of Secrets are never shown.",
-    'With a name, only that GatewaySync and its pods are looked at, after the cluster.',
+    'Checks the cluster, the operator, injection, and permissions, then the namespace with its GatewaySyncs and pods. Each finding is marked ✓ (passed), ! (needs attention or could not be checked), or ✗ (failed), with the next step and a link to the docs.',
+    "Exits with 1 if a check failed, and with 3 if the cluster is unreachable or denies access, even if only to GatewaySyncs. It only reads, with your own permissions. Other objects that you can't read are marked ! and are not failures. Values of Secrets are never shown.",
+    'If you specify a name, only this GatewaySync and its pods are checked after the cluster.',
   ],
   examples: [
-    { line: 'doctor -n gateways', does: 'the cluster, and all of a namespace' },
-    { line: 'doctor plant -n gateways', does: 'one GatewaySync and its pods' },
-    { line: 'doctor --all-namespaces', does: 'every namespace that has a GatewaySync' },
-    { line: 'doctor -o json', does: 'the same for a program' },
+    { line: 'doctor -n gateways', does: 'Check the cluster and one namespace' },
+    { line: 'doctor plant -n gateways', does: 'Check one GatewaySync and its pods' },
+    { line: 'doctor --all-namespaces', does: 'Check all namespaces that have a GatewaySync' },
+    { line: 'doctor -o json', does: 'Print the findings as JSON' },
   ],
   args: {
-    name: { type: 'positional', required: false, description: 'A GatewaySync. Left out: all of the namespace.' },
-    'all-namespaces': { type: 'boolean', alias: 'A', description: 'All namespaces with a GatewaySync.' },
+    name: { type: 'positional', required: false, description: 'GatewaySync. Default: all in the namespace.' },
+    'all-namespaces': { type: 'boolean', alias: 'A', description: 'Check all namespaces that have a GatewaySync.' },
     'operator-namespace': {
       type: 'string',
       valueHint: 'NAME',
-      description: 'Where the operator is installed. Left out: wherever you may look.',
+      description: 'Namespace of the operator. Default: all that you can read.',
     },
     ...outputArgs,
     ...accessArgs,
@@ -37,9 +37,9 @@ export const doctor = makeCommand({
     const format = formatOf(args);
     const allNamespaces = args['all-namespaces'] === true;
     if (allNamespaces && args.name)
-      throw new Problem('a name needs a namespace: leave out --all-namespaces', EXIT.usage);
+      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', EXIT.usage);
     if (allNamespaces && args.namespace)
-      throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
+      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
     const scope = { name: args.name, allNamespaces, operatorNamespace: args['operator-namespace'] };
     const { diagnosis, status } = await examine(connect(args, host), scope);
     if (format) host.print(drawData(diagnosis, format));
@@ -56,7 +56,7 @@ interface Examination {
 /** Examines the cluster. One that can't be queried is shown as a finding, too. */
 async function examine(access: ReturnType<typeof connect>, scope: Scope): Promise<Examination> {
   try {
-    const survey = await attempt(access, { doing: 'ask the API server' }, () => takeSurvey(access, scope));
+    const survey = await attempt(access, { doing: 'query the API server' }, () => takeSurvey(access, scope));
     const diagnosis = diagnose(survey);
     const isDenied = survey.namespaces.every(
       ({ gatewaySyncs }) => gatewaySyncs.kind === 'hidden' && gatewaySyncs.why === 'forbidden',

@@ -68,7 +68,7 @@ function says(kind: InspectionView['kind'], { ref, commit, problem, changes, mor
   const files = count === 1 ? '1 file' : `${count} files`;
   const what = `${ref ?? 'it'}${commit ? ` (${shortCommit(commit)})` : ''}`;
   if (kind === 'diff') return count === 0 ? `${what} would change nothing` : `${what} would change ${files}`;
-  return count === 0 ? `all files are as ${what} has them` : `${files} not as ${what} has them`;
+  return count === 0 ? `all files match ${what}` : `${files} ${count === 1 ? 'differs' : 'differ'} from ${what}`;
 }
 
 const LINE_COLOURS: Record<string, Colour> = { '+': 'green', '-': 'red', '@': 'cyan' };

@@ -44,7 +44,7 @@ export function drawFleet(
       { title: 'COMMIT', dropped: 2 },
       { title: 'GATEWAYS', dropped: 1 },
       { title: 'ROLLOUT', dropped: 4 },
-      { title: 'SAYS', wraps: true },
+      { title: 'MESSAGE', wraps: true },
     ],
     items.map((item) => [
       { text: STATES[item.state].glyph, colour: STATES[item.state].colour },
@@ -119,7 +119,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
       ? ['', ...drawLegend(ink, inner).map((line) => `  ${line}`)]
       : []),
     ...(item.gateways.length > 0 ? ['', ...gateways] : []),
-    ...(hidden > 0 ? drawNote(`and ${hidden} more, which the status counts and does not name`, host) : []),
+    ...(hidden > 0 ? drawNote(`and ${hidden} more, which the status counts but does not list`, host) : []),
   ];
 }
 
@@ -134,13 +134,13 @@ function lead(text: string, { glyph, columns }: { glyph: string; columns: number
 }
 
 function commitWords({ commit, backOn, resolvedAt }: ResourceView, host: Host): string | undefined {
-  if (backOn && commit && backOn !== commit) return `${backOn}, in place of ${shortCommit(commit)}`;
+  if (backOn && commit && backOn !== commit) return `${backOn}, instead of ${shortCommit(commit)}`;
   return commit && `${commit}${resolvedAt ? `, ${ageOf(resolvedAt, host.now())} ago` : ''}`;
 }
 
 function followed({ ref, source, unfollowed }: ResourceView): string | undefined {
-  if (unfollowed) return `${ref}, as before: spec.git.ref now says ${unfollowed.ref}, which ${fateOf(unfollowed)}`;
-  const by = { Spec: 'as spec.git.ref says', Request: 'since it was requested', Push: 'since it was pushed' };
+  if (unfollowed) return `${ref}, unchanged: spec.git.ref is now ${unfollowed.ref}, which ${fateOf(unfollowed)}`;
+  const by = { Spec: 'set in spec.git.ref', Request: 'requested', Push: 'pushed' };
   return ref && (source ? `${ref}, ${by[source]}` : `${ref}, not resolved yet`);
 }
 
@@ -154,7 +154,7 @@ function countsOf({ counts }: ResourceView): string {
   const others: [number, string][] = [
     [error, 'with an error'],
     [missingSidecar, 'without a sidecar'],
-    [pending + skewed, 'on the way'],
+    [pending + skewed, 'in progress'],
     [paused, 'paused'],
     [dryRun, 'in a dry run'],
   ];

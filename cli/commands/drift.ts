@@ -11,29 +11,33 @@ import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } fr
 /** `kubectl stoker drift`: what gateways have instead of what was delivered. */
 export const drift = makeCommand({
   name: 'drift',
-  summary: 'Show what differs from git on the gateways, also as a patch',
+  summary: 'Show files on the gateways that differ from git, or make a patch of them',
   details: [
-    'Asks the agents of the gateways which of the files that they delivered are not as they were. Lines with - are in git, those with + are on the gateway. Files of which the agent knows nothing are not looked at.',
-    'Agents repair such files within seconds, unless spec.sync says drift: report or ignore: kubectl stoker pause the resource first if you want to change files on a gateway and keep them.',
-    'With --patch it prints what git apply takes in a clone of the repository, so that a change made on a gateway becomes a commit. What cannot be in it is named: templates, patched and binary files, files that look like secrets, files that differ on several gateways in different ways, and missing files without --with-deleted.',
-    'Exits with 0 if nothing differs, with 2 if something does, and with 1 if a gateway did not answer, with the reason.',
-    'It needs the right to patch GatewaySyncs and to read SyncReports, which the role edit has. Answers are encrypted for you alone.',
+    'Queries the agents for delivered files that have changed since. Lines with - are in git, and lines with + are on the gateway. Files that the agent did not deliver are ignored.',
+    'Agents repair such files within seconds, unless spec.sync sets drift to report or ignore. To edit files on a gateway and keep the edits, first run kubectl stoker pause.',
+    'With --patch, prints a patch for git apply, so that you can commit a change that was made on a gateway. Files that cannot be in the patch are listed: templates, patched and binary files, files that look like secrets, files with different changes on several gateways, and missing files unless you specify --with-deleted.',
+    'Exits with 0 if no file differs, with 2 if files differ, and with 1 if a gateway did not respond. The reason is printed.',
+    'Requires permission to patch GatewaySyncs and to read SyncReports, which the role edit includes. The responses are encrypted, and only this command can decrypt them.',
   ],
   examples: [
-    { line: 'drift plant -n gateways', does: 'what differs, and where' },
-    { line: 'drift plant --gateway edge-3 --patch', does: 'a patch for git apply, in a clone of the repository' },
+    { line: 'drift plant -n gateways', does: 'Show the differences on all gateways' },
+    {
+      line: 'drift plant --gateway edge-3 --patch',
+      does: 'Print a patch, to run git apply on in a clone of the repository',
+    },
   ],
   args: {
-    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-    patch: { type: 'boolean', description: 'Print a patch for the repository.' },
-    'with-deleted': { type: 'boolean', description: 'For --patch: delete files that are missing on the gateway.' },
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
+    patch: { type: 'boolean', description: 'Print a patch for git apply.' },
+    'with-deleted': { type: 'boolean', description: 'With --patch, delete files that are missing on the gateway.' },
     ...inspectArgs,
     ...outputArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
-    if (args.patch && format) throw new Problem('--patch and --output exclude each other: leave out one', EXIT.usage);
-    if (args['with-deleted'] && !args.patch) throw new Problem('--with-deleted is for --patch', EXIT.usage);
+    if (args.patch && format)
+      throw new Problem('--patch and --output are mutually exclusive: remove one of them', EXIT.usage);
+    if (args['with-deleted'] && !args.patch) throw new Problem('--with-deleted requires --patch', EXIT.usage);
     const inspected = await inspect(args, { host, ask: () => ({ kind: 'drift' }) });
     const { view } = inspected;
     if (format) host.print(drawData(view, format));
@@ -51,7 +55,7 @@ function printPatch({ view, answers }: Inspected, { withDeleted, host }: { withD
   if (text) host.print(isSeen ? `${drawDiff(text, inkFor(host.hasColours)).join('\n')}\n` : text);
   for (const { gateway, problem, more } of view.answers) {
     if (problem) say(`${gateway}: ${problem}`, host);
-    if (more > 0) say(`${gateway}: ${more} more files differ, which are not in the patch`, host);
+    if (more > 0) say(`${gateway}: ${more} more files differ and are not in the patch`, host);
   }
   for (const { path, why } of refused) say(`not in the patch: ${path}: ${why}`, host);
 }

@@ -12,13 +12,13 @@ import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 /** `kubectl stoker history`: commits that were complete. */
 export const history = makeCommand({
   name: 'history',
-  summary: 'List the commits that all gateways had, to which you can go',
+  summary: 'List earlier commits that you can roll back to',
   details: [
-    'The commits that were complete, the newest first: ten of them, or as many as spec.history says. A rollback removes none, and moves the mark `current`. They are kept if spec.rollout is set.',
+    'Lists the commits that all gateways had, newest first: ten, or the number in spec.history. A rollback removes no entries; it only moves the mark `current`. Requires spec.rollout.',
   ],
-  examples: [{ line: 'history plant -n gateways', does: 'before kubectl stoker rollback plant --to' }],
+  examples: [{ line: 'history plant -n gateways', does: 'Find a commit for kubectl stoker rollback plant --to' }],
   args: {
-    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
     ...outputArgs,
     ...accessArgs,
   },
@@ -33,7 +33,7 @@ export const history = makeCommand({
       return EXIT.ok;
     }
     if (items.length === 0) {
-      host.note(`no commit is kept${gatewaySync.spec.rollout ? ' yet' : ': that needs spec.rollout'}\n`);
+      host.note(`the history is empty${gatewaySync.spec.rollout ? '' : ': it requires spec.rollout'}\n`);
       return EXIT.ok;
     }
     const ink = inkFor(host.hasColours);
@@ -55,6 +55,6 @@ export const history = makeCommand({
 });
 
 function noteOf({ commit, isStable, to }: Pick<HistoryView, 'commit' | 'isStable' | 'to'>): Cell {
-  if (isStable) return { text: 'current: what the gateways have', colour: 'green' };
+  if (isStable) return { text: 'current', colour: 'green' };
   return to === commit ? '' : `--to ${shortWay(to)}`;
 }

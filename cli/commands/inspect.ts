@@ -20,12 +20,17 @@ import { say } from './confirm.ts';
 
 /** Options of commands that ask agents about their files. */
 export const inspectArgs = {
-  gateway: { type: 'string', valueHint: 'G', description: 'A gateway, by its name or that of its pod.' },
+  gateway: { type: 'string', valueHint: 'G', description: 'Name of a gateway or of its pod.' },
   all: {
     type: 'boolean',
-    description: `All gateways. Left out, of more than ${INSPECTION.pods} one of each profile in each wave is asked.`,
+    description: `Query all gateways. Default: all if there are at most ${INSPECTION.pods}, otherwise one per profile and wave.`,
   },
-  timeout: { type: 'string', valueHint: 'TIME', default: '1m', description: 'To wait for answers. Left out: 1m.' },
+  timeout: {
+    type: 'string',
+    valueHint: 'TIME',
+    default: '1m',
+    description: 'Maximum time to wait for responses. Default: 1m.',
+  },
   ...accessArgs,
 } as const satisfies ArgsDef;
 
@@ -54,7 +59,7 @@ export async function inspect(
 ): Promise<Inspected> {
   const timeoutMs = parseDuration(args.timeout);
   if (timeoutMs === undefined || timeoutMs > LONGEST_MS)
-    throw new Problem('--timeout is a duration such as 30s, and 4m at most', EXIT.usage);
+    throw new Problem('--timeout must be a duration of at most 4m, such as 30s', EXIT.usage);
   const access = connect(args, host);
   try {
     const gatewaySync = await getGatewaySync(access, args.name);
@@ -62,7 +67,7 @@ export async function inspect(
     const details = await readDetails(access, access.namespace);
     if (!details.reports)
       throw new Problem(
-        `you may not list SyncReports in the namespace ${access.namespace}: ask for the role view there`,
+        `not allowed to list SyncReports in the namespace ${access.namespace}: request the role view there`,
         EXIT.unavailable,
       );
     const pods = (await readPodStates(access, access.namespace)) ?? [];
@@ -95,12 +100,12 @@ function check(
   { gateways, isSample }: Chosen,
   { args, all, host }: { args: InspectArgs; all: readonly Askable[]; host: Host },
 ): void {
-  if (all.length === 0) throw new Problem(`${args.name} has no gateways: no pod is annotated for it`);
+  if (all.length === 0) throw new Problem(`${args.name} has no gateways: annotate a pod with sync.io/inject: "true"`);
   if (gateways.length === 0)
-    throw new Problem(`${args.name} has no gateway ${args.gateway}: kubectl stoker status ${args.name} lists them`);
+    throw new Problem(`${args.name} has no gateway ${args.gateway}: list them with kubectl stoker status ${args.name}`);
   if (isSample)
     say(
-      `asking ${gateways.length} of ${all.length} gateways, one of each profile in each wave: --gateway asks another, --all asks all`,
+      `querying ${gateways.length} of ${all.length} gateways, one per profile and wave; use --gateway for another one, or --all`,
       host,
     );
 }
@@ -119,7 +124,7 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
   const answers: Inspected['answers'] = [];
   const shared = new SharedAnswers();
   const able = gateways.filter(({ unable }) => !unable);
-  const onBusy = () => say('somebody else asks at the moment: waiting for their answers', host);
+  const onBusy = () => say('waiting for the query of another user to finish', host);
   for (let start = 0; start < able.length; start += INSPECTION.pods) {
     const batch = able.slice(start, start + INSPECTION.pods);
     const pods = batch.map(({ pod }) => pod);
@@ -141,7 +146,7 @@ async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, 
 }
 
 function whySilent({ status, waitsFor }: Askable, answer: 'unreadable' | undefined): string {
-  if (answer) return 'its answer cannot be read: are kubectl stoker and the agent of one version?';
-  const busy = 'no answer in time: its agent may be busy with a sync, or be stopped';
+  if (answer) return 'its response is unreadable: check that kubectl stoker and the agent have the same version';
+  const busy = 'no response in time: its agent may be busy with a sync, or stopped';
   return `${busy} (${status}${waitsFor ? `: ${waitsFor}` : ''})`;
 }

@@ -12,31 +12,41 @@ import { say } from './confirm.ts';
 /** `kubectl stoker migrate`: from git-sync, k8s-sidecar or a gitRepo volume to a GatewaySync. */
 export const migrate = makeCommand({
   name: 'migrate',
-  summary: 'Make a GatewaySync of git-sync, k8s-sidecar or a gitRepo volume in a manifest',
+  summary: 'Convert git-sync, k8s-sidecar, or gitRepo volumes in a manifest to GatewaySyncs',
   details: [
-    'Reads Pods, Deployments, StatefulSets, DaemonSets, Jobs, CronJobs and whatever else holds a pod template, and prints GatewaySyncs and the same objects with the annotations of the operator, without the containers and volumes that they replace. Applications find the same files at the same paths.',
-    'What has no counterpart is a comment above the object: TODO is for you, differs is another behaviour, dropped does not matter any more. What cannot be moved stays as it is, and a line on stderr says why.',
-    'It asks no cluster, and prints nothing if the manifest holds a password of a repository. It exits with 0 if it moved all that it found, and with 1 if not, or if the manifest cannot be read.',
-    'k8s-sidecar copies ConfigMaps and does not know where they come from: name the repository that they are made of with --repo, --ref and --path.',
+    'Reads Pods, Deployments, StatefulSets, DaemonSets, Jobs, CronJobs, and other objects with a pod template. Prints GatewaySyncs, and the same objects with the annotations of the operator and without the containers and volumes that it replaces. Applications find the same files at the same paths.',
+    'Settings without a counterpart are listed in comments above the object: TODO is left for you to do, differs marks a change of behaviour, and dropped is no longer needed. Containers and volumes that cannot be converted are left unchanged, with the reason on stderr.',
+    'Does not access a cluster, and prints nothing if the manifest contains a password of a repository. Exits with 0 if everything was converted, and with 1 if not or if the manifest is unreadable.',
+    'k8s-sidecar copies ConfigMaps, and its settings do not include their source: specify the repository with the original files with --repo, --ref, and --path.',
   ],
   examples: [
-    { line: 'migrate -f site.yaml', does: 'look at what it comes to' },
-    { line: 'migrate -f -', does: 'of what another program prints, such as kubectl get deployment -o yaml' },
+    { line: 'migrate -f site.yaml', does: 'Show the converted manifest' },
+    { line: 'migrate -f -', does: 'Convert the output of another program, such as kubectl get deployment -o yaml' },
     {
       line: 'migrate -f grafana.yaml --repo https://git.example.com/ops/dashboards.git --path grafana',
-      does: 'the ConfigMaps that k8s-sidecar copies are made of this folder',
+      does: 'Deliver this directory instead of the ConfigMaps that k8s-sidecar copies',
     },
   ],
   args: {
-    file: { type: 'string', alias: 'f', required: true, valueHint: 'FILE', description: 'The manifest; - is stdin.' },
-    repo: { type: 'string', valueHint: 'URL', description: 'For k8s-sidecar: the repository of its ConfigMaps.' },
-    ref: { type: 'string', valueHint: 'R', description: 'What to follow there. Left out: the default branch.' },
-    path: { type: 'string', valueHint: 'FOLDER', description: 'Folder of that repository. Left out: all of it.' },
+    file: {
+      type: 'string',
+      alias: 'f',
+      required: true,
+      valueHint: 'FILE',
+      description: 'Path of the manifest, or - for stdin.',
+    },
+    repo: {
+      type: 'string',
+      valueHint: 'URL',
+      description: 'For k8s-sidecar: repository with the files of its ConfigMaps.',
+    },
+    ref: { type: 'string', valueHint: 'R', description: 'Ref of that repository. Default: its default branch.' },
+    path: { type: 'string', valueHint: 'DIRECTORY', description: 'Directory of that repository. Default: its root.' },
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const { repo, ref, path } = args;
     if (repo === undefined && (ref !== undefined || path !== undefined))
-      throw new Problem('--ref and --path are of a repository: add --repo', EXIT.usage);
+      throw new Problem('--ref and --path require --repo', EXIT.usage);
     const named = repo === undefined ? undefined : { repo, ref, folder: path ?? '.' };
     const result = migrateDocuments(parseManifest(await readManifest(args.file, host)), named);
     if (result.kind === 'refused') throw new Problem(`nothing was printed: ${result.why}`);
@@ -44,11 +54,11 @@ export const migrate = makeCommand({
     host.print(documents.map(draw).join('---\n'));
     for (const text of stays) say(text, host);
     if (documents.length > 0 && untouched.length > 0)
-      say(`not printed, since nothing changes: ${untouched.join(', ')}`, host);
+      say(`not printed because nothing changes: ${untouched.join(', ')}`, host);
     if (documents.length === 0 && stays.length === 0)
-      throw new Problem('there is no git-sync, k8s-sidecar or gitRepo volume in it');
+      throw new Problem('the manifest has no git-sync, k8s-sidecar, or gitRepo volume');
     const open = documents.flatMap(({ notes }) => notes).filter((note) => note.startsWith('TODO')).length;
-    if (open > 0) say(`${open === 1 ? 'one comment is a TODO' : `${open} comments are TODOs`} for you`, host);
+    if (open > 0) say(`see the ${open === 1 ? 'TODO' : `${open} TODOs`} in the comments`, host);
     return stays.length === 0 ? EXIT.ok : EXIT.failed;
   },
 });
@@ -58,9 +68,9 @@ async function readManifest(file: string, { input }: Host): Promise<string> {
     if (file !== '-') return await readFile(file, 'utf8');
     if (input) return await input();
   } catch (error) {
-    throw new Problem(`the manifest cannot be read: ${messageOf(error)}`, EXIT.failed, { cause: error });
+    throw new Problem(`cannot read the manifest: ${messageOf(error)}`, EXIT.failed, { cause: error });
   }
-  throw new Problem('there is no stdin to read: name a file', EXIT.usage);
+  throw new Problem('stdin is not available: specify a file', EXIT.usage);
 }
 
 /** The documents of a manifest. Throws `Problem`. */

@@ -10,7 +10,7 @@ import { isConfirmed, say, yesArg } from './confirm.ts';
 
 /** Arguments of every command that changes something. */
 export const orderArgs = {
-  name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+  name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
   ...yesArg,
   ...accessArgs,
 } as const satisfies ArgsDef;

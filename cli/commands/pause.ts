@@ -5,27 +5,27 @@ import { carryOut, orderArgs } from './order.ts';
 /** `kubectl stoker pause`: nothing changes until somebody resumes it. */
 export const pause = makeCommand({
   name: 'pause',
-  summary: 'Leave all gateways of a GatewaySync as they are',
+  summary: 'Pause a GatewaySync',
   details: [
-    'Sets spec.paused. Gateways keep the files that they have, nothing is resolved, and requests wait until kubectl stoker resume. A sync that is moving files ends first.',
-    'It needs the right to patch GatewaySyncs, which the role edit has.',
+    'Sets spec.paused. Gateways keep their files, no ref is resolved, and requests wait until kubectl stoker resume. A sync that is already moving files is completed first.',
+    'Requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
-  examples: [{ line: 'pause plant -n gateways', does: 'before somebody works on a gateway by hand' }],
+  examples: [{ line: 'pause plant -n gateways', does: 'Pause before you edit files on a gateway' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'lets it go on' } }),
+    carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'ends the pause' } }),
 });
 
 /** `kubectl stoker resume`: the end of a pause. */
 export const resume = makeCommand({
   name: 'resume',
-  summary: 'End a pause',
+  summary: 'Resume a paused GatewaySync',
   details: [
-    'Sets spec.paused to false. What was asked for meanwhile is handled, and gateways get the commit of the ref as it is now.',
-    'A profile that is paused by itself stays so. It needs the right to patch GatewaySyncs, which the role edit has.',
+    'Sets spec.paused to false. Requests made during the pause are handled, and gateways get the current commit of the ref.',
+    'Profiles that are paused in spec.sync remain paused. Requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
-  examples: [{ line: 'resume plant -n gateways', does: 'when the work is done' }],
+  examples: [{ line: 'resume plant -n gateways', does: 'Resume when you are done' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planResume, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
+    carryOut({ args, host, plan: planResume, next: { command: `status ${args.name}`, does: 'shows the progress' } }),
 });

@@ -5,13 +5,13 @@ import { carryOut, orderArgs } from './order.ts';
 /** `kubectl stoker retry`: a commit that failed gets another try. */
 export const retry = makeCommand({
   name: 'retry',
-  summary: 'Try a commit again that was stopped or taken back',
+  summary: 'Retry a commit that was stopped or rolled back',
   details: [
-    'Sets sync.io/retry-rollout to that commit, in full. It starts at the first wave, with its windows and approvals: for a cause that was elsewhere, such as a database that was down.',
-    'It needs spec.rollout, the right to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
+    'Sets the annotation sync.io/retry-rollout to the full hash of the commit. The rollout starts again at the first wave, with its windows and approvals. Use it if the cause was not the commit, for example a database that was down.',
+    'Requires spec.rollout, permission to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
   ],
-  examples: [{ line: 'retry plant -n gateways', does: 'once the cause is gone' }],
+  examples: [{ line: 'retry plant -n gateways', does: 'Retry after you removed the cause' }],
   args: orderArgs,
   run: ({ args, host }) =>
-    carryOut({ args, host, plan: planRetry, next: { command: `status ${args.name}`, does: 'shows how far it is' } }),
+    carryOut({ args, host, plan: planRetry, next: { command: `status ${args.name}`, does: 'shows the progress' } }),
 });

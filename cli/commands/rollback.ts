@@ -5,26 +5,26 @@ import { carryOut, orderArgs } from './order.ts';
 /** `kubectl stoker rollback`: all gateways go to a commit of the history, at once. */
 export const rollback = makeCommand({
   name: 'rollback',
-  summary: 'Take all gateways to another commit that was complete',
+  summary: 'Roll all gateways back to an earlier commit',
   details: [
-    'Sets sync.io/rollback. All gateways go there at once, with the spec.sync of then: waves, soak, approval and windows do not count. What they leave is not tried again until kubectl stoker retry, or until another commit comes.',
-    'Without --to it is the previous commit: while one is rolled out or has stopped, the last complete one, else the entry of the history before the current one. With --to it is any entry, older or newer, so that a rollback too far can be undone. It needs spec.rollout, the right to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
+    'Sets the annotation sync.io/rollback. All gateways change at once, with the spec.sync of that commit. Waves, soak, approval, and windows do not apply. The commit that is rolled back is not retried until you run kubectl stoker retry or a new commit arrives.',
+    'Without --to, the gateways return to the previous commit: to the last complete one during a rollout or after it stopped, otherwise to the entry of the history before the current one. With --to, you can choose any entry, older or newer, for example to undo a rollback. Requires spec.rollout, permission to patch GatewaySyncs, and the verb approve if the chart value rollout.approverRole.enabled is set.',
   ],
   examples: [
-    { line: 'rollback plant -n gateways', does: 'to the previous commit' },
-    { line: 'rollback plant --to 3f2a91bc', does: 'to one of kubectl stoker history' },
+    { line: 'rollback plant -n gateways', does: 'Roll back to the previous commit' },
+    { line: 'rollback plant --to 3f2a91bc', does: 'Roll back to a commit of kubectl stoker history' },
   ],
   args: {
     to: {
       type: 'string',
       valueHint: 'C',
       description:
-        'A commit of the history; its first characters are enough. COMMIT/REVISION if it is there with several spec.sync.',
+        'Commit of the history, or its first characters. Use COMMIT/REVISION if the history has the commit with several revisions of spec.sync.',
     },
     ...orderArgs,
   },
   run: ({ args, host }) => {
-    const next = { command: `status ${args.name}`, does: 'shows who is back' };
+    const next = { command: `status ${args.name}`, does: 'shows the progress' };
     return carryOut({ args, host, plan: (gatewaySync) => planRollback(gatewaySync, args.to ?? 'previous'), next });
   },
 });

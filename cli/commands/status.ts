@@ -10,36 +10,37 @@ import { drawFleet, drawResource } from './draw-status.ts';
 /** `kubectl stoker status`: the fleet at a glance. */
 export const status = makeCommand({
   name: 'status',
-  summary: 'Show what is followed, who has it, and what the others wait for',
+  summary: 'Show the ref, the commit, and the state of every gateway',
   details: [
-    'Without a name: a line for each GatewaySync, and what is not in sync. With a name: its waves and all of its gateways.',
-    'Exits with 0 if everything that it shows is ready, and with 1 if not or if there is no GatewaySync, so that a script can wait for it.',
-    'It needs the right to read GatewaySyncs. Waves need that for pods and SyncReports, too; the role view has it all.',
+    'Without a name, lists the GatewaySyncs and the gateways that are not in sync. With a name, shows the waves and all gateways of this GatewaySync.',
+    'Exits with 0 if all listed GatewaySyncs are ready, and with 1 if not or if there is none, so that a script can wait for it.',
+    'Requires permission to read GatewaySyncs. To show waves, permission to read pods and SyncReports is required as well. The role view includes all of these.',
   ],
   examples: [
-    { line: 'status', does: 'the GatewaySyncs of the namespace of the context' },
-    { line: 'status plant -n gateways', does: 'one of them, with its waves and gateways' },
-    { line: 'status --all-namespaces', does: 'all that you may read' },
-    { line: 'status plant -o json', does: 'the same for a program' },
+    { line: 'status', does: 'List the GatewaySyncs of the current namespace' },
+    { line: 'status plant -n gateways', does: 'Show the waves and gateways of one GatewaySync' },
+    { line: 'status --all-namespaces', does: 'List the GatewaySyncs of all namespaces' },
+    { line: 'status plant -o json', does: 'Print one GatewaySync as JSON' },
   ],
   args: {
-    name: { type: 'positional', required: false, description: 'A GatewaySync. Left out: all of the namespace.' },
-    'all-namespaces': { type: 'boolean', alias: 'A', description: 'Those of all namespaces.' },
+    name: { type: 'positional', required: false, description: 'GatewaySync. Default: all in the namespace.' },
+    'all-namespaces': { type: 'boolean', alias: 'A', description: 'Show the GatewaySyncs of all namespaces.' },
     ...outputArgs,
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
     const all = args['all-namespaces'];
-    if (all && args.name) throw new Problem('a name needs a namespace: leave out --all-namespaces', EXIT.usage);
+    if (all && args.name)
+      throw new Problem('--all-namespaces cannot be combined with a name: remove one of them', EXIT.usage);
     if (all && args.namespace)
-      throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
+      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     const found = args.name ? [await getGatewaySync(access, args.name)] : await listGatewaySyncs(access, namespace);
     if (found.length === 0 && namespace !== undefined && !(await mayExist(access, namespace)))
       throw new Problem(
-        `there is no namespace ${namespace} (context ${access.context}): kubectl get namespaces lists them`,
+        `namespace ${namespace} not found (context ${access.context}): list them with kubectl get namespaces`,
       );
     const details = await readDetails(access, namespace);
     access.client.close();
@@ -57,8 +58,8 @@ function print(
 ): void {
   const [first] = view.items;
   if (!first) {
-    const where = namespace ? `in the namespace ${namespace}: -A looks in all` : 'in this cluster';
-    host.note(`there is no GatewaySync ${where}\n`);
+    const where = namespace ? `in the namespace ${namespace}: use -A to list all namespaces` : 'in this cluster';
+    host.note(`no GatewaySync found ${where}\n`);
     return;
   }
   const lines = one ? drawResource(first, host) : drawFleet(view, { host, isEverywhere: namespace === undefined });

@@ -27,39 +27,40 @@ const NAMED = 10;
 /** `kubectl stoker sync`: asks for a sync as a webhook would. */
 export const sync = makeCommand({
   name: 'sync',
-  summary: 'Ask for a sync, or for another ref, as a webhook would',
+  summary: 'Request a sync, or a different ref',
   details: [
-    'Sets sync.io/requested-ref and its companions. Without --ref what is followed is looked up again, now. With --ref that is followed, until somebody asks for another or edits spec.git.ref; spec.webhook.allowedRefs says what may be asked for.',
-    'Where a request for another ref still waits for the controller or the git host, it says so and asks before it takes the place of that one.',
-    'With --wait it shows how far it is, until every gateway has it. It exits with 1 if one does not get it, and says which and why. Waves wait for approval, windows and soak as always: set --timeout to match.',
-    'It needs the right to patch GatewaySyncs, which the role edit has.',
+    'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested.',
+    'If a request for a different ref is still open, the command shows it and asks for confirmation before it replaces this request.',
+    'With --wait, shows the progress until all gateways have the commit. Exits with 1 if a gateway fails, with its name and the reason. Approval, windows, and soak still apply: set --timeout accordingly.',
+    'Requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
   examples: [
-    { line: 'sync plant -n gateways --wait', does: 'now, and wait until all gateways have it' },
-    { line: 'sync plant --ref v1.4.0 --wait --timeout 1h', does: 'a release, by its waves' },
+    { line: 'sync plant -n gateways --wait', does: 'Sync now, and wait for all gateways' },
+    { line: 'sync plant --ref v1.4.0 --wait --timeout 1h', does: 'Roll out a tag in waves' },
   ],
   args: {
-    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
     ref: {
       type: 'string',
       valueHint: 'R',
-      description: 'A tag, a branch, or a full commit hash. Left out: what is followed.',
+      description: 'Tag, branch, or full commit hash. Default: the followed ref.',
     },
-    wait: { type: 'boolean', alias: 'w', description: 'Wait until every gateway has it.' },
-    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'For --wait. Left out: 5m.' },
+    wait: { type: 'boolean', alias: 'w', description: 'Wait until all gateways have the commit.' },
+    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'Maximum time for --wait. Default: 5m.' },
     ...yesArg,
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const timeoutMs = parseDuration(args.timeout);
-    if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
+    if (timeoutMs === undefined)
+      throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
     if (args.ref !== undefined && !isValidRefName(args.ref))
-      throw new Problem('--ref is the name of a tag or a branch, or a commit in full', EXIT.usage);
+      throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
     const access = connect(args, host);
     try {
       const asked = await askForSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
       if (!asked) return EXIT.failed;
-      say(`asked for ${asked.ref} (${placeOf(access)})`, host);
+      say(`requested ${asked.ref} (${placeOf(access)})`, host);
       if (!args.wait) return EXIT.ok;
       return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
     } finally {
@@ -102,9 +103,9 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
     const isStuck = stuckSince !== undefined && performance.now() - stuckSince > STUCK_MS;
     if (progress.kind === 'done') return end(progress, host);
     if (progress.kind === 'failed') throw new Problem(`${progress.says}${listed(missingOf(gatewaySync, details))}`);
-    if (isStuck) throw new Problem(`not every gateway gets it${listed(progress.stuck ?? [])}`);
+    if (isStuck) throw new Problem(`some gateways failed${listed(progress.stuck ?? [])}`);
     if (performance.now() - started > timeoutMs)
-      throw new Problem(`not done in time: ${progress.says}${listed(missingOf(gatewaySync, details))}`);
+      throw new Problem(`timed out: ${progress.says}${listed(missingOf(gatewaySync, details))}`);
     await sleep(LOOK_MS);
   }
 }

@@ -20,32 +20,33 @@ const EVENTS_MS = 1_000;
 /** `kubectl stoker trace`: one delivery from the webhook to each disk. */
 export const trace = makeCommand({
   name: 'trace',
-  summary: 'Show a delivery from the webhook to each disk, with milliseconds',
+  summary: 'Show the timeline of a delivery, from the webhook to every disk',
   details: [
-    'It waits for the next webhook, request or poll with a new commit, until all gateways have it, and shows when what happened. With --last it shows the last one, and waits for nothing.',
-    'Times are those of the programs, so clocks that differ show as steps that are too long or left out. What the controller did is known from its events, which it writes a moment later. Only what status, reports and events still say can be shown: events are kept for an hour, and a newer commit takes the place of an older one.',
+    'Waits for the next webhook, request, or poll with a new commit, and until all gateways have it. Then it shows the time of each step in milliseconds. With --last, it shows the last delivery without waiting.',
+    'Every program records times with its own clock, so if clocks differ, steps are too long or missing. The steps of the controller come from its events. The timeline is limited to the content of the status, reports, and events: events are kept for an hour, and a newer commit replaces an older one.',
   ],
   examples: [
-    { line: 'trace plant -n gateways', does: 'then push, or send a webhook' },
-    { line: 'trace plant --last', does: 'what became of the last one' },
+    { line: 'trace plant -n gateways', does: 'Wait for a delivery; then push, or send a webhook' },
+    { line: 'trace plant --last', does: 'Show the last delivery' },
   ],
   args: {
-    name: { type: 'positional', required: true, description: 'The GatewaySync.' },
-    last: { type: 'boolean', description: 'The last one, now.' },
-    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'How long to wait. Left out: 5m.' },
+    name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
+    last: { type: 'boolean', description: 'Show the last delivery without waiting.' },
+    timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'Maximum time to wait. Default: 5m.' },
     ...outputArgs,
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const format = formatOf(args);
     const timeoutMs = parseDuration(args.timeout);
-    if (timeoutMs === undefined) throw new Problem('--timeout is a duration such as 90s, 5m or 1h30m', EXIT.usage);
+    if (timeoutMs === undefined)
+      throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
     const access = connect(args, host);
     try {
       if (!args.last) await untilNext(access, args.name, { timeoutMs, host });
       const gatewaySync = await getGatewaySync(access, args.name);
       const view = traceView(gatewaySync, await listEvents(access, gatewaySync));
-      if (!view) throw new Problem(`nothing was delivered or resolved yet: see kubectl stoker status ${args.name}`);
+      if (!view) throw new Problem(`no delivery yet: see kubectl stoker status ${args.name}`);
       host.print(format ? drawData(view, format) : `${drawTrace(view, host).join('\n')}\n`);
       return EXIT.ok;
     } finally {
@@ -68,7 +69,7 @@ async function untilNext(
     if (markOf(gatewaySync) !== before && isSettled(gatewaySync)) return await sleep(EVENTS_MS);
     if (performance.now() > deadline) {
       if (markOf(gatewaySync) !== before) return;
-      throw new Problem('nothing was delivered in that time: see kubectl stoker trace --last for the one before');
+      throw new Problem('no delivery in that time: use kubectl stoker trace --last for the previous one');
     }
     await sleep(LOOK_MS);
   }

@@ -10,30 +10,33 @@ const MAX_PORT = 65_535;
 /** `kubectl stoker ui`: a page that shows the fleet as it changes. */
 export const ui = makeCommand({
   name: 'ui',
-  summary: 'Show the fleet on a page in your browser, as it changes',
+  summary: 'Open a live view of all gateways in your browser',
   details: [
-    'Serves one page on 127.0.0.1 until you end it with Ctrl-C, and opens it where it can. It shows waves, gateways and what they wait for, drift, history and the last delivery, and has a button for each verb, which says what it will do, asks, and does exactly that.',
-    'The page has your rights in the cluster, and so has everybody who has the address: it holds a token that is valid as long as the command runs. Nothing is loaded from elsewhere.',
-    'It needs the right to read and watch GatewaySyncs. Waves need that for pods and SyncReports, too; the role view has it all.',
+    'Serves a page on 127.0.0.1 until you press Ctrl-C, and opens it in a browser if possible. The page shows waves, the state of every gateway, drift, the history, and the last delivery. It has a button for each action, which shows the change, asks for confirmation, and makes exactly this change.',
+    'The page uses your permissions in the cluster. Keep the address private: it contains a token that gives access until the command exits. The page loads nothing from other servers.',
+    'Requires permission to read and watch GatewaySyncs. To show waves, the same is required for pods and SyncReports. The role view includes all of these.',
   ],
   examples: [
-    { line: 'ui', does: 'the GatewaySyncs of the namespace of the context' },
-    { line: 'ui --all-namespaces', does: 'all that you may read' },
-    { line: 'ui --no-open --port 8123', does: 'on another machine: forward that port by ssh -L 8123:127.0.0.1:8123' },
+    { line: 'ui', does: 'Show the GatewaySyncs of the current namespace' },
+    { line: 'ui --all-namespaces', does: 'Show the GatewaySyncs of all namespaces' },
+    {
+      line: 'ui --no-open --port 8123',
+      does: 'Run on a remote machine; forward the port with ssh -L 8123:127.0.0.1:8123',
+    },
   ],
   args: {
-    'all-namespaces': { type: 'boolean', alias: 'A', description: 'Those of all namespaces.' },
-    port: { type: 'string', valueHint: 'PORT', description: 'Where to listen. Left out: any port that is free.' },
-    open: { type: 'boolean', default: true, description: 'Print the address, and open no browser.' },
+    'all-namespaces': { type: 'boolean', alias: 'A', description: 'Show the GatewaySyncs of all namespaces.' },
+    port: { type: 'string', valueHint: 'PORT', description: 'Port to listen on. Default: any free port.' },
+    open: { type: 'boolean', default: true, description: 'Print the address without opening a browser.' },
     ...accessArgs,
   },
   run: async ({ args, host }): Promise<ExitStatus> => {
     const all = args['all-namespaces'];
     if (all && args.namespace)
-      throw new Problem('--namespace and --all-namespaces exclude each other: leave out one', EXIT.usage);
+      throw new Problem('--namespace and --all-namespaces are mutually exclusive: remove one of them', EXIT.usage);
     const port = args.port === undefined ? undefined : Number(args.port);
     if (port !== undefined && !(Number.isInteger(port) && port > 0 && port <= MAX_PORT))
-      throw new Problem(`--port is a number from 1 to ${MAX_PORT}`, EXIT.usage);
+      throw new Problem(`--port must be a number from 1 to ${MAX_PORT}`, EXIT.usage);
     const access = connect(args, host);
     const namespace = all ? undefined : access.namespace;
     try {
@@ -41,7 +44,9 @@ export const ui = makeCommand({
       const page = await servePage({ access, namespace, port, now: host.now });
       host.print(`${page.address}\n`);
       const where = namespace ? `namespace ${namespace}` : 'all namespaces';
-      host.note(`shows ${plain(`context ${access.context}, ${where}`)}, with your rights, until Ctrl-C\n`);
+      host.note(
+        `showing ${plain(`context ${access.context}, ${where}`)} with your permissions; press Ctrl-C to stop\n`,
+      );
       if (args.open) host.openBrowser?.(page.makeTicket());
       await host.untilEnded?.();
       await page.stop();

@@ -12,7 +12,7 @@ export const hasEnded = ({ phase, isBeingDeleted }: AgentPod): boolean =>
 /** Returns why the agent of a pod isn't running, or undefined if it runs or the kubelet hasn't reported it. */
 export function whyNotRunning(pod: AgentPod): string | undefined {
   if (pod.isBeingDeleted) return 'its pod is being deleted';
-  if (hasEnded(pod)) return `its pod has ended (${pod.phase})`;
+  if (hasEnded(pod)) return `its pod is completed (${pod.phase})`;
   const { waiting, terminated } = pod.agent ?? {};
   const reason = waiting?.reason ?? terminated?.reason;
   return waiting || terminated ? `its agent is not running${reason ? ` (${reason})` : ''}` : undefined;

@@ -143,12 +143,12 @@ function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reas
     return {
       state: 'busy',
       reason: 'NotSeen',
-      says: 'the controller has not looked at it yet: if that lasts, see whether it runs and watches this namespace',
+      says: 'not reconciled yet: if this persists, check that the controller runs and watches this namespace',
     };
   if (spec.paused)
     return { state: 'paused', reason: 'Paused', says: 'paused: nothing changes until kubectl stoker resume' };
   if (status.observedGeneration !== metadata.generation)
-    return { state: 'busy', reason: 'NotSeen', says: 'the controller has not seen the latest change of the spec yet' };
+    return { state: 'busy', reason: 'NotSeen', says: 'the latest change of the spec is not reconciled yet' };
   const { reason } = ready;
   if (ready.status === 'True') return { state: 'ready', reason, says: readyWords(gatewaySync) };
   const says =
@@ -169,7 +169,7 @@ function isRolledBack({ status }: GatewaySync, reason: string): boolean {
 
 function readyWords({ status }: GatewaySync): string {
   const { total = 0, synced = 0, paused = 0, dryRun = 0 } = status?.gateways ?? {};
-  if (total === 0) return 'no gateway yet: no pod is annotated for it';
+  if (total === 0) return 'no gateways yet: annotate a pod with sync.io/inject: "true"';
   const resting = [paused > 0 && `${paused} paused`, dryRun > 0 && `${dryRun} in a dry run`].filter(Boolean);
   const all = total === 1 ? 'the gateway has it' : `all ${total} gateways have it`;
   return resting.length > 0 ? `${synced} of ${total} gateways have it, ${resting.join(', ')}` : all;

@@ -71,19 +71,19 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
     case 'Pending':
       if (message) return undefined;
       return report || syncedCommit
-        ? 'its agent has not reported on the latest change yet'
+        ? 'its agent has not reported the latest change yet'
         : 'its agent has not reported yet: the pod may still be starting';
     case 'Skewed': {
       const wanted = placed?.look === 'old' ? undefined : gatewaySync.status?.lastSyncCommit;
-      return `on its way to ${wanted ? shortCommit(wanted) : 'its commit'}`;
+      return `updating to ${wanted ? shortCommit(wanted) : 'its commit'}`;
     }
     case 'Paused':
-      return 'paused: somebody has to resume it';
+      return 'paused until kubectl stoker resume';
     case 'DryRun':
-      return 'a dry run: it reports what it would change, and changes nothing';
+      return 'dry run: it only reports the changes';
     case 'Error':
     case 'MissingSidecar':
-      return message ? undefined : 'it says no more';
+      return message ? undefined : 'no details reported';
   }
 }
 
@@ -98,6 +98,6 @@ function inRollout(
   if (placed.isAdmitted) return report?.verification === 'Running' ? 'it is being verified' : undefined;
   const { wave: current, admission } = rollout;
   const own = admission[placed.wave]?.wave;
-  if (rollout.phase === 'Stopped') return `the rollout stopped: it stays on ${shortCommit(rollout.stableCommit)}`;
-  return own === current ? `its turn in the wave ${own}` : `its wave ${own}, which comes after ${current}`;
+  if (rollout.phase === 'Stopped') return `the rollout stopped: it keeps ${shortCommit(rollout.stableCommit)}`;
+  return own === current ? `its turn in wave ${own}` : `wave ${own}, which follows ${current}`;
 }

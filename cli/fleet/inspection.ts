@@ -60,10 +60,10 @@ function whyUnable(
   report: { agentVersion?: string | undefined } | undefined,
   { status, waitsFor }: Askable,
 ): string | undefined {
-  if (status === 'MissingSidecar') return 'it has no sidecar: recreate the pod';
+  if (status === 'MissingSidecar') return 'no sidecar: recreate the pod';
   if (!report) return waitsFor ?? 'its agent has not reported yet';
   if (isAtLeast(report.agentVersion, AGENT_KNOWS_INSPECTION)) return undefined;
-  return `its agent is of version ${report.agentVersion ?? 'unknown'}, which cannot be asked: recreate the pod`;
+  return `its agent (version ${report.agentVersion ?? 'unknown'}) does not support queries: recreate the pod`;
 }
 
 /** Who is asked, and whether others are not. */
@@ -133,13 +133,13 @@ const WORDS: Record<LeftOut, string> = {
   foreign: 'not written by the agent',
   large: `larger than ${INSPECTION.fileBytes / 1024} KiB`,
   lfs: 'in Git LFS',
-  limit: 'left out, since the answer is full',
-  noFile: 'no regular file',
+  limit: 'omitted because the response is full',
+  noFile: 'not a regular file',
   notFetched: `larger than ${INSPECTION.fileBytes / 1024} KiB, or not fetched`,
-  patched: 'made by patches',
+  patched: 'generated with patches',
   secret: 'looks like a secret',
   submodule: 'in a submodule',
-  template: 'made of a template',
+  template: 'generated from a template',
 };
 
 /** What a person sees of an answer. */
@@ -232,7 +232,7 @@ export function repositoryPatch(
   const agreed = [...found].filter(([, { others }]) => others.length === 0);
   for (const [path, { name, others }] of found) {
     if (others.length === 0) continue;
-    const why = `it differs in another way on ${others.join(', ')} than on ${name}: choose one with --gateway`;
+    const why = `the change on ${name} differs from the change on ${others.join(', ')}: choose a gateway with --gateway`;
     refused.push({ path, why });
   }
   return { text: agreed.map(([, { text }]) => text).join(''), refused };
@@ -253,7 +253,7 @@ function addTo(found: Map<string, Found>, { path, name, text }: { path: string; 
 
 function whyRefused({ kind, leftOut, path, source = path }: InspectedChange, withDeleted: boolean): string | undefined {
   if (leftOut) return WORDS[leftOut];
-  if (!isFilePath(source)) return 'no path of a repository';
+  if (!isFilePath(source)) return 'not a path of the repository';
   if (kind === 'add' || kind === 'restore') return 'was never delivered';
-  return kind === 'delete' && !withDeleted ? 'missing on the gateway: --with-deleted deletes it' : undefined;
+  return kind === 'delete' && !withDeleted ? 'missing on the gateway: add --with-deleted to delete it' : undefined;
 }

@@ -6,7 +6,7 @@ export const addressOf = ({ metadata: { namespace, name } }: GatewaySync): strin
 /** Its gateways, by their number. */
 export function gatewaysOf({ status }: GatewaySync): string {
   const total = status?.gateways?.total ?? 0;
-  return total === 1 ? 'its one gateway' : `its ${total} gateways`;
+  return total === 1 ? 'its gateway' : `its ${total} gateways`;
 }
 
 /** What its gateways do, in a sentence that is right for none, one and several. */
@@ -27,6 +27,6 @@ const KEEPERS: readonly [label: string, keeper: string][] = [
 export function keeperOf({ metadata: { labels = {}, annotations = {} } }: GatewaySync): string {
   const [, keeper] = KEEPERS.find(([key]) => key in labels || key in annotations) ?? [];
   return keeper
-    ? ` ${keeper} keeps this resource, and may set spec.paused back: change it in git to make it last.`
+    ? ` ${keeper} manages this resource and may revert spec.paused: for a permanent change, edit it in git.`
     : '';
 }

@@ -35,14 +35,14 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
   if (metadata.annotations?.[REQUEST_ANNOTATIONS.requestId] !== asked.id)
     return {
       kind: 'failed',
-      says: `somebody asked for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]} since`,
+      says: `replaced by a newer request for ${metadata.annotations?.[REQUEST_ANNOTATIONS.requestedRef]}`,
     };
-  if (spec.paused) return { kind: 'failed', says: 'it is paused: the request waits until kubectl stoker resume' };
+  if (spec.paused) return { kind: 'failed', says: 'paused: the request waits until kubectl stoker resume' };
   if (lastRequest?.at !== asked.at || lastRequest.ref !== asked.ref)
     return { kind: 'waiting', says: 'waiting for the controller' };
   const { outcome, message = '' } = lastRequest;
   const isSettled = outcome === 'Applied' || (outcome === 'Ignored' && asked.isRefresh);
-  if (outcome === 'Pending') return { kind: 'waiting', says: `asking the git host${message && `: ${message}`}` };
+  if (outcome === 'Pending') return { kind: 'waiting', says: `querying the git server${message && `: ${message}`}` };
   if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${message}` };
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   // What is ignored does not move the target.
@@ -66,8 +66,8 @@ function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: s
 
 function doneWords(gatewaySync: GatewaySync): string {
   const { total = 0, paused = 0, dryRun = 0 } = gatewaySync.status?.gateways ?? {};
-  if (total === 0) return 'there is no gateway';
-  const rest = paused + dryRun > 0 ? `, but for ${paused + dryRun} paused or in a dry run` : '';
+  if (total === 0) return 'no gateways';
+  const rest = paused + dryRun > 0 ? `, except ${paused + dryRun} paused or in a dry run` : '';
   return `${gatewaysOf(gatewaySync)} ${total === 1 ? 'has' : 'have'} it${rest}`;
 }
 

@@ -87,12 +87,12 @@ export function traceView(
     note(`the controller resolved ${delivery.ref}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
     const reason = `${delivery.kind}${delivery.outcome}`.toLowerCase();
     const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
-    note(`the controller noted it: ${delivery.outcome}`, handled);
+    note(`the controller handled it: ${delivery.outcome}`, handled);
   }
   // After a commit that failed, gateways may have become ready with another one.
   if (!refused)
     note(
-      'Ready: all that are to have it do',
+      'Ready: all gateways have it',
       firstAfter(({ reason }) => reason === 'Synced'),
     );
   return {
@@ -152,12 +152,12 @@ const isTakenBack = ({ syncedCommit }: DiscoveredGateway, rollout: Status['rollo
 function takenBackWords(count: number, { stableCommit = '' }: Partial<RolloutStatus> = {}): string[] {
   if (count === 0) return [];
   const gateways = count === 1 ? '1 gateway was' : `${count} gateways were`;
-  return [`${gateways} taken back to ${shortCommit(stableCommit)} since`];
+  return [`${gateways} since rolled back to ${shortCommit(stableCommit)}`];
 }
 
 function unnamedWords({ gateways, discoveredGateways = [] }: Status): string[] {
   const count = (gateways?.total ?? 0) - discoveredGateways.length;
-  return count > 0 ? [`of ${count} more gateways, the status names no times: it has no room for them`] : [];
+  return count > 0 ? [`the times of ${count} more gateways are not in the status, because its size is limited`] : [];
 }
 
 function missingOf(
@@ -172,17 +172,17 @@ function missingOf(
   const verdict = wasTried ? 'it failed' : `it was not applied (${outcome})`;
   return [
     ...(refused ? [`${verdict}${message ? `: ${message}` : ''}`] : []),
-    ...(isBackAgain ? ['the commit was tried again since, and every gateway may have it'] : []),
-    ...(!refused && isOlder ? ['it brought no other commit: the one from before is still the newest'] : []),
-    ...(events ? [] : ['you may not read events, which say when the controller noted it']),
+    ...(isBackAgain ? ['the commit has been retried since, and all gateways may have it'] : []),
+    ...(!refused && isOlder ? ['no new commit: the previous commit is still the newest'] : []),
+    ...(events ? [] : ['not allowed to read events, which contain the times of the controller']),
   ];
 }
 
 function beginningOf({ kind, ref, by }: Delivery): string {
-  if (kind === 'poll') return `the controller found what ${ref} is, without a webhook`;
+  if (kind === 'poll') return `the controller found a new commit of ${ref} without a webhook`;
   if (by === 'kubectl-stoker' || by === 'manual')
-    return `somebody asked for ${ref}${by === 'manual' ? ' by hand' : ''}`;
-  return `the receiver took the POST: ${ref}${by ? ` by ${by}` : ''}`;
+    return `a user requested ${ref}${by === 'manual' ? ' with an annotation' : ''}`;
+  return `the receiver accepted the webhook: ${ref}${by ? ` from ${by}` : ''}`;
 }
 
 interface Noting {
@@ -200,14 +200,14 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, 
   const end = Date.parse(lastSyncTime);
   const what = commit ? shortCommit(commit) : 'it';
   const waits = rollout && syncStatus === 'Synced' && syncedCommit !== undefined && syncedCommit !== commit;
-  if (waits) return `${name} stays on ${shortCommit(syncedCommit)} for now: ${rollout.summary}`;
+  if (waits) return `${name} still has ${shortCommit(syncedCommit)}: ${rollout.summary}`;
   if (syncedCommit !== commit || Number.isNaN(end))
     return `${name} does not have ${what} (${syncStatus})${message ? `: ${message}` : ''}`;
-  if (end < start) return isKept ? `${name} keeps ${what}, which it had before` : `${name} had ${what} before`;
+  if (end < start) return isKept ? `${name} keeps ${what}` : `${name} already had ${what}`;
   const took = parseDuration(lastSyncDuration);
   // The receiver's time may be ahead of the agent's: nothing begins before what it is about.
-  if (took !== undefined) note(`${name} began to sync`, new Date(Math.max(start, end - took)).toISOString(), name);
-  note(`it is on the disk of ${name}`, lastSyncTime, name);
+  if (took !== undefined) note(`${name} started the sync`, new Date(Math.max(start, end - took)).toISOString(), name);
+  note(`${name} has it on disk`, lastSyncTime, name);
   return undefined;
 }
 

@@ -13,21 +13,21 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
   const commit = toApprove(rollout);
-  if (commit === undefined) throw new Problem(`nothing of ${address} is on its way: it is ${rollout.summary}`);
+  if (commit === undefined) throw new Problem(`${address} has no commit to approve: its rollout is ${rollout.summary}`);
   if (wanted !== undefined && commit !== wanted)
-    throw new Problem(`nothing was approved: not ${wanted} is on its way, but ${commit}`);
+    throw new Problem(`nothing was approved: the rollout is for ${commit}, not ${wanted}`);
   const waves = (spec.rollout?.waves ?? []).filter(({ approval }) => approval).map(({ name }) => name);
   if (waves.length === 0) throw new Problem(`no wave of ${address} waits for approval`);
   const isApproved = metadata.annotations?.[ROLLOUT_ANNOTATIONS.approve] === commit;
   if (isApproved && isOutdated(rollout, commit))
     throw new Problem(
-      `${commit} was approved for ${address} before spec.sync was edited: remove ${ROLLOUT_ANNOTATIONS.approve} first`,
+      `the approval of ${commit} for ${address} predates the last edit of spec.sync: remove ${ROLLOUT_ANNOTATIONS.approve} first`,
     );
-  if (isApproved) return { kind: 'done', says: `${commit} is approved already for ${address}.` };
+  if (isApproved) return { kind: 'done', says: `${commit} is already approved for ${address}.` };
   const ref = commit === rollout.commit && rollout.ref !== commit ? ` (${rollout.ref})` : '';
   return {
     kind: 'change',
-    says: `${address}: ${commit}${ref} may have the ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the ones before are done.`,
+    says: `${address}: ${commit}${ref} may enter ${waves.length === 1 ? 'wave' : 'waves'} ${waves.join(', ')} as soon as the previous waves are done.`,
     change: { annotations: { [ROLLOUT_ANNOTATIONS.approve]: commit } },
     about: waves,
   };

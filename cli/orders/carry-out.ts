@@ -55,7 +55,9 @@ async function write(
 function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedChange {
   const now = plan(gatewaySync);
   if (now.kind === 'done' || agreementOf(now) !== agreed)
-    throw new Problem(`nothing was changed, since the resource has changed meanwhile; now it would be: ${now.says}`);
+    throw new Problem(
+      `nothing was changed, because the resource has changed in the meantime; the new effect would be: ${now.says}`,
+    );
   return now;
 }
 
@@ -69,7 +71,7 @@ async function untilNoticed(
     if (isGone(await getGatewaySync(access, name))) return;
     if (performance.now() > deadline)
       throw new Problem(
-        `${annotation} was removed, to be set again, and the controller does not notice: see whether it runs, then try again`,
+        `the controller does not react to the removal of ${annotation}: check that it runs, then try again`,
       );
   }
 }

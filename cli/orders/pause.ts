@@ -5,12 +5,12 @@ import type { Plan } from './plan.ts';
 /** Leaves all gateways as they are. */
 export function planPause(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
-  if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is paused already.` };
+  if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is already paused.` };
   return {
     kind: 'change',
-    says: `${address} pauses: ${gatewaysDo(gatewaySync, {
-      one: 'keeps the files that it has',
-      many: 'keep the files that they have',
+    says: `${address} will be paused: ${gatewaysDo(gatewaySync, {
+      one: 'keeps its files',
+      many: 'keep their files',
       none: '',
     })}, and requests wait.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: true } },
@@ -26,9 +26,9 @@ export function planResume(gatewaySync: GatewaySync): Plan {
   const ref = status?.target?.ref ?? spec.git.ref;
   return {
     kind: 'change',
-    says: `${address} goes on: ${gatewaysDo(gatewaySync, {
-      one: `gets what ${ref} is now`,
-      many: `get what ${ref} is now`,
+    says: `${address} will be resumed: ${gatewaysDo(gatewaySync, {
+      one: `gets the current commit of ${ref}`,
+      many: `get the current commit of ${ref}`,
       none: ` yet, and follows ${ref}`,
     })}.${keeperOf(gatewaySync)}`,
     change: { spec: { paused: false } },

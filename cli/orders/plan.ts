@@ -47,7 +47,7 @@ export function planOnce(
   const handledOf = ({ status }: GatewaySync) => status?.rollout?.handled?.[kind];
   const isThere = gatewaySync.metadata.annotations?.[annotation] === value;
   if (isThere && handledOf(gatewaySync) !== value)
-    return { kind: 'done', says: `${address} was told so already: the controller has not got to it yet.` };
+    return { kind: 'done', says: `${address} already has this request: the controller has not handled it yet.` };
   return {
     kind: 'change',
     says: `${address}: ${says}`,

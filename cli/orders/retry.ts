@@ -10,14 +10,13 @@ export function planRetry(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
   const commit = toRetry(rollout);
-  if (commit === undefined)
-    throw new Problem(`nothing of ${address} was stopped or taken back: it is ${rollout.summary}`);
+  if (commit === undefined) throw new Problem(`${address} has no commit to retry: its rollout is ${rollout.summary}`);
   const ref = commit === rollout.commit ? rollout.ref : undefined;
   // The controller begins with what the ref leads to; another commit it only stops refusing.
   const isNewest = [rollout.commit, rollout.nextCommit, gatewaySync.status?.lastSyncCommit].includes(commit);
   const start = isNewest
-    ? 'starts again at the first wave'
-    : 'may be tried again: it starts at the first wave when the ref leads to it';
+    ? 'restarts at the first wave'
+    : 'will be accepted again: it starts at the first wave when the ref resolves to it';
   const says = `${named(commit, ref)} ${start}.`;
   return planOnce(gatewaySync, 'retry', { value: commit, says, about: [] });
 }

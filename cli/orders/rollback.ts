@@ -15,13 +15,13 @@ export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
     phase === 'RolledBack' ? { commit: status?.rollout?.stableCommit ?? commit, ref: undefined } : { commit, ref };
   const way = `${isForward ? 'forward' : 'back'} from ${named(left.commit, left.ref)} to ${named(target.commit, target.ref)}`;
   const says = gatewaysDo(gatewaySync, {
-    one: `goes ${way}, at once`,
-    many: `go ${way}, all at once`,
-    none: ` to take ${way}`,
+    one: `rolls ${way}, at once`,
+    many: `roll ${way}, all at once`,
+    none: ` to roll ${way}`,
   });
   return planOnce(gatewaySync, 'rollback', {
     value,
-    says: `${says}. Waves, soak, approval and windows do not count.`,
+    says: `${says}. Waves, soak, approval, and windows do not apply.`,
     about: [left.commit, target.commit],
   });
 }
@@ -33,13 +33,13 @@ function findWay(gatewaySync: GatewaySync, to: string): WayBack {
   const list = entries
     .map(({ commit, ref, to: value }) => (ref === commit ? shortWay(value) : `${shortWay(value)} (${ref})`))
     .join(', ');
-  const choose = list ? `choose one of ${list}` : 'it has no other commit';
+  const choose = list ? `choose one of ${list}` : 'it contains no other commit';
   if (found.kind === 'there')
-    throw new Problem(`${shortCommit(to)} is what the gateways have, or go to: ${choose}`, EXIT.usage);
+    throw new Problem(`${shortCommit(to)} is already the commit of the gateways: ${choose}`, EXIT.usage);
   if (found.kind === 'several') throw new Problem(`several commits begin with ${to}: ${choose}`, EXIT.usage);
   if (to === 'previous') {
     const newer = list && `; for a newer one, use --to: ${list}`;
-    throw new Problem(`there is no earlier commit in the history to go back to${newer}`);
+    throw new Problem(`the history has no earlier commit${newer}`);
   }
-  throw new Problem(`${to} is no commit of the history: ${choose}`, EXIT.usage);
+  throw new Problem(`${to} not found in the history: ${choose}`, EXIT.usage);
 }

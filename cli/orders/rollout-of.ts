@@ -7,8 +7,7 @@ import { addressOf } from '../fleet/names.ts';
 export function rolloutOf(gatewaySync: GatewaySync): RolloutStatus {
   const { spec, status } = gatewaySync;
   const address = addressOf(gatewaySync);
-  if (!spec.rollout)
-    throw new Problem(`${address} has no spec.rollout, so nothing is kept to go back to, to approve or to try again`);
-  if (!status?.rollout) throw new Problem(`${address} has not been rolled out yet: see kubectl stoker status`);
+  if (!spec.rollout) throw new Problem(`${address} has no spec.rollout, which rollback, approve, and retry require`);
+  if (!status?.rollout) throw new Problem(`${address} has no rollout yet: see kubectl stoker status`);
   return status.rollout;
 }

@@ -25,7 +25,7 @@ export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest 
 
 /** Says that a request takes the place of another one. */
 export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: OpenRequest, wanted: string): string =>
-  `${addressOf(gatewaySync)}: ${by ?? 'somebody'} asked for ${ref}${at ? ` at ${at}` : ''}, which waits: a request for ${wanted} takes its place.`;
+  `${addressOf(gatewaySync)}: the open request for ${ref}${by ? ` by ${by}` : ''}${at ? ` at ${at}` : ''} will be replaced by a request for ${wanted}.`;
 
 /** Asks for what is followed, now. */
 export function planSync(gatewaySync: GatewaySync): PlannedChange {
@@ -35,7 +35,7 @@ export function planSync(gatewaySync: GatewaySync): PlannedChange {
     kind: 'change',
     says: open
       ? displacing(gatewaySync, open, ref)
-      : `${addressOf(gatewaySync)}: ${ref} is looked up again, now, and its gateways get what it is.`,
+      : `${addressOf(gatewaySync)}: ${ref} is resolved again now, and its gateways get this commit.`,
     change: (now) => requestOf({ id: randomUUID(), ref, at: new Date(now).toISOString(), isRefresh: true }),
     about: [ref, JSON.stringify(open ?? null)],
   };

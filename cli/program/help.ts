@@ -7,17 +7,17 @@ import { wrap } from '../terminal/text.ts';
 const USUAL_WIDTH = 100;
 
 const EXIT_STATUS = [
-  ['0', 'done; for status: everything shown is ready; for diff and drift: nothing differs'],
-  ['1', 'failed, not ready, or something is wrong; for status: there is no GatewaySync'],
+  ['0', 'success; for status: all listed GatewaySyncs are ready; for diff and drift: no file differs'],
+  ['1', 'failed, not ready, or a check failed; for status: no GatewaySync found'],
   ['2', 'files differ (diff and drift)'],
   ['3', 'the cluster is unreachable, denies access, or lacks the CRDs of the operator'],
-  ['64', 'the command line is wrong, or --yes is missing without a terminal'],
+  ['64', 'the command line is invalid, or --yes is missing without a terminal'],
 ] as const;
 
 /** The help of the program. */
 export function describeProgram(columns: number = USUAL_WIDTH): string {
   return lines([
-    'See and steer what your gateways sync from git, with your own rights in the cluster.',
+    'Show and control what your gateways sync from git, with your own permissions in the cluster.',
     '',
     'Usage:',
     '  kubectl stoker COMMAND [NAME] [OPTIONS]',
@@ -31,7 +31,7 @@ export function describeProgram(columns: number = USUAL_WIDTH): string {
     'Exit status:',
     ...drawList(EXIT_STATUS, columns),
     '',
-    'kubectl stoker COMMAND --help says more.',
+    'Use "kubectl stoker COMMAND --help" for more information about a command.',
   ]);
 }
 

@@ -6,7 +6,7 @@ export function nodeProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = numbersOf(version);
   const [oldestMajor = 0, oldestMinor = 0] = numbersOf(oldest);
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return undefined;
-  return `kubectl stoker needs Node ${oldest} or newer, and this is ${version}: install a newer one, or take the file of the release that needs no Node`;
+  return `kubectl stoker requires Node ${oldest} or newer, not ${version}: install a newer version, or use the binary of the release, which does not require Node`;
 }
 
 const numbersOf = (version: string): number[] => version.split('.').map(Number);

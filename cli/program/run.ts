@@ -29,12 +29,12 @@ async function dispatch(line: readonly string[], host: Host): Promise<ExitStatus
   if (name === undefined && options.includes('--version')) return show(`${version}\n`, host);
   const [extra] = name === 'version' ? rest : rest.slice(1);
   if ((name === 'version' || name === 'help') && extra !== undefined && !wantsHelp)
-    throw new Problem(`${extra} is one argument too many: see kubectl stoker --help`, EXIT.usage);
+    throw new Problem(`unexpected argument ${extra}: see kubectl stoker --help`, EXIT.usage);
   if (name === 'version') return show(`${version}\n`, host);
   if (name === 'help' && rest[0] && !wantsHelp) return show(describeCommand(find(rest[0]), host.columns), host);
   if (name === undefined || name === 'help') {
     if (name === undefined && rest.length > 0 && !wantsHelp)
-      throw new Problem('which command? kubectl stoker --help lists them', EXIT.usage);
+      throw new Problem('specify a command: list them with kubectl stoker --help', EXIT.usage);
     return show(describeProgram(host.columns), host);
   }
   const command = find(name);
@@ -52,7 +52,7 @@ function show(text: string, host: Host): ExitStatus {
 
 function find(name: string): Command {
   const command = COMMANDS.find((each) => each.name === name);
-  if (!command) throw new Problem(`there is no command ${name}: kubectl stoker --help lists them`, EXIT.usage);
+  if (!command) throw new Problem(`unknown command ${name}: list the commands with kubectl stoker --help`, EXIT.usage);
   return command;
 }
 
@@ -96,19 +96,19 @@ function checkArguments({ name, args }: Command, rest: string[]): void {
     const odd = rest.find(
       (word) => arg.type === 'boolean' && word.startsWith(`--${key}=`) && !/=(true|false)$/.test(word),
     );
-    if (odd !== undefined) throw wrong(`--${key} is true or false: ${odd} is neither`);
+    if (odd !== undefined) throw wrong(`--${key} must be true or false, not ${odd}`);
   }
   for (const [key, { what, isName }] of Object.entries(OBJECTS)) {
     const named: unknown = parsed[key];
     if (key in args && typeof named === 'string' && !isName(named))
-      throw wrong(`${JSON.stringify(named)} cannot be the name of a ${what}`);
+      throw wrong(`${JSON.stringify(named)} is not a valid name of a ${what}`);
   }
   const known = new Set(Object.entries(args).flatMap(([key, arg]) => namesOf(key, 'alias' in arg ? arg.alias : [])));
   const [unknown] = Object.keys(parsed).filter((key) => key !== '_' && !known.has(key));
-  if (unknown !== undefined) throw wrong(`there is no option ${unknown.length === 1 ? '-' : '--'}${unknown}`);
+  if (unknown !== undefined) throw wrong(`unknown option ${unknown.length === 1 ? '-' : '--'}${unknown}`);
   const places = Object.values(args).filter(({ type }) => type === 'positional').length;
   const [extra] = parsed._.slice(places);
-  if (extra !== undefined) throw wrong(`${extra} is one argument too many`);
+  if (extra !== undefined) throw wrong(`unexpected argument ${extra}`);
 }
 
 function parse(args: ArgsDef, rest: string[], wrong: (message: string) => Problem) {

@@ -15,7 +15,7 @@ export interface WavePicture {
 /** Shapes tell the same as colours, for those who do not see colours. */
 export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
   old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
-  onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'on its way' },
+  onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'updating' },
   new: { glyph: '█', colour: 'green', meaning: 'new, verified' },
   failed: { glyph: '╳', colour: 'red', meaning: 'failed' },
 };
@@ -65,9 +65,9 @@ function countsOf(gateways: readonly { look: Look }[], mark: WavePicture['mark']
   const count = (look: Look) => gateways.filter((gateway) => gateway.look === look).length;
   const parts = [
     [count('failed'), 'failed'],
-    [count('onItsWay'), 'on the way'],
+    [count('onItsWay'), 'updating'],
   ] as const;
   const rest = parts.filter(([number]) => number > 0).map(([number, words]) => `, ${number} ${words}`);
-  if (mark === 'back') return `${count('old')}/${gateways.length} back${rest.join('')}`;
+  if (mark === 'back') return `${count('old')}/${gateways.length} rolled back${rest.join('')}`;
   return `${count('new')}/${gateways.length}${rest.join('')}`;
 }

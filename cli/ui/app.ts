@@ -51,7 +51,7 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
   app.get(`${door.base}page/:name`, ({ context }) => file(assets.get(context.params?.name ?? '')));
 
   app.get(`${door.base}events`, (event) => {
-    if (streams >= MAX_STREAMS) return text(503, 'too many pages are open: close some');
+    if (streams >= MAX_STREAMS) return text(503, 'too many open pages: close some');
     const { searchParams } = event.url;
     const namespace = searchParams.get('namespace');
     const name = searchParams.get('name');
@@ -72,7 +72,7 @@ export function createApp({ door, board, desk, assets, place }: AppOptions): Req
   app.get(`${door.base}rights`, ({ url }) => reply(() => desk.rights(addressIn(url.searchParams))));
   app.post(`${door.base}plan`, (event) => reply(async () => desk.plan(await bodyOf(event))));
   app.post(`${door.base}order`, (event) => reply(async () => desk.carryOut(await bodyOf(event))));
-  app.all('/**', () => text(404, 'there is nothing here'));
+  app.all('/**', () => text(404, 'not found'));
   return toNodeHandler(app) as RequestListener;
 }
 
@@ -102,7 +102,7 @@ async function reply(action: () => Promise<object>): Promise<Response> {
 }
 
 function file(asset: Asset | undefined, change: (content: string) => string = (content) => content): Response {
-  if (!asset) return text(404, 'there is nothing here');
+  if (!asset) return text(404, 'not found');
   return new Response(change(asset.content), { headers: { ...SAFE_HEADERS, 'Content-Type': asset.type } });
 }
 
@@ -120,12 +120,12 @@ async function bodyOf(event: H3Event): Promise<unknown> {
   let body = '';
   for await (const chunk of requestOf(event) as AsyncIterable<Buffer>) {
     body += chunk;
-    if (body.length > MAX_BODY_BYTES) throw new Problem('the page asks for too much at once');
+    if (body.length > MAX_BODY_BYTES) throw new Problem('the request of the page is too large');
   }
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new Problem('the page asks for something that cannot be read', EXIT.failed, { cause: error });
+    throw new Problem('the request of the page is invalid', EXIT.failed, { cause: error });
   }
 }
 

@@ -78,7 +78,7 @@ export class Desk {
       spec: { resourceAttributes },
     };
     const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    const { status } = await attempt(this.#access, { doing: 'ask what you may do', namespace }, () =>
+    const { status } = await attempt(this.#access, { doing: 'check your permissions', namespace }, () =>
       this.#access.client.create<{ status: { allowed: boolean } }>(path, body),
     );
     return { may: status.allowed };
@@ -91,6 +91,6 @@ export class Desk {
 
 function parse<T extends v.GenericSchema>(schema: T, body: unknown): v.InferOutput<T> {
   const parsed = v.safeParse(schema, body);
-  if (!parsed.success) throw new Problem('the page asks for something that there is not: load it again');
+  if (!parsed.success) throw new Problem('the request of the page is invalid: reload it');
   return parsed.output;
 }

@@ -68,17 +68,18 @@ export class Door {
 
   judge({ method, url, headers }: Knock): Verdict {
     // A name that somebody else controls may lead here, too (DNS rebinding).
-    if (headers.host !== this.#host) return refuse(421, `this is ${this.origin}, and nothing else`);
+    if (headers.host !== this.#host) return refuse(421, `the address must be ${this.origin}`);
     const { 'sec-fetch-site': site } = headers;
     if (url.pathname === '/') return this.#enter(method, url);
-    if (!url.pathname.startsWith(this.base)) return refuse(404, `there is nothing here: ${HINT}`);
-    if (!isSame(cookieOf(headers), this.#cookie)) return refuse(401, `you are not logged in: ${HINT}`);
-    if (site !== undefined && site !== 'same-origin' && site !== 'none') return refuse(403, 'not from another site');
+    if (!url.pathname.startsWith(this.base)) return refuse(404, `not found: ${HINT}`);
+    if (!isSame(cookieOf(headers), this.#cookie)) return refuse(401, `not logged in: ${HINT}`);
+    if (site !== undefined && site !== 'same-origin' && site !== 'none')
+      return refuse(403, 'requests from other sites are not allowed');
     if (method === 'GET' || method === 'HEAD') return { kind: 'welcome' };
     if (method !== 'POST') return refuse(405, 'GET or POST');
-    if (headers.origin !== this.origin) return refuse(403, 'not from another site');
+    if (headers.origin !== this.origin) return refuse(403, 'requests from other sites are not allowed');
     if (!isSame(String(headers[TOKEN_HEADER] ?? ''), this.pageToken))
-      return refuse(403, 'the page is older than this kubectl stoker ui: load it again');
+      return refuse(403, 'the page is older than this kubectl stoker ui: reload it');
     if (headers['content-type'] !== 'application/json') return refuse(400, 'not JSON');
     return { kind: 'welcome' };
   }
@@ -89,7 +90,7 @@ export class Door {
     if (isSame(token, this.#token)) return { kind: 'enter' };
     if (this.#spent !== undefined && isSame(token, this.#spent)) this.#showOut();
     if (this.#ticket === undefined || !isSame(token, this.#ticket))
-      return refuse(401, `the address has no token, an old one, or one that was used already: ${HINT}`);
+      return refuse(401, `the token in the address is missing, expired, or already used: ${HINT}`);
     [this.#ticket, this.#spent] = [undefined, this.#ticket];
     return { kind: 'enter' };
   }

@@ -102,9 +102,9 @@ export class Mirror {
   /** What the page cannot show since the caller may not read it. */
   get limits(): string[] {
     const what: Record<Kind, string> = {
-      GatewaySyncs: 'you may not watch GatewaySyncs: what you see is from when kubectl stoker ui began',
-      SyncReports: 'you may not read SyncReports: waves do not show how far their gateways are, and drift is not shown',
-      pods: 'you may not read pods: waves that choose by labels show without their gateways',
+      GatewaySyncs: 'not allowed to watch GatewaySyncs: the page shows the state at the start of kubectl stoker ui',
+      SyncReports: 'not allowed to read SyncReports: the progress of gateways in waves and drift are not shown',
+      pods: 'not allowed to read pods: waves that select gateways by label are shown without their gateways',
     };
     return [...this.#forbidden].map((kind) => what[kind]);
   }

@@ -74,7 +74,10 @@ async function listenAt(port: number, handler: Parameters<typeof listen>[0]['han
   try {
     return await listen({ handler, host: HOST, port, maxConnections: MAX_CONNECTIONS });
   } catch (error) {
-    throw new Problem(`cannot listen on port ${port}: ${messageOf(error)}: choose another with --port`, EXIT.failed);
+    throw new Problem(
+      `cannot listen on port ${port}: ${messageOf(error)}: choose a different one with --port`,
+      EXIT.failed,
+    );
   }
 }
 

@@ -57,14 +57,14 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
   test('has no token in its address, and hides its token from scripts', async (t) => {
     const namespace = await createNamespace(t);
     const page = await openNamespace(t, namespace);
-    await page.getByText('There is no GatewaySync here.').waitFor();
+    await page.getByText('No GatewaySync found.').waitFor();
     assert.match(new URL(page.url()).pathname, /^\/[\w-]{12}\/$/);
     assert.equal(new URL(page.url()).search, '');
     assert.equal(await page.evaluate('document.cookie'), '');
     const [cookie] = await page.context().cookies(page.url());
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, 'Strict']);
     await page.reload();
-    await page.getByText('There is no GatewaySync here.').waitFor();
+    await page.getByText('No GatewaySync found.').waitFor();
   });
 
   test('shows a viewer only their own namespace, also in the totals, and the permission that a button needs', async (t) => {
@@ -85,15 +85,15 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
 
     await page.getByRole('link', { name: 'mine' }).click();
     const pause = page.getByRole('button', { name: 'Pause' });
-    await page.getByText('You may look, and not change').waitFor();
+    await page.getByText('You have read-only access').waitFor();
     assert.equal(await pause.getAttribute('aria-disabled'), 'true');
     await pause.click({ force: true });
-    await page.getByRole('dialog').getByText('keep the files that they have').waitFor();
+    await page.getByRole('dialog').getByText('keep their files').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('alert').filter({ hasText: 'you may not change GatewaySyncs' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'not allowed to change GatewaySyncs' }).waitFor();
 
     await page.goto(`${page.url().split('#')[0]}#/${other}/theirs`);
-    await page.getByText('There is no GatewaySync').waitFor();
+    await page.getByText('not found').waitFor();
   });
 
   test('shows untrusted content as text, and runs none of it', async (t) => {
@@ -139,16 +139,16 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
       const strip = page.locator('.card', { hasText: 'tills' }).getByRole('img');
       assert.equal(await strip.getAttribute('aria-label'), '140 gateways: 3 failed · 137 new');
       await page.getByRole('link', { name: 'plant-north' }).click();
-      await page.getByText('the receiver took').waitFor();
+      await page.getByText('the receiver accepted').waitFor();
       await page.getByText('All gateways as a table').click();
       assert.deepEqual(await faultsOf(page), []);
       const headings = await page.getByRole('heading').allTextContents();
-      for (const heading of ['plant-north', 'canary', 'What waits, and why', 'Last delivery', 'History'])
+      for (const heading of ['plant-north', 'canary', 'Waiting gateways', 'Last delivery', 'History'])
         assert.ok(
           headings.some((text) => text.startsWith(heading)),
           `${heading}: ${headings}`,
         );
-      await page.getByRole('button', { name: 'Roll back' }).click();
+      await page.getByRole('button', { name: 'Roll back', exact: true }).click();
       await page.getByRole('dialog').getByText('all at once').waitFor();
       assert.deepEqual(await faultsOf(page), []);
       const colours = await page.evaluate(`getComputedStyle(document.body).backgroundColor`);
@@ -166,10 +166,10 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     const last = early.getByRole('button').last();
     assert.equal(await last.evaluate((dot) => dot === dot.ownerDocument.activeElement), true);
     await page.keyboard.press('Enter');
-    await page.locator('#gateway').getByText('its turn in the wave early').waitFor();
+    await page.locator('#gateway').getByText('its turn in wave early').waitFor();
     assert.match(
       (await last.getAttribute('aria-label')) ?? '',
-      /^plant-north-\d+: old commit, its turn in the wave early$/,
+      /^plant-north-\d+: old commit, its turn in wave early$/,
     );
   });
 
@@ -187,7 +187,7 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
       await page.getByRole('link', { name }).click();
       const dot = page.getByRole('button', { name: 'plant-3: failed, the volume is full' });
       await dot.click();
-      const panel = page.getByRole('region', { name: 'The chosen gateway' });
+      const panel = page.getByRole('region', { name: 'Selected gateway' });
       await panel.getByText(message).waitFor();
       const { y = 0, height = 0 } = (await panel.boundingBox()) ?? {};
       assert.ok(y >= 0 && y + height <= viewport.height, `${y} and ${height}`);
@@ -214,10 +214,10 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     await page.getByRole('link', { name: 'plant' }).click();
     await page.locator('.wave', { hasText: 'canary' }).getByText('1/1').waitFor();
     const facts = (await page.locator('#facts').textContent()) ?? '';
-    assert.match(facts, new RegExp(`Commit${current.slice(0, 8)}.*in place of ${left.slice(0, 8)}`));
-    assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /needs you|0\/1|waits$/);
-    await page.getByRole('button', { name: `Go forward to ${left.slice(0, 8)}` }).click();
-    await page.getByRole('dialog').getByText('go forward from').waitFor();
+    assert.match(facts, new RegExp(`Commit${current.slice(0, 8)}.*instead of ${left.slice(0, 8)}`));
+    assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /needs attention|0\/1|waiting$/);
+    await page.getByRole('button', { name: `Roll forward to ${left.slice(0, 8)}` }).click();
+    await page.getByRole('dialog').getByText('roll forward from').waitFor();
   });
 
   test('keeps the focus on a button that changes, and closes a dialog on Escape', async (t) => {
@@ -225,11 +225,11 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     const focused = () => page.evaluate('document.activeElement.textContent');
     await page.getByRole('button', { name: 'Pause' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByText('keep the files that they have').waitFor();
+    await page.getByText('keep their files').waitFor();
     await page.keyboard.press('Escape');
     assert.equal(await focused(), 'Pause');
     await page.keyboard.press('Enter');
-    await page.getByText('keep the files that they have').waitFor();
+    await page.getByText('keep their files').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Resume' }).waitFor();
@@ -249,7 +249,7 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     });
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.locator('#dialog-yes').click();
-    await page.getByText('Doing it …').waitFor();
+    await page.getByText('Applying …').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Sync now' }).click();
     const question = page.getByRole('dialog', { name: 'Sync plant' });
@@ -266,7 +266,7 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
       await page.getByRole('link', { name: 'tills' }).waitFor();
       assert.deepEqual(await room(), [width, width]);
       await page.getByRole('link', { name: 'plant-north' }).click();
-      await page.getByText('the receiver took').waitFor();
+      await page.getByText('the receiver accepted').waitFor();
       assert.deepEqual(await room(), [width, width]);
     });
   }
@@ -301,8 +301,8 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
     const namespace = await createNamespace(t);
     const ui = await startUi(t, (await connectCluster()).kubeconfig, '-n', namespace);
     const page = await openPage(t, ui.address);
-    await page.getByText('There is no GatewaySync here.').waitFor();
+    await page.getByText('No GatewaySync found.').waitFor();
     await ui.program.stop();
-    await page.getByRole('alert').getByText('kubectl stoker ui does not answer: start it again').waitFor();
+    await page.getByRole('alert').getByText('kubectl stoker ui does not respond: start it again').waitFor();
   });
 });

@@ -80,7 +80,7 @@ suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromiu
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(`${commit} (main) may have the wave west as soon as the ones before are done.`).waitFor();
+    await dialog.getByText(`${commit} (main) may enter wave west as soon as the previous waves are done.`).waitFor();
     await tabTo(page, 'Approve');
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
@@ -88,6 +88,6 @@ suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromiu
     assert.deepEqual(await contents(), ['second', 'second', 'second']);
     await page.locator('#state', { hasText: 'ready' }).waitFor();
     await page.locator('#history').getByText(commit.slice(0, 8)).waitFor();
-    await page.locator('#trace').getByText('the receiver took the POST').waitFor();
+    await page.locator('#trace').getByText('the receiver accepted the webhook').waitFor();
   });
 });

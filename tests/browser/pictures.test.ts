@@ -42,10 +42,10 @@ suite('the pictures of kubectl gs ui', { skip }, () => {
       await page.getByRole('link', { name: 'tills' }).waitFor();
       if (view !== 'fleet') {
         await page.getByRole('link', { name: 'plant-north' }).click();
-        await page.getByText('the receiver took').first().waitFor();
+        await page.getByText('the receiver accepted').first().waitFor();
       }
       if (view === 'question') {
-        await page.getByRole('button', { name: 'Roll back' }).click();
+        await page.getByRole('button', { name: 'Roll back', exact: true }).click();
         await page.getByText('all at once').waitFor();
       }
       await page.screenshot({ path: path.join(target, `${name}.png`) });

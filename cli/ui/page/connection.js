@@ -64,7 +64,7 @@ export async function ask(path, body) {
     body: JSON.stringify(body),
   };
   const response = await fetch(path, how).catch(() => {
-    throw new Error('kubectl stoker ui does not answer: it may have ended');
+    throw new Error('kubectl stoker ui does not respond: it may have exited');
   });
   const text = await response.text();
   const isJson = response.headers.get('Content-Type') === 'application/json';

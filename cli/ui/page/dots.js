@@ -81,7 +81,7 @@ function dotsPerRow(dots) {
 export const legend = () =>
   h(
     'ul',
-    { class: 'legend', 'aria-label': 'What the shapes mean' },
+    { class: 'legend', 'aria-label': 'Legend' },
     Object.entries(LOOKS).map(([look, words]) =>
       h('li', {}, h('i', { class: 'dot', 'data-look': look, 'aria-hidden': 'true' }), words),
     ),

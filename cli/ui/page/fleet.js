@@ -23,7 +23,7 @@ function frame(main) {
   main.replaceChildren(
     h(
       'section',
-      { class: 'summary', 'aria-label': 'In all' },
+      { class: 'summary', 'aria-label': 'Totals' },
       h('h1', { id: 'fleet-title', class: 'unseen' }, 'Fleet'),
       h('dl', { id: 'totals' }),
     ),
@@ -33,7 +33,7 @@ function frame(main) {
       h(
         'label',
         { class: 'search', id: 'search-label' },
-        h('span', { class: 'unseen' }, 'Search by name, ref or words'),
+        h('span', { class: 'unseen' }, 'Search by name, ref, or message'),
         h('input', {
           type: 'search',
           id: 'search',
@@ -85,11 +85,11 @@ export function drawFleet(main, cards, { totals }) {
   const where = document.body.dataset.namespace;
   redraw(byId('nothing'), [shown.length, cards.size, wanted], () => {
     if (shown.length > 0) return [];
-    if (cards.size > 0) return [h('p', {}, `Nothing fits “${search.trim()}”.`)];
+    if (cards.size > 0) return [h('p', {}, `No GatewaySync matches “${search.trim()}”.`)];
     const place = where
-      ? `You look at the namespace ${where}; kubectl stoker ui -A shows all that you may read.`
-      : 'You look at all namespaces.';
-    return [h('p', { class: 'big' }, 'There is no GatewaySync here.'), h('p', {}, place)];
+      ? `This is the namespace ${where}; use kubectl stoker ui -A to show all namespaces.`
+      : 'This page shows all namespaces.';
+    return [h('p', { class: 'big' }, 'No GatewaySync found.'), h('p', {}, place)];
   });
 }
 

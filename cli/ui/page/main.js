@@ -43,8 +43,8 @@ const stream = follow({
   onLost: () =>
     setPulse(
       'lost',
-      'kubectl stoker ui does not answer',
-      'kubectl stoker ui does not answer: start it again if it has ended. What you see may be old.',
+      'kubectl stoker ui does not respond',
+      'kubectl stoker ui does not respond: start it again if it has exited. This page may be out of date.',
     ),
 });
 
@@ -67,7 +67,7 @@ function draw() {
     setPulse(
       'lost',
       'cluster unreachable',
-      `${connection.says}. What you see is from ${new Date(connection.at ?? 0).toLocaleTimeString()}.`,
+      `${connection.says}. This page shows the state at ${new Date(connection.at ?? 0).toLocaleTimeString()}.`,
     );
   const open = opened();
   if (!open) {
@@ -82,9 +82,9 @@ function draw() {
       h(
         'p',
         { class: 'nothing big' },
-        'There is no GatewaySync ',
+        'GatewaySync ',
         h('bdi', {}, `${open.namespace}/${open.name}`),
-        ' here. ',
+        ' not found. ',
         h('a', { href: '#/' }, 'All GatewaySyncs'),
       ),
     );

@@ -14,7 +14,7 @@ const WORDS = {
   pause: { label: 'Pause', title: 'Pause' },
   resume: { label: 'Resume', title: 'Resume' },
   rollback: { label: 'Roll back', title: 'Roll back' },
-  retry: { label: 'Try again', title: 'Try again' },
+  retry: { label: 'Retry', title: 'Retry' },
 };
 
 /**
@@ -56,7 +56,7 @@ const dialog = () => /** @type {HTMLDialogElement} */ (byId('dialog'));
 export async function openDialog(wish) {
   current = wish;
   const element = dialog();
-  fill(wish, { says: 'Looking what that comes to …' });
+  fill(wish, { says: 'Checking the effect …' });
   if (!element.open) element.showModal();
   try {
     const { kind, says, place, ...rest } = /** @type {Proposal} */ (await ask('plan', wish));
@@ -81,7 +81,7 @@ export function watchDialog() {
 async function order(wish, agreed) {
   const button = /** @type {HTMLButtonElement} */ (byId('dialog-yes'));
   button.setAttribute('aria-disabled', 'true');
-  byId('dialog-progress').textContent = 'Doing it …';
+  byId('dialog-progress').textContent = 'Applying …';
   try {
     await ask('order', { ...wish, agreed });
     // By then another question may be open.
@@ -114,7 +114,7 @@ function fill(wish, { says, place, agreed, isWrong = false, canAskAgain = false 
       'div',
       { class: 'actions' },
       h('button', { type: 'button', onclick: close, autofocus: true }, agreed ? 'Cancel' : 'Close'),
-      canAskAgain && h('button', { type: 'button', onclick: () => openDialog(wish) }, 'Look again'),
+      canAskAgain && h('button', { type: 'button', onclick: () => openDialog(wish) }, 'Check again'),
       agreed &&
         h(
           'button',

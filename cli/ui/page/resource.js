@@ -37,8 +37,8 @@ export function frameResource(main, { namespace, name }) {
       { class: 'resource-head', id: 'head' },
       h('p', { class: 'where' }, h('bdi', {}, namespace)),
       h('h1', {}, h('bdi', {}, name), ' ', h('span', { class: 'state', id: 'state' })),
-      h('p', { class: 'says', id: 'says' }, 'Looking …'),
-      h('div', { class: 'verbs', id: 'verbs', role: 'group', 'aria-label': `What you can do with ${name}` }),
+      h('p', { class: 'says', id: 'says' }, 'Loading …'),
+      h('div', { class: 'verbs', id: 'verbs', role: 'group', 'aria-label': `Actions for ${name}` }),
       h('p', { class: 'hint', id: 'rights' }),
     ),
     h('dl', { class: 'facts', id: 'facts' }),
@@ -52,7 +52,7 @@ export function frameResource(main, { namespace, name }) {
         id: 'gateway',
         class: 'gateway',
         role: 'region',
-        'aria-label': 'The chosen gateway',
+        'aria-label': 'Selected gateway',
         tabindex: -1,
         onkeydown: (/** @type {KeyboardEvent} */ { key }) => key === 'Escape' && leaveGateway(),
       }),
@@ -60,10 +60,10 @@ export function frameResource(main, { namespace, name }) {
     h(
       'div',
       { class: 'columns' },
-      section('waits', 'What waits, and why'),
-      section('differences', 'Differs from git'),
+      section('waits', 'Waiting gateways'),
+      section('differences', 'Differences from git'),
       section('trace', 'Last delivery'),
-      section('history', 'History', 'Commits that all gateways had. You can go to each of them.'),
+      section('history', 'History', 'Commits that all gateways had. You can roll back to any of them.'),
     ),
     h(
       'details',
@@ -87,7 +87,9 @@ export function drawResource(detail, { may, trace, traceError }) {
   drawVerbs(byId('verbs'), detail, may);
   setText(
     byId('rights'),
-    may === false ? `You may look, and not change: ask for the role edit in the namespace ${namespace}.` : '',
+    may === false
+      ? `You have read-only access: to make changes, request the role edit in the namespace ${namespace}.`
+      : '',
   );
   redraw(
     byId('facts'),
@@ -122,8 +124,8 @@ export function drawResource(detail, { may, trace, traceError }) {
 
 /** @param {Detail} detail */
 function drawFacts({ repo, ref, source, commit, backOn, resolvedAt, counts, rollout }) {
-  const followed = { Spec: 'as spec.git.ref says', Request: 'since it was requested', Push: 'since it was pushed' };
-  const since = backOn && commit && backOn !== commit ? `in place of ${short(commit)}` : ago(resolvedAt);
+  const followed = { Spec: 'set in spec.git.ref', Request: 'requested', Push: 'pushed' };
+  const since = backOn && commit && backOn !== commit ? `instead of ${short(commit)}` : ago(resolvedAt);
   /** @type {[string, (Node | string)[]][]} */
   const facts = [
     ['Repository', [h('bdi', {}, repo)]],
@@ -186,7 +188,7 @@ function drawWaves(detail) {
     );
   }
   const unnamed = counts.total - gateways.length;
-  setText(byId('unnamed'), unnamed > 0 ? `and ${unnamed} more, which the status counts and does not name` : '');
+  setText(byId('unnamed'), unnamed > 0 ? `and ${unnamed} more, which the status counts but does not list` : '');
   const shown = chosen === undefined ? undefined : about.get(chosen);
   redraw(byId('gateway'), shown, () => (shown ? gatewayFacts(shown) : []));
 }
@@ -224,6 +226,6 @@ const waveOf = (name) =>
  * @param {ReturnType<typeof countLooks>} looks
  */
 function wordsOfDots(dots, looks) {
-  if (!dots) return 'which gateways is not known';
+  if (!dots) return 'gateways unknown';
   return dots.length === 0 ? 'no gateway' : wordsOfLooks(looks);
 }

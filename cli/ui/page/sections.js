@@ -22,7 +22,7 @@ export function gatewayFacts({ name, pod, profile, wave, status, commit, syncedA
     ['Wave', wave],
     ['Status', status],
     ['Commit', commit && short(commit)],
-    ['In line', syncedAt && `${ago(syncedAt)}${took ? `, in ${took}` : ''}`],
+    ['Synced', syncedAt && `${ago(syncedAt)}${took ? `, in ${took}` : ''}`],
     ['Waits for', waitsFor],
   ];
   return [
@@ -39,7 +39,7 @@ export function gatewayFacts({ name, pod, profile, wave, status, commit, syncedA
 
 /** @param {Detail['waits']} waits */
 export function drawWaits(waits) {
-  if (waits.length === 0) return [h('p', { class: 'calm' }, 'No gateway waits for anything.')];
+  if (waits.length === 0) return [h('p', { class: 'calm' }, 'No gateway is waiting.')];
   return [
     h(
       'ul',
@@ -92,9 +92,9 @@ export const drawDifferences = (differences) =>
 
 /** @param {Detail} detail @param {boolean} [may] */
 export function drawHistory({ namespace, name, history }, may) {
-  if (history.length === 0) return [h('p', { class: 'calm' }, 'No commit is kept yet.')];
+  if (history.length === 0) return [h('p', { class: 'calm' }, 'The history is empty.')];
   const current = history.findIndex(({ isStable }) => isStable);
-  const wayOf = (/** @type {number} */ index) => (index < current ? 'Go forward' : 'Go back');
+  const wayOf = (/** @type {number} */ index) => (index < current ? 'Roll forward' : 'Roll back');
   return [
     h(
       'ol',
@@ -106,7 +106,7 @@ export function drawHistory({ namespace, name, history }, may) {
           h('code', { title: commit }, short(commit)),
           h('bdi', { class: 'ref' }, ref),
           h('small', {}, ago(time)),
-          isStable && h('span', { class: 'note' }, 'current: what the gateways have'),
+          isStable && h('span', { class: 'note' }, 'current'),
           canGoBack &&
             may !== false &&
             h(
@@ -141,7 +141,7 @@ const echoes = ({ lastRequest, lastPush }) =>
 export function drawTrace(detail, trace, error) {
   const asked = echoes(detail);
   const list = asked.length > 0 && h('dl', { class: 'echoes' }, asked);
-  if (!trace) return [list, h('p', { class: 'calm' }, error ?? 'Nothing was delivered or resolved yet.')];
+  if (!trace) return [list, h('p', { class: 'calm' }, error ?? 'No delivery yet.')];
   const { moments, missing } = trace;
   const longest = Math.max(...moments.map(({ ms }) => ms), 1);
   const line = (/** @type {TraceView['moments'][number]} */ { what, ms }) => {
@@ -168,7 +168,7 @@ export function drawTrace(detail, trace, error) {
 
 /** @param {readonly Gateway[]} gateways */
 export function drawGateways(gateways) {
-  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'In line', 'Waits for'];
+  const titles = ['Gateway', 'Pod', 'Wave', 'Status', 'Commit', 'Synced', 'Waits for'];
   return [
     h(
       'table',

@@ -4,19 +4,25 @@
 /** @typedef {import('../../fleet/fleet.ts').ResourceState} ResourceState */
 
 /** @type {Record<Look, string>} */
-export const LOOKS = { new: 'new, verified', onItsWay: 'on its way', old: 'old commit', failed: 'failed' };
+export const LOOKS = { new: 'new, verified', onItsWay: 'updating', old: 'old commit', failed: 'failed' };
 
 /** @type {Record<ResourceState, string>} */
 export const STATES = {
   ready: 'ready',
-  busy: 'under way',
-  failed: 'needs you',
+  busy: 'in progress',
+  failed: 'needs attention',
   paused: 'paused',
   rolledBack: 'rolled back',
 };
 
 /** @type {Record<string, string>} */
-export const MARKS = { waiting: 'waits', underWay: 'under way', done: 'done', failed: 'failed', back: 'rolled back' };
+export const MARKS = {
+  waiting: 'waiting',
+  underWay: 'in progress',
+  done: 'done',
+  failed: 'failed',
+  back: 'rolled back',
+};
 
 /** @param {string} [commit] */
 export const short = (commit = '') => commit.slice(0, 8);
@@ -52,7 +58,7 @@ export const duration = (ms) =>
   ms < 10_000 ? `${Math.round(ms).toLocaleString('en')} ms` : `${(ms / 1000).toFixed(1)} s`;
 
 /** @type {Record<Look, string>} */
-const SHORT = { failed: 'failed', onItsWay: 'on the way', new: 'new', old: 'old' };
+const SHORT = { failed: 'failed', onItsWay: 'updating', new: 'new', old: 'old' };
 
 /** @param {Partial<Record<Look, number>>} looks */
 export function wordsOfLooks(looks) {

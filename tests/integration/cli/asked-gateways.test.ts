@@ -50,8 +50,8 @@ test('the pod of a completed Job is named at once, and not waited for', async (t
   const { status, output, notes } = await watched;
 
   assert.deepEqual([...askedPods], ['gateway-0', 'done']);
-  assert.equal(notes, 'job: its pod has ended (Succeeded)\n');
-  assert.match(output, /^gateway-0: all files are as main/);
+  assert.equal(notes, 'job: its pod is completed (Succeeded)\n');
+  assert.match(output, /^gateway-0: all files match main/);
   assert.equal(status, 0);
   const only = await stoker('diff', 'gw', '--gateway', 'job');
   assert.deepEqual([only.status, only.output], [1, '']);
@@ -73,8 +73,8 @@ test('a sample of many gateways is queried, and all of them only in batches', as
 
   const sample = await stoker();
   assert.equal(sample.status, 1);
-  assert.match(sample.notes, /^asking 1 of 25 gateways, one of each profile in each wave: --gateway asks another/);
-  assert.match(sample.notes, /\ntill-0: no answer in time: .* \(Synced\)\n$/);
+  assert.match(sample.notes, /^querying 1 of 25 gateways, one per profile and wave; use --gateway for another one/);
+  assert.match(sample.notes, /\ntill-0: no response in time: .* \(Synced\)\n$/);
 
   const questions = new Map<string, readonly string[]>();
   const done = stoker('--all').finally(() => questions.set('end', []));
@@ -87,5 +87,5 @@ test('a sample of many gateways is queried, and all of them only in batches', as
   const asked = [...questions.values()];
   assert.ok(asked.every(({ length }) => length <= INSPECTION.pods));
   assert.deepEqual(asked.flat().sort(), [...names].sort());
-  for (const name of names) assert.ok(notes.includes(`\n${name}: no answer`) || notes.startsWith(`${name}: `), name);
+  for (const name of names) assert.ok(notes.includes(`\n${name}: no response`) || notes.startsWith(`${name}: `), name);
 });

@@ -56,7 +56,7 @@ suite('kubectl stoker diff', () => {
         ['modify', 'etc/a.txt', 'ContentChanged', undefined],
         ['modify', 'etc/own.txt', 'TakenOver', 'not written by the agent'],
         ['modify', 'etc/server.key', 'ContentChanged', 'looks like a secret'],
-        ['modify', 'rendered/name.txt', 'ContentChanged', 'made of a template'],
+        ['modify', 'rendered/name.txt', 'ContentChanged', 'generated from a template'],
       ],
     );
     assert.match(

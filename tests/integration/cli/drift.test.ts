@@ -21,7 +21,7 @@ suite('kubectl stoker drift', () => {
     const { stoker, write, pod, commit } = world;
     const clean = await stoker('drift', 'gw');
     assert.deepEqual([clean.status, clean.notes], [0, '']);
-    assert.equal(clean.output, `gateway-0: all files are as main (${commit.slice(0, 8)}) has them\n`);
+    assert.equal(clean.output, `gateway-0: all files match main (${commit.slice(0, 8)})\n`);
 
     const changed = {
       'a.txt': 'zero\none\nTWO\r\nthree',
@@ -39,11 +39,11 @@ suite('kubectl stoker drift', () => {
     const { status, output: patch, notes } = await stoker('drift', 'gw', '--patch');
     assert.equal(status, 2);
     for (const [file, why] of [
-      ['config/gone.txt', 'missing on the gateway: --with-deleted deletes it'],
+      ['config/gone.txt', 'missing on the gateway: add --with-deleted to delete it'],
       ['config/picture.bin', 'binary'],
       ['config/server.key', 'looks like a secret'],
       ['config/tls.txt', 'looks like a secret'],
-      ['rendered/name.txt', 'made of a template'],
+      ['rendered/name.txt', 'generated from a template'],
     ]) {
       assert.ok(notes.includes(`not in the patch: ${file}: ${why} (gateway-0)\n`), notes);
     }

@@ -62,12 +62,12 @@ suite('the answer to a query', () => {
 
     const busy = await stoker('drift', 'gw', '--timeout', '1s');
     assert.equal(busy.status, 1);
-    assert.match(busy.notes, /somebody else asks/);
+    assert.match(busy.notes, /waiting for the query of another user/);
     await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
     assert.ok((await annotationOf(pod))?.includes(id));
     const later = await stoker('drift', 'gw');
     assert.deepEqual([later.status, later.notes], [2, '']);
-    assert.match(later.output, /1 file not as main/);
+    assert.match(later.output, /1 file differs from main/);
   });
 
   test("doesn't wait for a query that claims to last forever", async (t) => {
@@ -83,7 +83,7 @@ suite('the answer to a query', () => {
     const kubeconfig = await viewerOf(pod.namespace);
     const { status, notes, output } = await runCli(['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig]);
     assert.deepEqual([status, output], [3, '']);
-    assert.match(notes, /you may not change GatewaySyncs .*: ask for the role edit/);
+    assert.match(notes, /not allowed to change GatewaySyncs .*: request the role edit/);
   });
 
   test('is removed after the agent was killed', async (t) => {

@@ -67,17 +67,14 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
 
     const refused = await stoker(['approve', 'app', '--commit', first], consenting);
     assert.equal(refused.status, 1);
-    assert.match(refused.notes, new RegExp(`not ${first} is on its way, but ${second}`));
+    assert.match(refused.notes, new RegExp(`the rollout is for ${second}, not ${first}`));
     const approved = await stoker(['approve', 'app', '--commit', second], consenting);
     assert.equal(approved.status, 0, approved.notes);
-    assert.match(approved.notes, new RegExp(`: ${second} may have the wave canary`));
+    assert.match(approved.notes, new RegExp(`: ${second} may enter wave canary`));
     await untilPhase('Complete', second);
 
     const listed = await stoker(['history', 'app']);
-    assert.match(
-      listed.output,
-      new RegExp(`^COMMIT.*\n${second.slice(0, 8)} .*what the gateways have\n${first.slice(0, 8)} `),
-    );
+    assert.match(listed.output, new RegExp(`^COMMIT.*\n${second.slice(0, 8)} .*current\n${first.slice(0, 8)} `));
     const data = JSON.parse((await stoker(['history', 'app', '-o', 'json'])).output);
     assert.deepEqual(
       data.items.map(({ commit, canGoBack }: { commit: string; canGoBack: boolean }) => [commit, canGoBack]),
@@ -91,7 +88,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     assert.equal(back.status, 0, back.notes);
     assert.match(
       back.notes,
-      new RegExp(`no gateways to take back from ${second.slice(0, 8)} to ${first.slice(0, 8)} `),
+      new RegExp(`no gateways to roll back from ${second.slice(0, 8)} to ${first.slice(0, 8)} `),
     );
     assert.equal((await untilPhase('RolledBack', second)).status?.rollout?.stableCommit, first);
 
@@ -119,10 +116,10 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const short = (commit: string) => commit.slice(0, 8);
     assert.equal(
       unknown.notes,
-      `error: zzzz is no commit of the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
+      `error: zzzz not found in the history: choose one of ${short(second)}, ${short(first)} (main)\n`,
     );
     const there = await stoker(['rollback', 'app', '--to', short(third)], consenting);
-    assert.deepEqual([there.status, /is what the gateways have/.test(there.notes)], [64, true]);
+    assert.deepEqual([there.status, /is already the commit of the gateways/.test(there.notes)], [64, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
     const done = await stoker(['rollback', 'app', '--to', first.slice(0, 7)], consenting);
     assert.equal(done.status, 0, done.notes);
@@ -135,7 +132,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const { resourceVersion } = (await read(address)).metadata;
     const silent = await stoker(['pause', 'app']);
     assert.equal(silent.status, 64);
-    assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
+    assert.match(silent.notes, /nothing was changed: without a terminal to confirm on, add --yes/);
     const declined = await stoker(['pause', 'app'], no);
     assert.deepEqual([declined.status, /nothing was changed/.test(declined.notes)], [1, true]);
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);
@@ -145,7 +142,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     const { address, stoker } = await arrange(t);
     assert.equal((await stoker(['pause', 'app', '--yes'])).status, 0);
     await untilGatewaySync(address, 'a pause', ({ spec }) => spec.paused);
-    assert.match((await stoker(['pause', 'app', '--yes'])).notes, /is paused already/);
+    assert.match((await stoker(['pause', 'app', '--yes'])).notes, /is already paused/);
     const shown = await stoker(['status', 'app']);
     assert.match(shown.output, /‖ .*paused: nothing changes until kubectl stoker resume/);
     assert.equal((await stoker(['resume', 'app', '-y'])).status, 0);
@@ -167,7 +164,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     };
     const refused = await stoker(['rollback', 'app'], busy);
     assert.equal(refused.status, 1);
-    assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .* from ${third.slice(0, 8)}`));
+    assert.match(refused.notes, new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`));
     const told = await read(address);
     assert.equal(told.metadata.annotations?.['sync.io/rollback'], undefined);
     const noisy: Host = {
@@ -202,7 +199,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     };
     const refused = await stoker(['approve', 'app'], moving);
     assert.equal(refused.status, 1, refused.notes);
-    assert.match(refused.notes, new RegExp(`changed meanwhile; now it would be: .*${twin}`));
+    assert.match(refused.notes, new RegExp(`changed in the meantime; the new effect would be: .*${twin}`));
     const other = await stoker(['approve', 'app', '--commit', second, '--yes']);
     assert.equal(other.status, 1, other.notes);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/approve'], undefined);
@@ -261,7 +258,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       return request<T>(call);
     };
     const order = carryOut(access, { name: address.name, plan, agreed: agreementOf(planned) });
-    await assert.rejects(order, /nothing was changed.*was told so already/);
+    await assert.rejects(order, /nothing was changed.*already has this request/);
     assert.equal((await read(address)).metadata.annotations?.['sync.io/rollback'], 'previous');
   });
 
@@ -275,7 +272,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       assert.equal(status, 3, notes);
       assert.match(
         notes,
-        /\nerror: you may not change GatewaySyncs in the namespace test-\w+: ask for the role edit there/,
+        /\nerror: not allowed to change GatewaySyncs in the namespace test-\w+: request the role edit there/,
       );
     }
     assert.equal((await read(address)).metadata.resourceVersion, resourceVersion);

@@ -34,11 +34,11 @@ suite('the plugin, run by kubectl,', () => {
     const stoker = (...line: string[]): Promise<Ended> =>
       run(cluster.binaries.kubectl, ['stoker', ...line], { env }).catch((error: Ended) => error);
     const { code, stdout } = await stoker('status', '-n', namespace);
-    assert.match(stdout, /… +plant +main +0\/0 +the controller has not looked at it yet/);
+    assert.match(stdout, /… +plant +main +0\/0 +not reconciled yet/);
     assert.equal(code, 1);
     const wrong = await stoker('status', '--nonsense');
     assert.deepEqual([wrong.code, wrong.stdout], [64, '']);
-    assert.equal(wrong.stderr, 'error: there is no option --nonsense: see kubectl stoker status --help\n');
+    assert.equal(wrong.stderr, 'error: unknown option --nonsense: see kubectl stoker status --help\n');
     assert.match((await stoker('--help')).stdout, /kubectl stoker COMMAND/);
   });
 
@@ -61,7 +61,7 @@ suite('the plugin, run by kubectl,', () => {
     const line = ['status', '-n', namespace, '--kubeconfig', kubeconfig];
     const empty = await run(plugin, line, { env }).catch((error: Ended) => error);
     assert.equal((empty as Ended).code, 1);
-    assert.match(empty.stderr, /there is no GatewaySync in the namespace test-/);
+    assert.match(empty.stderr, /no GatewaySync found in the namespace test-/);
     await writeFile(helper, '#!/bin/sh\necho "please log in" >&2; exit 1\n', { mode: 0o700 });
     const refused = await run(plugin, ['status', '--kubeconfig', kubeconfig], { env }).catch((error: Ended) => error);
     assert.deepEqual([(refused as Ended).code, refused.stdout], [3, '']);

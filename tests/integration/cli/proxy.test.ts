@@ -98,7 +98,7 @@ suite('a proxy for kubectl stoker', () => {
     const through = await both(kubeconfig, { HTTPS_PROXY: proxy.url });
     assert.deepEqual([through.kubectl, through.kubectlAsked], [0, [host]]);
     assert.deepEqual([through.plugin.status, through.pluginAsked], [1, [host]]);
-    assert.match(through.plugin.output, /plant +main +0\/0 +the controller has not looked at it yet/);
+    assert.match(through.plugin.output, /plant +main +0\/0 +not reconciled yet/);
 
     const past = await both(kubeconfig, { HTTPS_PROXY: proxy.url, NO_PROXY: '.default.svc' });
     assert.deepEqual([past.kubectl, past.kubectlAsked], [1, []]);
@@ -123,10 +123,10 @@ suite('a proxy for kubectl stoker', () => {
     assert.equal(refused.status, 3);
     assert.match(
       refused.notes,
-      /by the proxy http:\/\/127\.0\.0\.1:\d+ .*: the proxy does not connect: HTTP\/1\.1 407 Proxy Authentication Required\n$/,
+      /through the proxy http:\/\/127\.0\.0\.1:\d+ .*: the proxy did not connect: HTTP\/1\.1 407 Proxy Authentication Required\n$/,
     );
     const gone = (await both(kubeconfig, { HTTPS_PROXY: 'http://me:hunter2@127.0.0.1:1' })).plugin;
-    assert.match(gone.notes, /by the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens\n$/);
+    assert.match(gone.notes, /through the proxy http:\/\/127\.0\.0\.1:1 .*: nothing listens\n$/);
     for (const { notes, output } of [refused, gone]) assert.ok(!`${notes}${output}`.includes('hunter2'), notes);
   });
 });

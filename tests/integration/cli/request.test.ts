@@ -46,7 +46,7 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
     await applyGatewaySync(address, { repo: repository.url, ref: 'v2' });
     const { status, notes } = await stoker(['sync', 'app']);
     assert.equal(status, 0, notes);
-    assert.match(notes, /^asked for v2 /);
+    assert.match(notes, /^requested {2}v2 /);
     assert.equal(await requested(), 'v2');
     await startController(t, address.namespace);
     await untilGatewaySync(address, 'v2', ({ status }) => status?.target?.ref === 'v2');
@@ -57,8 +57,8 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
     await request(address, 'next');
     const silent = await stoker(['sync', 'app']);
     assert.equal(silent.status, 64, silent.notes);
-    assert.match(silent.notes, /app: github asked for next at .*, which waits: a request for main takes its place/);
-    assert.match(silent.notes, /nothing was changed: nobody can be asked here, so add --yes/);
+    assert.match(silent.notes, /app: the open request for next by github at .* will be replaced by a request for main/);
+    assert.match(silent.notes, /nothing was changed: without a terminal to confirm on, add --yes/);
     const declined = await stoker(['sync', 'app'], { confirm: async () => false });
     assert.equal(declined.status, 1, declined.notes);
     assert.equal(await requested(), 'next');
@@ -75,12 +75,12 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
     const agreed = await stoker(['sync', 'app'], { confirm });
     assert.equal(agreed.status, 0, agreed.notes);
     assert.equal(questions.length, 2);
-    assert.match(agreed.notes, /asked for later at/);
+    assert.match(agreed.notes, /open request for later by .* at/);
     assert.equal(await requested(), 'main');
 
     const forced = await stoker(['sync', 'app', '--ref', 'v3', '--yes']);
     assert.equal(forced.status, 0, forced.notes);
-    assert.match(forced.notes, /kubectl-stoker asked for main .*\nasked for v3/);
+    assert.match(forced.notes, /request for main by kubectl-stoker .*\nrequested v3/);
     assert.equal(await requested(), 'v3');
   });
 
@@ -90,7 +90,7 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
     await callApi({ method: 'PATCH', path: resource, body, contentType: 'application/merge-patch+json' });
     const { status, notes } = await stoker(['sync', 'app']);
     assert.equal(status, 0, notes);
-    assert.match(notes, /^asked for main\ufffd2J\ufffdgnp /);
+    assert.match(notes, /^requested {2}main\ufffd2J\ufffdgnp /);
     assert.equal(await requested(), 'main\u009b2J\u202egnp');
   });
 });

@@ -106,7 +106,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     const { viewer } = await arrange(t);
     const { status, output } = await runCli(['status', 'plant', '--kubeconfig', viewer]);
     assert.equal(status, 0);
-    assert.match(output, /follows +v1\.2\.3, since it was requested/);
+    assert.match(output, /follows +v1\.2\.3, requested/);
     assert.match(output, new RegExp(`commit +${COMMIT}, `));
     assert.match(output, /a +a-0 +Synced/);
   });
@@ -137,7 +137,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     for (const option of [['-A'], ['-n', other.namespace]]) {
       const { status, output, notes } = await runCli(['status', ...option, '--kubeconfig', viewer]);
       assert.deepEqual([status, output], [3, '']);
-      assert.match(notes, /^error: you may not list GatewaySyncs in .*: ask for the role view there.*\n$/);
+      assert.match(notes, /^error: not allowed to list GatewaySyncs in .*: request the role view there.*\n$/);
     }
     const { kubeconfig } = await connectCluster();
     const all = JSON.parse((await runCli(['status', '-A', '-o', 'json', '--kubeconfig', kubeconfig])).output);
@@ -159,7 +159,10 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     const namespace = await createNamespace(t);
     const viewer = await viewerOf(namespace);
     const { status, notes } = await runCli(['status', '--kubeconfig', viewer]);
-    assert.deepEqual([status, notes], [1, `there is no GatewaySync in the namespace ${namespace}: -A looks in all\n`]);
+    assert.deepEqual(
+      [status, notes],
+      [1, `no GatewaySync found in the namespace ${namespace}: use -A to list all namespaces\n`],
+    );
   });
 
   test('explains a failed connection to the cluster in one line, with a remedy', async (t) => {
@@ -178,22 +181,22 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
     };
     const { url, kubeconfig } = await connectCluster();
     const cases: [string[], status: number, words: RegExp][] = [
-      [['status', '--context', 'b', '--kubeconfig', viewer], 3, /there is no context b .*: choose one of testbed$/],
+      [['status', '--context', 'b', '--kubeconfig', viewer], 3, /context b not found .*: choose one of testbed$/],
       [
         ['status', '--kubeconfig', await write('none', 'https://127.0.0.1:1')],
         3,
         /at https:.*1 \(context x\): nothing listens$/,
       ],
       [['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')], 3, /nothing listens$/],
-      [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /you may not list GatewaySyncs/],
-      [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster does not know you: log in again/],
-      [['status', '--kubeconfig', `${folder}/nothing`], 3, /the kubeconfig cannot be read/],
-      [['status', 'nothing', '--kubeconfig', viewer], 1, /there is no GatewaySync nothing in the namespace test-/],
-      [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 64, /exclude each other/],
+      [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /not allowed to list GatewaySyncs/],
+      [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster rejected your credentials: log in again/],
+      [['status', '--kubeconfig', `${folder}/nothing`], 3, /cannot read the kubeconfig/],
+      [['status', 'nothing', '--kubeconfig', viewer], 1, /GatewaySync nothing not found in the namespace test-/],
+      [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 64, /mutually exclusive/],
       [
         ['status', '-n', 'gatways', '--kubeconfig', kubeconfig],
         1,
-        /there is no namespace gatways \(context testbed\): kubectl get namespaces lists them$/,
+        /namespace gatways not found \(context testbed\): list them with kubectl get namespaces$/,
       ],
     ];
     for (const [line, expected, words] of cases) {

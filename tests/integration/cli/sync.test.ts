@@ -21,7 +21,7 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
   assert.equal(done.status, 0, done.notes);
   assert.match(
     done.notes,
-    new RegExp(`asked for main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its one gateway has it\n$`),
+    new RegExp(`requested main \\(.*\\)\n✔ main is ${second.slice(0, 8)}: its gateway has it\n$`),
   );
   assert.equal(await content(), 'second');
   const { status } = await untilGatewaySync(
@@ -45,7 +45,7 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
 
   const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
   assert.equal(missing.status, 1);
-  assert.match(missing.notes, /not done in time: asking the git host: the repository has no ref v9 yet/);
+  assert.match(missing.notes, /timed out: querying the git server: the repository has no ref v9 yet/);
 
   for (const line of [
     ['sync', 'app', '--ref', '--upload-pack=x'],
@@ -78,8 +78,8 @@ test('kubectl stoker trace shows a delivery from the POST to the disk, in chrono
   const { status, output } = await waiting;
   assert.equal(status, 0);
   assert.equal(await readFile(path.join(data, 'config/a.txt'), 'utf8'), 'second');
-  assert.match(output, /0 ms .*the receiver took the POST: refs\/heads\/main/);
-  assert.match(output, / ms .*it is on the disk of gateway-0/);
+  assert.match(output, /0 ms .*the receiver accepted the webhook: refs\/heads\/main/);
+  assert.match(output, / ms .*gateway-0 has it on disk/);
 
   const traced = await stoker('trace', 'app', '--last', '-o', 'json');
   const view = JSON.parse(traced.output) as TraceView;
@@ -87,7 +87,13 @@ test('kubectl stoker trace shows a delivery from the POST to the disk, in chrono
     [view.commit, view.delivery.kind, view.delivery.outcome, view.missing],
     [commit, 'push', 'Applied', []],
   );
-  const order = [/took the POST/, /resolved refs\/heads\/main as/, /began to sync/, /on the disk/, /Ready/];
+  const order = [
+    /accepted the webhook/,
+    /resolved refs\/heads\/main as/,
+    /started the sync/,
+    /has it on disk/,
+    /Ready/,
+  ];
   const places = order.map((words) => view.moments.findIndex(({ what }) => words.test(what)));
   assert.deepEqual(
     places,

@@ -189,7 +189,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.equal(spec.paused ?? false, false);
     for (const path of ['trace', 'trace?name=plant', `trace?namespace=${namespace}&name=..`, 'rights?namespace=..']) {
       const { status, text } = await send(`${page}${path}`, own);
-      assert.deepEqual([status, /something that there is not/.test(text)], [409, true], `${path}: ${text}`);
+      assert.deepEqual([status, /the request of the page is invalid/.test(text)], [409, true], `${path}: ${text}`);
     }
   });
 
@@ -215,15 +215,15 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const update = await untilUpdate(entered, ({ cards }) => cards.length > 0);
     assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
     assert.equal(update.totals.resources, 2);
-    assert.match(update.limits.join(), /you may not read pods/);
+    assert.match(update.limits.join(), /not allowed to read pods/);
     const stranger = `?namespace=${other.namespace}&name=secret`;
     const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, stranger);
     assert.equal(asked.detail, null);
     const { headers, ...trace } = await send(`${entered.page}trace${stranger}`, entered.own);
     assert.equal(trace.status, 409);
-    assert.match(trace.text, /you may not read GatewaySyncs in the namespace test-/);
+    assert.match(trace.text, /not allowed to read GatewaySyncs in the namespace test-/);
     const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);
-    assert.match(String(all), /you may not list GatewaySyncs in all namespaces/);
+    assert.match(String(all), /not allowed to list GatewaySyncs in all namespaces/);
   });
 
   test('tells users with read access only that a button does nothing for them', async (t) => {
@@ -235,7 +235,10 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const { agreed } = (await post('plan', wish)).body;
     const refused = await post('order', { ...wish, agreed });
     assert.equal(refused.status, 409);
-    assert.match(refused.body.says, /you may not change GatewaySyncs in the namespace test-\w+: ask for the role edit/);
+    assert.match(
+      refused.body.says,
+      /not allowed to change GatewaySyncs in the namespace test-\w+: request the role edit/,
+    );
   });
 
   test('previews a command in the words of the command line, and does exactly that', async (t) => {
@@ -243,13 +246,13 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const entered = await enter(await startUi(t, kubeconfig, '-n', namespace));
     const wish = { verb: 'pause', namespace, name: 'plant' };
     const proposal = (await entered.post('plan', wish)).body as Proposal & { kind: 'change' };
-    assert.match(proposal.says, /\/plant pauses: it has no gateways, and requests wait/);
+    assert.match(proposal.says, /\/plant will be paused: it has no gateways, and requests wait/);
     assert.match(proposal.place, new RegExp(`namespace ${namespace}`));
     const done = await entered.post('order', { ...wish, agreed: proposal.agreed });
     assert.equal(done.status, 200, JSON.stringify(done.body));
     await untilGatewaySync({ namespace, name: 'plant' }, 'a pause', ({ spec }) => spec.paused);
     const again = await entered.post('plan', wish);
-    assert.deepEqual([again.body.kind, /is paused already/.test(again.body.says)], ['done', true]);
+    assert.deepEqual([again.body.kind, /is already paused/.test(again.body.says)], ['done', true]);
 
     const asked = { verb: 'sync', namespace, name: 'plant' };
     const { agreed } = (await entered.post('plan', asked)).body;
@@ -269,7 +272,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.equal(refused.status, 409);
     assert.match(
       refused.body.says,
-      /nothing was changed, since the resource has changed meanwhile; now it would be: .*v2/,
+      /nothing was changed, because the resource has changed in the meantime; the new effect would be: .*v2/,
     );
     const { metadata } = await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, 'plant') });
     assert.equal(metadata.annotations?.['sync.io/requested-ref'], undefined);
@@ -300,7 +303,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     const entered = await enter(await startUi(t, file, '-n', namespace));
     relay.cut();
     const broken = await untilUpdate(entered, ({ connection }) => !connection.isLive);
-    assert.match(broken.connection.says ?? '', /cannot list GatewaySyncs .*: the connection broke|nothing listens/);
+    assert.match(broken.connection.says ?? '', /cannot list GatewaySyncs .*: the connection was lost|nothing listens/);
     assert.ok(Date.parse(broken.connection.at ?? '') <= Date.now());
     assert.equal(broken.cards.length, 1);
     await applyGatewaySync({ namespace, name: 'shop' }, { repo: 'https://git.example/x' });
@@ -332,7 +335,7 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
         host,
       );
       assert.equal(status, 0, notes);
-      assert.match(notes, new RegExp(`shows context testbed, namespace ${namespace}, with your rights`));
+      assert.match(notes, new RegExp(`showing context testbed, namespace ${namespace} with your permissions`));
       assert.deepEqual(statuses, args.length === 0 ? [303, 401, 401] : []);
       for (const address of opened) assert.notEqual(address, output.trim());
     }
@@ -352,13 +355,13 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
   test('reports problems before it serves anything', async (t) => {
     const { namespace, kubeconfig } = await arrange(t, 'plant');
     const cases: [string[], RegExp][] = [
-      [['--port', '0'], /--port is a number from 1 to 65535/],
-      [['--port', 'x'], /--port is a number/],
-      [['-A', '-n', namespace], /exclude each other/],
-      [['--kubeconfig', '/nowhere'], /the kubeconfig cannot be read/],
+      [['--port', '0'], /--port must be a number from 1 to 65535/],
+      [['--port', 'x'], /--port must be a number/],
+      [['-A', '-n', namespace], /mutually exclusive/],
+      [['--kubeconfig', '/nowhere'], /cannot read the kubeconfig/],
     ];
     const taken = new URL((await startUi(t, kubeconfig, '-n', namespace)).origin).port;
-    cases.push([['--port', taken], /cannot listen on port \d+: .*choose another with --port/]);
+    cases.push([['--port', taken], /cannot listen on port \d+: .*choose a different one with --port/]);
     for (const [args, words] of cases) await assert.rejects(startUi(t, kubeconfig, ...args), words, args.join(' '));
   });
 });

@@ -50,7 +50,7 @@ const view: ResourceView = {
       commit: COMMIT,
       syncedAt: '2026-01-01T00:00:00Z',
       took: '1.2s',
-      waitsFor: 'its agent has not reported on the latest change yet',
+      waitsFor: 'its agent has not reported the latest change yet',
     },
   ],
 };
@@ -70,7 +70,7 @@ test('a rollout of a thousand gateways fits into every terminal, with the same t
     const fleet = { items: [view], totals: { resources: 1, ready: 0, gateways: 1000, synced: 999 } };
     for (const lines of [drawResource(view, host), drawFleet(fleet, { host, isEverywhere: true })]) {
       for (const line of lines) assert.ok(widthOf(line) <= columns, `${columns}: ${line}`);
-      assert.match(lines.join(' ').replaceAll(/\s+/g, ''), /itsagenthasnotreportedonthelatestchangeyet/);
+      assert.match(lines.join(' ').replaceAll(/\s+/g, ''), /itsagenthasnotreportedthelatestchangeyet/);
     }
   }
 });
@@ -78,10 +78,10 @@ test('a rollout of a thousand gateways fits into every terminal, with the same t
 test('a rollout has a shape for each gateway, in a pipe and on a terminal', () => {
   const lines = drawResource(view, hostOf(undefined));
   assert.ok(
-    lines.some((line) => /▶ canary +▒ {2}0\/1, 1 on the way$/.test(line)),
+    lines.some((line) => /▶ canary +▒ {2}0\/1, 1 updating$/.test(line)),
     lines.join('\n'),
   );
-  assert.ok(lines.includes('and 999 more, which the status counts and does not name'));
+  assert.ok(lines.includes('and 999 more, which the status counts but does not list'));
   assert.ok(lines.includes('  commit     '.concat(COMMIT, ', 5m ago')));
 });
 
@@ -131,7 +131,7 @@ suite('kubectl stoker status shows a fleet', () => {
 
   test('with a line for each resource, and up to five waiting gateways of each', () => {
     assert.deepEqual(textOf(drawFleet(fleet, { host: hostOf(undefined), isEverywhere: true })), [
-      '    NAMESPACE   NAME    REF    COMMIT     GATEWAYS   ROLLOUT      SAYS',
+      '    NAMESPACE   NAME    REF    COMMIT     GATEWAYS   ROLLOUT      MESSAGE',
       '✔   gateways    press   main              2/2                     all 2 gateways have it',
       '✘   ovens       oven    main   c0ffee11   0/9        canary 0/1   no such ref',
       '',
@@ -149,7 +149,7 @@ suite('kubectl stoker status shows a fleet', () => {
   test('without the namespace if there is only one, and without gateways if none is waiting', () => {
     const items = [plain];
     assert.deepEqual(textOf(drawFleet({ ...fleet, items }, { host: hostOf(undefined), isEverywhere: false })), [
-      '    NAME    REF    GATEWAYS   SAYS',
+      '    NAME    REF    GATEWAYS   MESSAGE',
       '✔   press   main   2/2        all 2 gateways have it',
       '',
       '1 of 2 ready, 2 of 11 gateways in sync',
@@ -218,7 +218,7 @@ test('a narrow terminal drops the least important columns first', () => {
     const totals = { resources: 1, ready: 0, gateways: 2, synced: 1 };
     return drawFleet({ items: [item], totals }, { host: hostOf(columns), isEverywhere: false });
   };
-  assert.deepEqual(order(fleet, 'SAYS'), ['ROLLOUT', 'REF', 'COMMIT', 'GATEWAYS']);
+  assert.deepEqual(order(fleet, 'MESSAGE'), ['ROLLOUT', 'REF', 'COMMIT', 'GATEWAYS']);
   assert.deepEqual(order(fleet, 'WAITS FOR'), ['POD', 'COMMIT', 'STATUS']);
   const resource = (columns: number) => drawResource(item, hostOf(columns));
   assert.deepEqual(order(resource, 'WAITS FOR'), ['TOOK', 'SYNCED', 'POD', 'COMMIT', 'WAVE']);
@@ -241,7 +241,7 @@ suite('kubectl stoker status shows one resource', () => {
       '  repository https://git.example.com/press.git',
       '  follows    main, not resolved yet',
       '  gateways   2 of 2 in sync',
-      'and 2 more, which the status counts and does not name',
+      'and 2 more, which the status counts but does not list',
     ]);
   });
 
@@ -259,21 +259,21 @@ suite('kubectl stoker status shows one resource', () => {
   });
 
   test('in text form', () => {
-    assert.equal(facts({ source: 'Spec' }).follows, 'main, as spec.git.ref says');
-    assert.equal(facts({ source: 'Request' }).follows, 'main, since it was requested');
-    assert.equal(facts({ source: 'Push' }).follows, 'main, since it was pushed');
+    assert.equal(facts({ source: 'Spec' }).follows, 'main, set in spec.git.ref');
+    assert.equal(facts({ source: 'Request' }).follows, 'main, requested');
+    assert.equal(facts({ source: 'Push' }).follows, 'main, pushed');
     const kept = (reason?: string) =>
       facts({ source: 'Spec', unfollowed: { ref: 'mian', ...(reason && { reason }) } }).follows;
-    assert.equal(kept('RefNotFound'), 'main, as before: spec.git.ref now says mian, which was not found');
-    const unresolved = 'main, as before: spec.git.ref now says mian, which could not be resolved (GitTimeout)';
+    assert.equal(kept('RefNotFound'), 'main, unchanged: spec.git.ref is now mian, which was not found');
+    const unresolved = 'main, unchanged: spec.git.ref is now mian, which could not be resolved (GitTimeout)';
     assert.equal(kept('GitTimeout'), unresolved);
-    assert.equal(kept(), 'main, as before: spec.git.ref now says mian, which is not resolved yet');
+    assert.equal(kept(), 'main, unchanged: spec.git.ref is now mian, which is not resolved yet');
     assert.equal(facts({ commit: COMMIT }).commit, COMMIT);
     assert.equal(facts({ commit: COMMIT, resolvedAt: at(3) }).commit, `${COMMIT}, 2m ago`);
     const back = { commit: COMMIT, resolvedAt: at(3), backOn: 'f'.repeat(40) };
-    assert.equal(facts(back).commit, `${'f'.repeat(40)}, in place of c0ffee11`);
+    assert.equal(facts(back).commit, `${'f'.repeat(40)}, instead of c0ffee11`);
     const every = { total: 28, synced: 1, pending: 2, error: 3, missingSidecar: 4, paused: 5, dryRun: 6, skewed: 7 };
-    const counted = 'with an error, 4 without a sidecar, 9 on the way, 5 paused, 6 in a dry run';
+    const counted = 'with an error, 4 without a sidecar, 9 in progress, 5 paused, 6 in a dry run';
     assert.equal(facts({ counts: every }).gateways, `1 of 28 in sync, 3 ${counted}`);
     const request = { id: 'x', ref: 'v2', at: at(3), outcome: 'Failed', by: 'ann', message: 'not allowed' } as const;
     assert.equal(facts({ lastRequest: request }).request, 'v2 by ann, 2m ago: failed, not allowed');
@@ -303,10 +303,10 @@ suite('kubectl stoker status shows one resource', () => {
     const lines = textOf(drawResource({ ...plain, source: 'Spec', says: 'a b '.repeat(20) }, hostOf(40)));
     assert.match(lines[0] ?? '', /^✔ gateways\/press: a b/);
     assert.match(lines[1] ?? '', /^ {2}\w \w/);
-    assert.ok(lines.includes('  follows    main, as spec.git.ref says'), lines.join('\n'));
+    assert.ok(lines.includes('  follows    main, set in spec.git.ref'), lines.join('\n'));
     const narrow = textOf(drawResource({ ...plain, source: 'Spec' }, hostOf(33)));
-    assert.deepEqual(narrow.slice(narrow.indexOf('  follows    main, as')).slice(0, 2), [
-      ...['  follows    main, as', '             spec.git.ref says'],
+    assert.deepEqual(narrow.slice(narrow.indexOf('  follows    main, set in')).slice(0, 2), [
+      ...['  follows    main, set in', '             spec.git.ref'],
     ]);
   });
 });

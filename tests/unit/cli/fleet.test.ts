@@ -60,12 +60,12 @@ suite('the text about a GatewaySync', () => {
     ...other,
   });
   const rows: [string, GatewaySync, state: string, says: RegExp][] = [
-    ["the controller hasn't seen it", gatewaySync(undefined), 'busy', /the controller has not looked at it yet/],
+    ["the controller hasn't seen it", gatewaySync(undefined), 'busy', /^not reconciled yet/],
     [
       "the controller hasn't seen the latest change",
       gatewaySync({ observedGeneration: 2, conditions: ready('True', 'Synced') }),
       'busy',
-      /has not seen the latest change of the spec yet/,
+      /^the latest change of the spec is not reconciled yet/,
     ],
     [
       'all gateways have the commit',
@@ -98,13 +98,13 @@ suite('the text about a GatewaySync', () => {
       "the controller hasn't seen it, although it has a status",
       gatewaySync({ conditions: [] }),
       'busy',
-      /the controller has not looked at it yet/,
+      /^not reconciled yet/,
     ],
     [
-      'there is no gateway',
+      'no gateways',
       gatewaySync({ conditions: ready('True', 'NoGateways') }),
       'ready',
-      /no pod is annotated for it/,
+      /^no gateways yet: annotate a pod/,
     ],
     [
       'its ref is missing',
@@ -154,22 +154,22 @@ suite('the text about a GatewaySync', () => {
 
 suite('the text about a waiting gateway', () => {
   const starting = 'its agent has not reported yet: the pod may still be starting';
-  const latest = 'its agent has not reported on the latest change yet';
-  const dryRun = 'a dry run: it reports what it would change, and changes nothing';
+  const latest = 'its agent has not reported the latest change yet';
+  const dryRun = 'dry run: it only reports the changes';
   const states: [syncStatus: DiscoveredGateway['syncStatus'], message: string, fields: object, says?: string][] = [
     ['Synced', '', {}],
     ['Synced', 'signed by nobody', {}, 'signed by nobody'],
     ['Error', 'the volume is full', {}, 'the volume is full'],
-    ['Error', '', {}, 'it says no more'],
-    ['MissingSidecar', '', {}, 'it says no more'],
+    ['Error', '', {}, 'no details reported'],
+    ['MissingSidecar', '', {}, 'no details reported'],
     ['Pending', '', {}, latest],
     ['Pending', '', { syncedCommit: undefined }, starting],
     ['Pending', 'the volume is locked', {}, 'the volume is locked'],
-    ['Paused', '', {}, 'paused: somebody has to resume it'],
-    ['Paused', 'one file differs', {}, 'paused: somebody has to resume it: one file differs'],
+    ['Paused', '', {}, 'paused until kubectl stoker resume'],
+    ['Paused', 'one file differs', {}, 'paused until kubectl stoker resume: one file differs'],
     ['DryRun', '', {}, dryRun],
-    ['Skewed', '', {}, 'on its way to bbbbbbbb'],
-    ['Skewed', 'the host is slow', {}, 'on its way to bbbbbbbb: the host is slow'],
+    ['Skewed', '', {}, 'updating to bbbbbbbb'],
+    ['Skewed', 'the host is slow', {}, 'updating to bbbbbbbb: the host is slow'],
   ];
   for (const [syncStatus, message, fields, says] of states) {
     test(`is the message of its agent, or the meaning of its state: ${syncStatus} ${message}`, () => {
@@ -183,7 +183,7 @@ suite('the text about a waiting gateway', () => {
     assert.equal(words(given), starting);
     const reports = [{ metadata: { name: 'a', namespace: 'gateways' }, status: { state: 'Pending' } }] as SyncReport[];
     assert.equal(words(given, {}, { reports }), latest);
-    assert.equal(words(gateway('a', { syncStatus: 'Skewed' })), 'on its way to its commit');
+    assert.equal(words(gateway('a', { syncStatus: 'Skewed' })), 'updating to its commit');
   });
 
   const rollout: RolloutStatus = {
@@ -220,9 +220,9 @@ suite('the text about a waiting gateway', () => {
     words(gateway('a'), { rollout: { ...rollout, ...given } }, beyond, spec);
 
   test('mentions its wave, its turn in the wave, or its verification', () => {
-    assert.equal(inRollout({}, { pods: pods() }), 'its wave rest, which comes after canary');
-    assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in the wave rest');
-    assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it stays on aaaaaaaa');
+    assert.equal(inRollout({}, { pods: pods() }), 'wave rest, which follows canary');
+    assert.equal(inRollout({ wave: 'rest' }, { pods: pods() }), 'its turn in wave rest');
+    assert.equal(inRollout({ phase: 'Stopped' }, { pods: pods() }), 'the rollout stopped: it keeps aaaaaaaa');
     const running = report({ commit: NEW, revision, rollout: 7, verification: 'Running' });
     assert.equal(inRollout({}, { pods: pods('canary'), reports: running }), 'it is being verified');
     for (const phase of ['Complete', 'RollingBack', 'RolledBack'] as const)
@@ -242,8 +242,8 @@ suite('the text about a waiting gateway', () => {
   test('contains the new commit only once its wave is admitted', () => {
     const skewed = (tier?: string) =>
       words(gateway('a', { syncStatus: 'Skewed' }), { lastSyncCommit: NEW, rollout }, { pods: pods(tier) }, spec);
-    assert.equal(skewed('canary'), 'on its way to bbbbbbbb');
-    assert.equal(skewed(), 'on its way to its commit');
+    assert.equal(skewed('canary'), 'updating to bbbbbbbb');
+    assert.equal(skewed(), 'updating to its commit');
   });
 
   test('comes with all other fields of the gateway', () => {
@@ -524,7 +524,7 @@ suite('the whole view', () => {
       state: 'ready',
       reason: 'Synced',
       repo: 'https://git.test/app.git',
-      says: 'no gateway yet: no pod is annotated for it',
+      says: 'no gateways yet: annotate a pod with sync.io/inject: "true"',
       ref: 'v2',
       source: 'Request',
       commit: NEW,

@@ -49,15 +49,15 @@ suite('the gateways that are queried', () => {
       reportOf('h-0', { gateway: undefined, state: 'Pending' }),
     ];
     const synced = { status: 'Synced' };
-    const old = 'which cannot be asked: recreate the pod';
+    const old = 'does not support queries: recreate the pod';
     const named = [
       { name: 'a', pod: 'a-0', profile: 'p', ...synced },
       {
         name: 'b',
         pod: 'b-0',
         status: 'MissingSidecar',
-        waitsFor: 'it says no more',
-        unable: 'it has no sidecar: recreate the pod',
+        waitsFor: 'no details reported',
+        unable: 'no sidecar: recreate the pod',
       },
       {
         name: 'c',
@@ -66,9 +66,9 @@ suite('the gateways that are queried', () => {
         waitsFor: 'its agent has not reported yet: the pod may still be starting',
         unable: 'its agent has not reported yet: the pod may still be starting',
       },
-      { name: 'd', pod: 'd-0', ...synced, unable: `its agent is of version 0.0.9, ${old}` },
+      { name: 'd', pod: 'd-0', ...synced, unable: `its agent (version 0.0.9) ${old}` },
     ];
-    const e = { name: 'e', pod: 'e-0', profile: 'line', ...synced, unable: `its agent is of version unknown, ${old}` };
+    const e = { name: 'e', pod: 'e-0', profile: 'line', ...synced, unable: `its agent (version unknown) ${old}` };
     const h = { name: 'h-0', pod: 'h-0', status: 'Pending' };
     assert.deepEqual(askableGateways(gatewaySync, { reports }), [...named, e, h]);
     // A report outlives its pod.
@@ -96,10 +96,10 @@ suite('the gateways that are queried', () => {
     assert.deepEqual(
       found.map(({ pod, unable, hasEnded }) => [pod, unable, hasEnded]),
       [
-        ['a-0', 'its pod has ended (Succeeded)', true],
+        ['a-0', 'its pod is completed (Succeeded)', true],
         ['d-0', 'its agent is not running (CrashLoopBackOff)', undefined],
         ['e-0', undefined, undefined],
-        ['f-0', 'its pod has ended (Failed)', true],
+        ['f-0', 'its pod is completed (Failed)', true],
         ['g-0', 'its pod is being deleted', true],
         ['i-0', 'its agent has not reported yet', undefined],
       ],
@@ -165,7 +165,7 @@ suite('a patch for the repository', () => {
     const { text, refused } = patchOf({ a: answer(change()), b: answer(other), c: answer(change()) });
     assert.equal(text, '');
     assert.deepEqual(refused, [
-      { path: 'config/a', why: 'it differs in another way on b than on a: choose one with --gateway' },
+      { path: 'config/a', why: 'the change on a differs from the change on b: choose a gateway with --gateway' },
     ]);
   });
 
@@ -173,7 +173,7 @@ suite('a patch for the repository', () => {
     const { after: _, ...gone } = change({ kind: 'delete', reason: 'Missing' });
     assert.deepEqual(patchOf({ a: answer(gone) }), {
       text: '',
-      refused: [{ path: 'config/a', why: 'missing on the gateway: --with-deleted deletes it (a)' }],
+      refused: [{ path: 'config/a', why: 'missing on the gateway: add --with-deleted to delete it (a)' }],
     });
     assert.match(patchOf({ a: answer(gone) }, true).text, /^deleted file mode 100644$/m);
   });
@@ -181,7 +181,7 @@ suite('a patch for the repository', () => {
   test('never changes files outside the repository', () => {
     for (const source of ['../x', '/etc/x', 'a/../../x', '.git/hooks/pre-commit', 'a//b', '']) {
       const { text, refused } = patchOf({ a: answer(change({ source })) });
-      assert.deepEqual([text, refused[0]?.why], ['', 'no path of a repository (a)'], source);
+      assert.deepEqual([text, refused[0]?.why], ['', 'not a path of the repository (a)'], source);
     }
   });
 
@@ -201,7 +201,7 @@ suite('a patch for the repository', () => {
     const { text, refused } = patchOf(answers);
     assert.deepEqual(text.match(/^\+\+\+ .*$/gm), ['+++ b/b', '+++ b/a']);
     assert.deepEqual(refused, [
-      { path: 'config/a', why: 'it differs in another way on b, c than on a: choose one with --gateway' },
+      { path: 'config/a', why: 'the change on a differs from the change on b, c: choose a gateway with --gateway' },
     ]);
   });
 
@@ -225,7 +225,7 @@ suite('a patch for the repository', () => {
   ];
   for (const [what, given] of without) {
     test(`leaves out a file whose content is unknown ${what}`, () => {
-      const why = 'left out, since the answer is full (a)';
+      const why = 'omitted because the response is full (a)';
       assert.deepEqual(patchOf({ a: answer(given) }), { text: '', refused: [{ path: 'config/a', why }] });
       assert.equal(answerView({ name: 'a', pod: 'a' }, answer(given)).changes[0]?.diff, undefined);
     });
@@ -236,13 +236,13 @@ suite('a patch for the repository', () => {
     foreign: 'not written by the agent',
     large: 'larger than 64 KiB',
     lfs: 'in Git LFS',
-    limit: 'left out, since the answer is full',
-    noFile: 'no regular file',
+    limit: 'omitted because the response is full',
+    noFile: 'not a regular file',
     notFetched: 'larger than 64 KiB, or not fetched',
-    patched: 'made by patches',
+    patched: 'generated with patches',
     secret: 'looks like a secret',
     submodule: 'in a submodule',
-    template: 'made of a template',
+    template: 'generated from a template',
   };
   for (const [leftOut, why] of Object.entries(reasons) as [LeftOut, string][]) {
     test(`lists the reason why a file has no content: ${leftOut}`, () => {
@@ -360,8 +360,8 @@ suite('the output of diff and drift', () => {
   test('contains the base of the comparison', () => {
     const said = (kind: InspectionView['kind'], fields: Partial<Answer>) =>
       drawInspection({ ...viewOf({ a: { ...answer(), ...fields } }), kind }, hostOf(undefined))[0];
-    assert.equal(said('drift', {}), 'a: all files are as main (c0ffee11) has them');
-    assert.equal(said('drift', { more: 1 }), 'a: 1 file not as main (c0ffee11) has them');
+    assert.equal(said('drift', {}), 'a: all files match main (c0ffee11)');
+    assert.equal(said('drift', { more: 1 }), 'a: 1 file differs from main (c0ffee11)');
     assert.equal(said('diff', { more: 2 }), 'a: main (c0ffee11) would change 2 files');
     assert.equal(said('diff', { problem: 'no disk' }), 'a: no disk');
     const unknown = omit(answer(), 'commit', 'ref');

@@ -9,7 +9,7 @@ suite('a sentence about the gateways of a resource', () => {
   const says = { one: 'keeps its files', many: 'keep their files', none: ' yet' };
   for (const [total, sentence] of [
     [0, 'it has no gateways yet'],
-    [1, 'its one gateway keeps its files'],
+    [1, 'its gateway keeps its files'],
     [2, 'its 2 gateways keep their files'],
   ] as const)
     test(`is correct for ${total}`, () => assert.equal(gatewaysDo(withGateways(total), says), sentence));

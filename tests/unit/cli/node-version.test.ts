@@ -7,6 +7,6 @@ test('the plugin reports the required version of Node.js if it runs on an older 
   for (const version of ['18.20.4', '20.20.2', '22.20.0'])
     assert.match(
       nodeProblem(version) ?? '',
-      new RegExp(`^kubectl stoker needs Node 22\\.21 or newer, and this is ${version}: `),
+      new RegExp(`^kubectl stoker requires Node 22\\.21 or newer, not ${version}: `),
     );
 });

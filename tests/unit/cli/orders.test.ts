@@ -70,7 +70,7 @@ suite('an approval', () => {
   const approve = { 'sync.io/approve': NEW };
 
   test('admits the commit in progress to the waves that wait for it', () => {
-    const plural = `${NEW} (v2) may have the waves east, west as soon as the ones before are done.`;
+    const plural = `${NEW} (v2) may enter waves east, west as soon as the previous waves are done.`;
     for (const phase of ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'] as const)
       assert.deepEqual(
         shown(planApproval(resource({ rollout: { ...rollout, phase } }), NEW)),
@@ -79,22 +79,28 @@ suite('an approval', () => {
     const one = { spec: { rollout: { waves: waves.slice(0, 2) } }, rollout: { ...rollout, ref: NEW } };
     assert.deepEqual(
       shown(planApproval(resource(one), undefined)),
-      change(`${NEW} may have the wave east as soon as the ones before are done.`, approve, ['east']),
+      change(`${NEW} may enter wave east as soon as the previous waves are done.`, approve, ['east']),
     );
     const next = planApproval(resource({ rollout: { ...rollout, phase: 'Stopped', nextCommit: OLDER } }), undefined);
-    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may have`));
+    assert.match(next.says, new RegExp(`^gateways/plant: ${OLDER} may enter`));
   });
 
   test('counts once, unless spec.sync was edited after it', () => {
     const approved = { annotations: approve };
-    const says = `${NEW} is approved already for gateways/plant.`;
+    const says = `${NEW} is already approved for gateways/plant.`;
     assert.deepEqual(planApproval(resource(approved), undefined), { kind: 'done', says });
     const handled: RolloutStatus = { ...rollout, handled: { approve: NEW } };
     assert.equal(planApproval(resource({ ...approved, rollout: handled }), undefined).kind, 'done');
     const waiting: RolloutStatus = { ...handled, waitsFor: 'Approval' };
-    isWrong(() => planApproval(resource({ ...approved, rollout: waiting }), undefined), /before spec\.sync was edited/);
+    isWrong(
+      () => planApproval(resource({ ...approved, rollout: waiting }), undefined),
+      /predates the last edit of spec\.sync/,
+    );
     const early: RolloutStatus = { ...rollout, handled: { approve: NEW, approvedRevision: 'earlier' } };
-    isWrong(() => planApproval(resource({ ...approved, rollout: early }), undefined), /before spec\.sync was edited/);
+    isWrong(
+      () => planApproval(resource({ ...approved, rollout: early }), undefined),
+      /predates the last edit of spec\.sync/,
+    );
     const other = { 'sync.io/approve': OLDER };
     assert.equal(planApproval(resource({ annotations: other, rollout: waiting }), undefined).kind, 'change');
   });
@@ -102,13 +108,16 @@ suite('an approval', () => {
   test('is rejected if there is nothing to approve', () => {
     isWrong(
       () => planApproval(resource({ rollout: done }), undefined),
-      /^nothing of gateways\/plant .*: it is complete$/,
+      /^gateways\/plant has no commit to approve: its rollout is complete$/,
     );
-    isWrong(() => planApproval(resource(), OLD), new RegExp(`^nothing was approved: not ${OLD} .*, but ${NEW}$`));
+    isWrong(
+      () => planApproval(resource(), OLD),
+      new RegExp(`^nothing was approved: the rollout is for ${NEW}, not ${OLD}$`),
+    );
     const free = { spec: { rollout: { waves: [{ name: 'canary' }] } } };
     isWrong(() => planApproval(resource(free), undefined), /^no wave of gateways\/plant waits for approval$/);
     isWrong(() => planApproval(resource({ spec: { rollout: undefined } }), undefined), /has no spec\.rollout/);
-    isWrong(() => planApproval(resource({ status: { rollout: undefined } }), undefined), /not been rolled out yet/);
+    isWrong(() => planApproval(resource({ status: { rollout: undefined } }), undefined), /has no rollout yet/);
   });
 });
 
@@ -117,7 +126,7 @@ suite('a retry', () => {
   const stopped: RolloutStatus = { ...rollout, phase: 'Stopped' };
 
   test('starts a stopped or rolled back commit with its previous ref', () => {
-    const says = 'bbbbbbbb (v2) starts again at the first wave.';
+    const says = 'bbbbbbbb (v2) restarts at the first wave.';
     assert.deepEqual(shown(planRetry(resource({ rollout: stopped }))), change(says, retry, []));
   });
 
@@ -125,16 +134,16 @@ suite('a retry', () => {
     const earlier = { rollout: { ...rollout, givenUp: [`${OLDER} ${revision}`] } };
     assert.equal(
       planRetry(resource(earlier)).says,
-      'gateways/plant: cccccccc may be tried again: it starts at the first wave when the ref leads to it.',
+      'gateways/plant: cccccccc will be accepted again: it starts at the first wave when the ref resolves to it.',
     );
     const followed: RolloutStatus = { ...earlier.rollout, phase: 'Complete' };
     const { says } = planRetry(resource({ rollout: followed, status: { rollout: followed, lastSyncCommit: OLDER } }));
-    assert.equal(says, 'gateways/plant: cccccccc starts again at the first wave.');
+    assert.equal(says, 'gateways/plant: cccccccc restarts at the first wave.');
   });
 
   test('counts once, because the handled annotation is removed first', () => {
     const told = planRetry(resource({ rollout: stopped, annotations: retry }));
-    const says = 'gateways/plant was told so already: the controller has not got to it yet.';
+    const says = 'gateways/plant already has this request: the controller has not handled it yet.';
     assert.deepEqual(told, { kind: 'done', says });
     const handled: RolloutStatus = { ...stopped, handled: { retry: NEW } };
     const again = planRetry(resource({ rollout: handled, annotations: retry })) as PlannedChange;
@@ -145,35 +154,38 @@ suite('a retry', () => {
   });
 
   test('is rejected if nothing failed', () => {
-    isWrong(() => planRetry(resource()), /^nothing of gateways\/plant was stopped or taken back: it is canary 0\/1$/);
+    isWrong(() => planRetry(resource()), /^gateways\/plant has no commit to retry: its rollout is canary 0\/1$/);
   });
 });
 
 suite('a rollback', () => {
   const history = [entry(NEW, 'v2'), entry(OLD, 'v1'), entry(`${'c'.repeat(39)}d`, 'v0'), entry(OLDER, OLDER)];
   const complete = { rollout: done, status: { rollout: done, history } };
-  const end = '. Waves, soak, approval and windows do not count.';
+  const end = '. Waves, soak, approval, and windows do not apply.';
 
   test('goes to the previous commit, or to the one with the given first characters', () => {
     const { says, about } = planRollback(resource({ ...complete }), 'previous') as PlannedChange;
-    assert.equal(says, `gateways/plant: its 2 gateways go back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`);
+    assert.equal(
+      says,
+      `gateways/plant: its 2 gateways roll back from bbbbbbbb (v2) to aaaaaaaa (v1), all at once${end}`,
+    );
     assert.deepEqual(about, [NEW, OLD]);
     const one = resource({ status: { ...complete.status, gateways: gatewayCountsOf({ total: 1 }) } });
     assert.deepEqual(
       shown(planRollback(one, OLDER)),
-      change(`its one gateway goes back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
+      change(`its gateway rolls back from bbbbbbbb (v2) to cccccccc, at once${end}`, { 'sync.io/rollback': OLDER }, [
         NEW,
         OLDER,
       ]),
     );
     const none = resource({ status: { ...complete.status, gateways: undefined } });
-    assert.match(planRollback(none, 'a').says, /plant: it has no gateways to take back from b+ \(v2\) to a+ \(v1\)\./);
+    assert.match(planRollback(none, 'a').says, /plant: it has no gateways to roll back from b+ \(v2\) to a+ \(v1\)\./);
   });
 
   test('leaves the stable commit if another one was rolled back already', () => {
     const back: RolloutStatus = { ...rollout, phase: 'RolledBack' };
     const { says, about } = planRollback(resource({ status: { rollout: back, history } }), OLDER) as PlannedChange;
-    assert.match(says, /^gateways\/plant: its 2 gateways go back from aaaaaaaa to cccccccc, all at once\./);
+    assert.match(says, /^gateways\/plant: its 2 gateways roll back from aaaaaaaa to cccccccc, all at once\./);
     assert.deepEqual(about, [OLD, OLDER]);
   });
 
@@ -183,20 +195,20 @@ suite('a rollback', () => {
       resource({ status: { rollout: back, history } }),
       'bbb',
     ) as PlannedChange;
-    assert.match(says, /^gateways\/plant: its 2 gateways go forward from aaaaaaaa to bbbbbbbb \(v2\), all at once\./);
+    assert.match(says, /^gateways\/plant: its 2 gateways roll forward from aaaaaaaa to bbbbbbbb \(v2\), all at once\./);
     assert.deepEqual(asked, { annotations: { 'sync.io/rollback': NEW } });
   });
 
   const usage = 64;
   const others = 'choose one of aaaaaaaa (v1), cccccccc (v0), cccccccc';
   const refusals: [to: string, message: string, status: number, given: Given][] = [
-    [NEW, `bbbbbbbb is what the gateways have, or go to: ${others}`, usage, complete],
+    [NEW, `bbbbbbbb is already the commit of the gateways: ${others}`, usage, complete],
     ['c', `several commits begin with c: ${others}`, usage, complete],
-    ['v1', `v1 is no commit of the history: ${others}`, usage, complete],
-    ['previous', 'there is no earlier commit in the history to go back to', 1, { rollout: done }],
+    ['v1', `v1 not found in the history: ${others}`, usage, complete],
+    ['previous', 'the history has no earlier commit', 1, { rollout: done }],
     [
       'previous',
-      'there is no earlier commit in the history to go back to; for a newer one, use --to: bbbbbbbb (v2)',
+      'the history has no earlier commit; for a newer one, use --to: bbbbbbbb (v2)',
       1,
       {
         status: {
@@ -214,20 +226,20 @@ suite('a rollback', () => {
 
 suite('a pause', () => {
   test('keeps the files unchanged, and its end delivers the current commit of the ref', () => {
-    const pauses = 'gateways/plant pauses: its 2 gateways keep the files that they have, and requests wait.';
+    const pauses = 'gateways/plant will be paused: its 2 gateways keep their files, and requests wait.';
     assert.deepEqual(planPause(resource()), {
       kind: 'change',
       says: pauses,
       change: { spec: { paused: true } },
       about: [],
     });
-    assert.match(planPause(resource({ total: 1 })).says, /: its one gateway keeps the files that it has, and/);
+    assert.match(planPause(resource({ total: 1 })).says, /: its gateway keeps its files, and/);
     assert.match(planPause(resource({ total: 0 })).says, /: it has no gateways, and requests wait\.$/);
     const paused = { spec: { paused: true } };
-    assert.deepEqual(planPause(resource(paused)), { kind: 'done', says: 'gateways/plant is paused already.' });
+    assert.deepEqual(planPause(resource(paused)), { kind: 'done', says: 'gateways/plant is already paused.' });
     assert.deepEqual(planResume(resource(paused)), {
       kind: 'change',
-      says: 'gateways/plant goes on: its 2 gateways get what main is now.',
+      says: 'gateways/plant will be resumed: its 2 gateways get the current commit of main.',
       change: { spec: { paused: false } },
       about: ['main'],
     });
@@ -235,7 +247,10 @@ suite('a pause', () => {
       target: { ref: 'v2', source: 'Request' },
       gateways: gatewayCountsOf({ total: 1 }),
     };
-    assert.match(planResume(resource({ ...paused, status: target })).says, /: its one gateway gets what v2 is now\.$/);
+    assert.match(
+      planResume(resource({ ...paused, status: target })).says,
+      /: its gateway gets the current commit of v2\.$/,
+    );
     assert.match(planResume(resource({ ...paused, total: 0 })).says, /: it has no gateways yet, and follows main\.$/);
     assert.deepEqual(planResume(resource()), { kind: 'done', says: 'gateways/plant is not paused.' });
   });
@@ -248,7 +263,7 @@ suite('a pause', () => {
       [{ annotations: { 'argocd.argoproj.io/tracking-id': 'x' } }, 'Argo CD'],
     ];
     for (const [given, keeper] of keepers) {
-      const words = ` ${keeper} keeps this resource, and may set spec.paused back: change it in git to make it last.`;
+      const words = ` ${keeper} manages this resource and may revert spec.paused: for a permanent change, edit it in git.`;
       assert.ok(planPause(resource(given)).says.endsWith(words));
       assert.ok(planResume(resource({ ...given, spec: { paused: true } })).says.endsWith(words));
     }
@@ -265,7 +280,7 @@ suite('a sync', () => {
 
   test('requests the followed ref, as a webhook would', () => {
     const { says, change: asked, about } = planSync(resource());
-    assert.equal(says, 'gateways/plant: main is looked up again, now, and its gateways get what it is.');
+    assert.equal(says, 'gateways/plant: main is resolved again now, and its gateways get this commit.');
     assert.deepEqual(about, ['main', 'null']);
     assert.ok(typeof asked === 'function');
     const { annotations = {} } = asked(0);
@@ -281,14 +296,14 @@ suite('a sync', () => {
   test('shows the request that it replaces', () => {
     const { says, about } = planSync(resource({ annotations: open }));
     const who =
-      'gateways/plant: ci asked for v9 at 2026-01-01T00:00:00Z, which waits: a request for main takes its place.';
+      'gateways/plant: the open request for v9 by ci at 2026-01-01T00:00:00Z will be replaced by a request for main.';
     assert.equal(says, who);
     assert.equal(about[1], JSON.stringify({ ref: 'v9', by: 'ci', at: '2026-01-01T00:00:00Z', id: 'r1' }));
     const bare = resource({ annotations: { 'sync.io/requested-ref': 'v9' } });
-    assert.match(planSync(bare).says, /: somebody asked for v9, which waits/);
+    assert.match(planSync(bare).says, /: the open request for v9 will be replaced/);
     assert.match(
       planSync(resource({ annotations: { ...open, 'sync.io/requested-ref': 'main' } })).says,
-      /looked up again/,
+      /resolved again/,
     );
   });
 

@@ -69,10 +69,10 @@ suite('the proxy to an API server', () => {
 
   test("is rejected without its password if its protocol isn't supported", () => {
     assert.throws(() => find('https://api.test', {}, 'socks5://user:hunter2@proxy.test'), {
-      message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl stoker takes http and https',
+      message: 'the proxy-url of the kubeconfig is a proxy for socks5: kubectl stoker supports http and https',
     });
     assert.throws(() => find('https://api.test', { HTTPS_PROXY: 'http://[hunter2' }), {
-      message: 'HTTPS_PROXY is no URL',
+      message: 'HTTPS_PROXY is not a URL',
     });
   });
 });

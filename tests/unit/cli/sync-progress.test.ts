@@ -42,7 +42,7 @@ suite('the progress of a request', () => {
       'waiting',
       /waiting for the controller/,
     ],
-    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /asking the git host: why/],
+    ['the git server is being queried', gatewaySync(request('Pending')), 'waiting', /querying the git server: why/],
     ["its ref isn't allowed", gatewaySync(request('Ignored')), 'failed', /v2 was not applied \(Ignored\): why/],
     [
       "a ref that isn't allowed was only refreshed",
@@ -51,8 +51,13 @@ suite('the progress of a request', () => {
       /v2 is c0ffee11: its 2 gateways have it/,
       { ...asked, isRefresh: true },
     ],
-    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /somebody asked for v3 since/],
-    ['the resource is paused', gatewaySync(request('Pending'), { paused: true }), 'failed', /it is paused/],
+    ['another request replaced it', gatewaySync({}, { id: '2' }), 'failed', /replaced by a newer request for v3/],
+    [
+      'the resource is paused',
+      gatewaySync(request('Pending'), { paused: true }),
+      'failed',
+      /paused: the request waits/,
+    ],
     [
       'gateways are still syncing',
       gatewaySync({ ...request('Applied'), ...ready('Unknown', '1/2') }),
@@ -63,7 +68,7 @@ suite('the progress of a request', () => {
       'all gateways have the commit',
       gatewaySync({ ...request('Applied'), ...ready('True', '') }),
       'done',
-      /there is no gateway/,
+      /no gateways/,
     ],
   ];
   for (const [what, given, kind, says, by = asked] of rows) {
@@ -117,11 +122,11 @@ suite('the progress of a request', () => {
     });
     assert.equal(judgeProgress(gatewaySync(request('Applied')), asked).says, 'v2 is c0ffee11: ');
     const bare = { ...request('Pending'), lastRequest: { ...request('Pending').lastRequest, message: '' } };
-    assert.equal(judgeProgress(gatewaySync(bare), asked).says, 'asking the git host');
+    assert.equal(judgeProgress(gatewaySync(bare), asked).says, 'querying the git server');
     const unnamed = { ...request('Ignored'), ...ready('True', ''), gateways: { ...counts, total: 0 } };
     assert.equal(
       judgeProgress(gatewaySync(unnamed), { ...asked, isRefresh: true }).says,
-      'v2 is c0ffee11: there is no gateway',
+      'v2 is c0ffee11: no gateways',
     );
   });
 
@@ -213,16 +218,16 @@ suite('the gateways of a request', () => {
         gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: { ...counts, ...changes } }),
         asked,
       ).says;
-    assert.equal(says({ total: 1 }), 'v2 is c0ffee11: its one gateway has it');
+    assert.equal(says({ total: 1 }), 'v2 is c0ffee11: its gateway has it');
     assert.equal(says({ total: 2 }), 'v2 is c0ffee11: its 2 gateways have it');
     assert.equal(
       says({ paused: 1, dryRun: 2 }),
-      'v2 is c0ffee11: its 2 gateways have it, but for 3 paused or in a dry run',
+      'v2 is c0ffee11: its 2 gateways have it, except 3 paused or in a dry run',
     );
-    assert.equal(says({ total: 0 }), 'v2 is c0ffee11: there is no gateway');
+    assert.equal(says({ total: 0 }), 'v2 is c0ffee11: no gateways');
     const partly = { summary: '', total: 1 } as typeof counts;
     const told = judgeProgress(gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: partly }), asked);
-    assert.equal(told.says, 'v2 is c0ffee11: its one gateway has it', 'of a version that counted less');
+    assert.equal(told.says, 'v2 is c0ffee11: its gateway has it', 'of a version that counted less');
   });
 
   test('have the text of their rollout', () => {

@@ -136,8 +136,8 @@ suite('the waves of a rollout', () => {
 
   test('are drawn with a shape for each gateway', () => {
     assert.deepEqual(drawWaves(waves, { columns: undefined, ink }), [
-      ...['✔ canary  ██  2/2', '▶ b       ░▒█╳  1/4, 1 failed, 1 on the way', '✘ c         no gateway', '  d'],
-      '↩ e       ░▒░  2/3 back, 1 on the way',
+      ...['✔ canary  ██  2/2', '▶ b       ░▒█╳  1/4, 1 failed, 1 updating', '✘ c         no gateway', '  d'],
+      '↩ e       ░▒░  2/3 rolled back, 1 updating',
     ]);
   });
 
@@ -149,7 +149,7 @@ suite('the waves of a rollout', () => {
     assert.equal(first, `${green('✔')} ${bold('canary')}  ${green('█')}${green('█')}  \u001b[2m2/2\u001b[0m`);
     const codes = (second ?? '').split('\u001b[').flatMap((part) => /^(\d+)m(\S)/.exec(part)?.slice(1).join(' ') ?? []);
     assert.deepEqual(codes, ['33 ▶', '1 b', '90 ░', '33 ▒', '32 █', '31 ╳', '2 1']);
-    assert.deepEqual(drawLegend(ink), ['░░ old commit   ▒▒ on its way   ██ new, verified   ╳╳ failed']);
+    assert.deepEqual(drawLegend(ink), ['░░ old commit   ▒▒ updating   ██ new, verified   ╳╳ failed']);
     assert.deepEqual([drawLegend(ink, 60).length, drawLegend(ink, 59).length], [1, 0]);
   });
 

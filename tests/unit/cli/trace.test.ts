@@ -41,12 +41,12 @@ suite('the output of kubectl gs trace', () => {
     assert.deepEqual(
       view?.moments.map(({ ms, what }) => `${ms} ${what}`),
       [
-        '0 the receiver took the POST: refs/heads/main',
+        '0 the receiver accepted the webhook: refs/heads/main',
         '300 the controller resolved refs/heads/main as c0ffee11',
-        '310 the controller noted it: Applied',
-        '350 a began to sync',
-        '800 it is on the disk of a',
-        '900 Ready: all that are to have it do',
+        '310 the controller handled it: Applied',
+        '350 a started the sync',
+        '800 a has it on disk',
+        '900 Ready: all gateways have it',
       ],
     );
     assert.deepEqual(view?.missing, []);
@@ -59,10 +59,10 @@ suite('the output of kubectl gs trace', () => {
     assert.deepEqual(
       view?.moments.map(({ ms, what }) => `${ms} ${what}`),
       [
-        '0 the receiver took the POST: refs/heads/main',
+        '0 the receiver accepted the webhook: refs/heads/main',
         '0 the controller resolved refs/heads/main as c0ffee11',
-        '0 a began to sync',
-        '300 it is on the disk of a',
+        '0 a started the sync',
+        '300 a has it on disk',
       ],
     );
   });
@@ -82,12 +82,12 @@ suite('the output of kubectl gs trace', () => {
     assert.deepEqual(ignored?.missing, ['it was not applied (Ignored): it is not allowed']);
     const discoveredGateways = [gateway('a', { lastSyncTime: at('06') })];
     const kept = traceView(gatewaySync({ lastRequest: refused, lastSyncTime: at('05'), discoveredGateways }), []);
-    assert.equal(kept?.missing.at(-1), 'a keeps c0ffee11, which it had before');
+    assert.equal(kept?.missing.at(-1), 'a keeps c0ffee11');
     const none = { metadata: { namespace: 'gateways', name: 'plant' }, spec: {}, status: { lastRequest: refused } };
     const without = { ...none, status: { ...none.status, discoveredGateways: [{ name: 'a', syncStatus: 'Pending' }] } };
     assert.equal(traceView(without as never, [])?.missing.at(-1), 'a does not have it (Pending)');
     const same = traceView(gatewaySync({ ...pushed, lastSyncTime: at('05') }), []);
-    assert.deepEqual(same?.missing, ['it brought no other commit: the one from before is still the newest']);
+    assert.deepEqual(same?.missing, ['no new commit: the previous commit is still the newest']);
   });
 
   test('is about the poll that found a newer commit after the last delivery', () => {
@@ -130,10 +130,10 @@ suite('the output of kubectl gs trace', () => {
     assert.deepEqual(
       view?.moments.map(({ ms, what }) => `${ms} ${what}`),
       [
-        '0 the receiver took the POST: refs/heads/main',
+        '0 the receiver accepted the webhook: refs/heads/main',
         '300 the controller resolved refs/heads/main as c0ffee11',
-        '310 the controller noted it: Applied',
-        '900 Ready: all that are to have it do',
+        '310 the controller handled it: Applied',
+        '900 Ready: all gateways have it',
       ],
     );
   });
@@ -148,7 +148,7 @@ suite('the output of kubectl gs trace', () => {
       delivery: { kind: 'push', ...pushed.lastPush },
       missing: [],
       moments: [
-        { what: 'the receiver took the POST: refs/heads/main', at: at('10.100'), ms: 0 },
+        { what: 'the receiver accepted the webhook: refs/heads/main', at: at('10.100'), ms: 0 },
         { what: 'the controller resolved refs/heads/main', at: at('10.400000'), ms: 300 },
       ],
     });
@@ -156,7 +156,7 @@ suite('the output of kubectl gs trace', () => {
 
   test('attributes a commit to a delivery in the same second', () => {
     const missing = (lastSyncTime: string) => traceView(gatewaySync({ ...pushed, lastSyncTime }), [])?.missing;
-    const same = ['it brought no other commit: the one from before is still the newest'];
+    const same = ['no new commit: the previous commit is still the newest'];
     assert.deepEqual(missing(at('09.100')), same);
     assert.deepEqual(missing(at('09.101')), []);
     const refused = { ...pushed.lastPush, outcome: 'Ignored' as const };
@@ -165,7 +165,7 @@ suite('the output of kubectl gs trace', () => {
   });
 
   test("mentions that events can't be read", () => {
-    assert.match(traceView(gatewaySync(pushed), undefined)?.missing.at(-1) ?? '', /you may not read events/);
+    assert.match(traceView(gatewaySync(pushed), undefined)?.missing.at(-1) ?? '', /not allowed to read events/);
     assert.equal(traceView({ ...gatewaySync({}), status: {} } as GatewaySync, []), undefined);
   });
 });
@@ -204,7 +204,7 @@ suite('the delivery of a trace', () => {
       commit: COMMIT,
       missing: [],
       moments: [
-        { what: 'the receiver took the POST: v1 by github', at: at('10.000'), ms: 0 },
+        { what: 'the receiver accepted the webhook: v1 from github', at: at('10.000'), ms: 0 },
         { what: 'the controller resolved v1 as c0ffee11', at: at('10'), ms: 0 },
       ],
     });
@@ -216,15 +216,15 @@ suite('the delivery of a trace', () => {
         gatewaySync({ lastRequest: { ...request, ...(by ? { by } : {}) }, lastSyncTime: at('10') } as never),
         [],
       )?.moments[0]?.what;
-    assert.equal(beginning('kubectl-stoker'), 'somebody asked for v1');
-    assert.equal(beginning('manual'), 'somebody asked for v1 by hand');
+    assert.equal(beginning('kubectl-stoker'), 'a user requested v1');
+    assert.equal(beginning('manual'), 'a user requested v1 with an annotation');
     const { by: _, ...anonymous } = request;
     const view = traceView(gatewaySync({ lastRequest: anonymous, lastSyncTime: at('10') }), []);
-    assert.equal(view?.moments[0]?.what, 'the receiver took the POST: v1');
+    assert.equal(view?.moments[0]?.what, 'the receiver accepted the webhook: v1');
     const poll = traceView(gatewaySync({ lastSyncTime: at('10') }), []);
     assert.deepEqual(
       poll?.moments.map(({ what }) => what),
-      ['the controller found what main is, without a webhook'],
+      ['the controller found a new commit of main without a webhook'],
     );
   });
 
@@ -235,11 +235,8 @@ suite('the delivery of a trace', () => {
       gateway('c', {}),
     ];
     const view = traceView(gatewaySync({ lastRequest: request, lastSyncTime: at('10'), discoveredGateways }), []);
-    assert.deepEqual(view?.missing, ['a had c0ffee11 before', 'c does not have c0ffee11 (Synced)']);
-    assert.deepEqual(view?.moments.map(({ what, gateway: name }) => [what, name]).at(-1), [
-      'it is on the disk of b',
-      'b',
-    ]);
+    assert.deepEqual(view?.missing, ['a already had c0ffee11', 'c does not have c0ffee11 (Synced)']);
+    assert.deepEqual(view?.moments.map(({ what, gateway: name }) => [what, name]).at(-1), ['b has it on disk', 'b']);
   });
 
   suite('during a rollout', () => {
@@ -258,10 +255,10 @@ suite('the delivery of a trace', () => {
       const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a', 'b') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'RolledBack' }) }), [ready]);
       assert.ok(hasReady(view));
-      assert.deepEqual(view?.missing, ['2 gateways were taken back to 00000000 since']);
+      assert.deepEqual(view?.missing, ['2 gateways were since rolled back to 00000000']);
       const one = { ...status, discoveredGateways: [...on(OLD, 'a'), ...on(COMMIT, 'b')] };
       const going = traceView(gatewaySync({ ...one, rollout: rollout({ phase: 'RollingBack' }) }), [ready]);
-      assert.deepEqual(going?.missing, ['1 gateway was taken back to 00000000 since']);
+      assert.deepEqual(going?.missing, ['1 gateway was since rolled back to 00000000']);
     });
 
     test('shows why a commit was given up, and never that all gateways have it', () => {
@@ -271,7 +268,7 @@ suite('the delivery of a trace', () => {
       assert.ok(!hasReady(view));
       assert.deepEqual(view?.missing, [
         'it failed: commit c0ffee11 failed on a',
-        '1 gateway was taken back to 00000000 since',
+        '1 gateway was since rolled back to 00000000',
       ]);
       const again = { phase: 'Complete', stableCommit: COMMIT };
       const retried = traceView(
@@ -281,14 +278,14 @@ suite('the delivery of a trace', () => {
       assert.ok(!hasReady(retried));
       assert.deepEqual(retried?.missing, [
         'it failed: commit c0ffee11 failed on a',
-        'the commit was tried again since, and every gateway may have it',
+        'the commit has been retried since, and all gateways may have it',
       ]);
     });
 
     test('shows what a gateway waits for before its admission', () => {
       const status = { lastRequest: asked, target, lastSyncTime: at('10'), discoveredGateways: on(OLD, 'a') };
       const view = traceView(gatewaySync({ ...status, rollout: rollout({ phase: 'AwaitingApproval' }) }), []);
-      assert.deepEqual(view?.missing, ['a stays on 00000000 for now: canary 1/1, waiting for approval']);
+      assert.deepEqual(view?.missing, ['a still has 00000000: canary 1/1, waiting for approval']);
     });
   });
 });

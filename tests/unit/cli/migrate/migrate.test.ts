@@ -56,7 +56,7 @@ suite('kubectl stoker migrate', () => {
     const { status, output, notes } = await migrateText(`${secret}\n---\n${pod}`);
     assert.equal(status, 0);
     assert.ok(!output.includes('hunter2') && !notes.includes('hunter2'));
-    assert.match(notes, /not printed, since nothing changes: Secret access/);
+    assert.match(notes, /not printed because nothing changes: Secret access/);
     assert.deepEqual(specOf(output).git, {
       repo: 'https://git.example.com/acme/site.git',
       ref: 'HEAD',
@@ -200,12 +200,12 @@ suite('kubectl stoker migrate', () => {
 
   test('reports the problem with an invalid argument or manifest', async () => {
     const cases: [string[], string, number, RegExp][] = [
-      [['-f', '-'], 'kind: Service', 1, /there is no git-sync, k8s-sidecar or gitRepo volume in it/],
+      [['-f', '-'], 'kind: Service', 1, /the manifest has no git-sync, k8s-sidecar, or gitRepo volume/],
       [['-f', '-'], '- a\n- b', 1, /a document is no Kubernetes object/],
       [['-f', '-'], 'kind: Pod\nspec: {}', 1, /Pod without a name holds no pod: spec.containers/],
       [['-f', '-'], 'a: [', 1, /the manifest is not valid YAML/],
-      [['-f', '/nowhere/x.yaml'], '', 1, /the manifest cannot be read: .*ENOENT/],
-      [['-f', '-', '--path', 'x'], '', 64, /--ref and --path are of a repository: add --repo/],
+      [['-f', '/nowhere/x.yaml'], '', 1, /cannot read the manifest: .*ENOENT/],
+      [['-f', '-', '--path', 'x'], '', 64, /--ref and --path require --repo/],
       [[], '', 64, /file is missing/],
     ];
     for (const [line, text, status, words] of cases) {
