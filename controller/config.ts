@@ -11,7 +11,7 @@ const amount = v.union(
 );
 const quantities = v.optional(v.record(v.string(), amount, 'must name resources'));
 /** As a container has them. */
-const resources = v.strictObject({ requests: quantities, limits: quantities }, 'must have requests and limits at most');
+const resources = v.strictObject({ requests: quantities, limits: quantities }, 'can have only requests and limits');
 
 const configMapKey = v.strictObject(
   {
@@ -56,9 +56,7 @@ export const configSchema = v.pipe(
     HTTP_PROXY: proxyUrl(),
     https_proxy: proxyUrl(),
     http_proxy: proxyUrl(),
-    CLUSTER_NAME: v.optional(
-      v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must be of letters, digits, -, _ and ., 63 at most')),
-    ),
+    CLUSTER_NAME: v.optional(v.pipe(v.string(), v.regex(/^[-._A-Za-z0-9]{1,63}$/, 'must match [-._A-Za-z0-9]{1,63}'))),
     LEASE_NAME: v.optional(v.string(), 'stoker-operator-controller'),
     POD_UID: v.optional(v.string()),
     MEMORY_PATH: v.optional(v.string()),
@@ -68,7 +66,7 @@ export const configSchema = v.pipe(
   v.forward(
     v.check(
       (config) => config.WEBHOOK_PORT === 0 || config.DEFAULT_AGENT_IMAGE !== undefined,
-      'must be set, or WEBHOOK_PORT must be 0: without an image no sidecar can be injected',
+      'must be set, or WEBHOOK_PORT must be 0: no sidecar can be injected without an image',
     ),
     ['DEFAULT_AGENT_IMAGE'],
   ),
@@ -76,7 +74,7 @@ export const configSchema = v.pipe(
     v.check(
       (config) =>
         config.WEBHOOK_PORT === 0 || config.WEBHOOK_CERT_DIR !== undefined || config.WEBHOOK_SELF_SIGNED !== undefined,
-      'must be set, or WEBHOOK_SELF_SIGNED, or WEBHOOK_PORT must be 0: the API server calls admission webhooks by https only',
+      'must be set, or WEBHOOK_SELF_SIGNED, or WEBHOOK_PORT must be 0: the API server calls admission webhooks over HTTPS only',
     ),
     ['WEBHOOK_CERT_DIR'],
   ),

@@ -102,8 +102,8 @@ function isOtherRepository({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 
   return status.observedRepo !== undefined && !isSameRepository(status.observedRepo, spec.git.repo);
 }
 
-const applied = 'the annotation comes from a manifest: remove it there, and set spec.git.ref instead';
-const stale = 'it is older than this resource, which was restored or cloned with it';
+const applied = 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead';
+const stale = 'the annotation is older than this resource, which was restored or cloned with it';
 
 function open<TAnnotations extends RequestAnnotations>(
   gatewaySync: ObservedGatewaySync,
@@ -126,7 +126,7 @@ function whyIgnored(
 
 /** Why a delivery about another repository is ignored, and what to do if it should not be. */
 export const otherRepository = (repo: string): string =>
-  `it is about another repository, ${repo}: to accept its webhooks, add it to spec.webhook.repositories`;
+  `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories`;
 
 /** The API server keeps whole seconds. */
 const SECOND_MS = 1_000;

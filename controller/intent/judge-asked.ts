@@ -30,7 +30,7 @@ export interface RefPolicy {
 export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, id, madeAt } = request;
   if (request.ignored) return ignored(request.ignored);
-  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
+  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'not a valid git ref' };
   const names = namesOf(ref, refs);
   const [first] = names;
   if (first === undefined)
@@ -41,7 +41,7 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
     };
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyNames);
-  if (isAllowed === 'no') return ignored(`${first} is not allowed: see spec.webhook.allowedRefs`);
+  if (isAllowed === 'no') return ignored(`${first} isn't allowed; to allow it, add it to spec.webhook.allowedRefs`);
   const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
   return { kind: 'accepted', wish: { target, at: madeAt } };
 }
@@ -52,9 +52,9 @@ export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: 
   if (push.ignored) return ignored(push.ignored);
   if (!competes(push, policy)) {
     if (ref === policy.specRef || ref === policy.keptRef) return { kind: 'sync' };
-    return ignored('this branch is not followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs');
+    return ignored("this branch isn't followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs");
   }
-  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'this is no valid git ref' };
+  if (!isValidRefName(ref)) return { kind: 'refused', outcome: 'Failed', message: 'not a valid git ref' };
   if (!resolveRef(ref, refs)) return { kind: 'missing', message: 'the repository has no such branch' };
   return { kind: 'accepted', wish: { target: { ref, source: 'Push' }, at: madeAt } };
 }
@@ -76,7 +76,7 @@ function ignored(message: string): Judgement {
 }
 
 const tooManyNames =
-  'so many refs are at this commit that they cannot all be held against spec.webhook.allowedRefs: ask for one of them by its name';
+  'too many refs point at this commit to check them all against spec.webhook.allowedRefs; request one of them by name';
 
 /**
  * Full names of what was asked for. A bare commit counts as each ref that has it as its tip, so that no commit of a fork

@@ -62,9 +62,9 @@ function endOf(
   const nextInMs = nextQueryInMs(asked.madeAt, now);
   const advice = verdict.advice ? `; ${verdict.advice}` : '';
   if (nextInMs === undefined)
-    return { ending: { outcome: 'Failed', message: `${verdict.message}${advice}; the last good commit stays` } };
+    return { ending: { outcome: 'Failed', message: `${verdict.message}${advice}; the last good commit is kept` } };
   if (asked.madeAt < (order.at(-1) as Wish).at) return { ending: superseded(judged) };
-  const message = `${verdict.message} yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref${advice}`;
+  const message = `${verdict.message} yet; retrying for up to a minute, because some git servers send webhooks before they show a ref${advice}`;
   return { ending: { outcome: 'Pending', message }, requeryInMs: nextInMs };
 }
 
@@ -84,8 +84,8 @@ function displaced(judged: JudgedIntents): Echo {
 
 function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
   const by = {
-    Spec: `${intents.edit.field} was edited after this was asked for`,
-    Request: `a newer request asks for ${target.ref}`,
+    Spec: `${intents.edit.field} was edited later`,
+    Request: `a newer request names ${target.ref}`,
     Push: `a newer push to ${target.ref} is followed`,
   };
   return { outcome: 'Superseded', message: by[target.source] };

@@ -82,7 +82,7 @@ export function resolve(
   const resolved = resolveRef(winner.target.ref, refs);
   if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, requeryInMs };
   const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
-  return { kind: 'failed', ...noSuchRef(winner.target), ...failure, echo, requeryInMs };
+  return { kind: 'failed', ...noSuchRef(winner.target, gatewaySync.spec.git.repo), ...failure, echo, requeryInMs };
 }
 
 /** While the git server is unavailable, its last response serves for refs that need no new one. A full hash needs none. */
@@ -109,13 +109,11 @@ function failureOf(
   };
 }
 
-function noSuchRef({ ref, source }: Target): { reason: string; message: string } {
-  const advice =
-    source === 'Spec'
-      ? 'check spec.git.ref'
-      : 'it was asked for by a webhook and is gone: edit spec.git.ref, or send another request';
-  if (ref === 'HEAD') return { reason: 'RefNotFound', message: `${noDefaultBranch}; push that branch, or ${advice}` };
+function noSuchRef({ ref, source }: Target, repo: string): { reason: string; message: string } {
+  const advice = source === 'Spec' ? 'or change spec.git.ref' : 'change spec.git.ref, or send another request';
+  const origin = source === 'Spec' ? '' : ', which a webhook requested, was';
+  if (ref === 'HEAD') return { reason: 'RefNotFound', message: `${noDefaultBranch}; push that branch, ${advice}` };
   const hash = hashAdvice(ref);
-  const message = `the repository has no branch, tag or commit ${ref}: ${advice}${hash ? `; ${hash}` : ''}`;
+  const message = `ref "${ref}"${origin} not found in ${repo}; push it, ${advice}${hash ? `; ${hash}` : ''}`;
   return { reason: 'RefNotFound', message };
 }

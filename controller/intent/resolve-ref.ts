@@ -42,7 +42,7 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
 
 /** Says why HEAD stands for nothing. */
 export const noDefaultBranch =
-  'the repository has no default branch: it is empty, or HEAD names a branch that does not exist';
+  "the repository has no default branch; it is empty, or HEAD names a branch that doesn't exist";
 
 /** `v1.2` for `1.2`, and the other way round. */
 function withOrWithoutV(name: string): string {

@@ -16,32 +16,32 @@ export function createMetrics() {
     registry,
     reconciles: counter(
       'sync_controller_reconciles_total',
-      'Reconciles by outcome, without those that were deferred.',
+      'Reconciles by outcome, except for deferred ones.',
       'outcome',
     ),
     reconcileSeconds: histogram('sync_controller_reconcile_duration_seconds', 'Time of a reconcile.'),
-    queueDepth: gauge('sync_controller_queue_depth', 'Resources that wait for a worker.'),
+    queueDepth: gauge('sync_controller_queue_depth', 'Resources waiting for a worker.'),
     queueSeconds: histogram('sync_controller_queue_wait_seconds', 'Time for which a resource waited for a worker.'),
     requestSeconds: histogram(
       'sync_controller_request_to_applied_seconds',
-      'Time from a request or a push to the status that says it is applied.',
+      'Time from a request or a push until its status is Applied.',
       [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     ),
-    gitQueries: counter('sync_controller_git_queries_total', 'Queries to git hosts by outcome.', 'outcome'),
-    gitQuerySeconds: histogram('sync_controller_git_query_duration_seconds', 'Time of a query to a git host.'),
+    gitQueries: counter('sync_controller_git_queries_total', 'Queries to git servers by outcome.', 'outcome'),
+    gitQuerySeconds: histogram('sync_controller_git_query_duration_seconds', 'Time of a query to a git server.'),
     commitStatuses: counter(
       'sync_controller_commit_statuses_total',
       'Attempts to post a commit status by outcome.',
       'outcome',
     ),
-    resources: gauge('sync_controller_resources', 'GatewaySyncs that this replica knows.'),
+    resources: gauge('sync_controller_resources', 'GatewaySyncs in the cache of this replica.'),
     watchRestarts: counter(
       'sync_controller_watch_restarts_total',
       'Watches that ended and started again.',
       'kind',
       'reason',
     ),
-    leader: gauge('sync_controller_leader', '1 on the replica that is the leader.'),
+    leader: gauge('sync_controller_leader', '1 on the leader, 0 on other replicas.'),
     apiCalls: counter(
       'sync_controller_api_calls_total',
       'Calls to the API server by HTTP method and status.',
@@ -52,11 +52,11 @@ export function createMetrics() {
     reviewSeconds: histogram('sync_controller_admission_duration_seconds', 'Time of an admission review.'),
     certificateExpiry: gauge(
       'sync_controller_admission_certificate_expiry_timestamp_seconds',
-      'When the serving certificate of the admission endpoint ends, in seconds since 1970.',
+      'When the serving certificate of the admission endpoint expires (seconds since 1970).',
     ),
     podsMissingSidecar: gauge(
       'sync_controller_pods_missing_sidecar',
-      'Pods that ask for the sidecar and were created without it; 0 on replicas that do not lead.',
+      'Pods that request the sidecar and were created without it; 0 on replicas other than the leader.',
     ),
     transitions: counter('sync_controller_transitions_total', 'Changes of resources by reason.', 'reason'),
   };

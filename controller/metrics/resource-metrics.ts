@@ -14,14 +14,14 @@ export interface SampledResource {
 export const RESOURCE_METRICS = {
   sync_controller_conditions: 'GatewaySyncs by the state of each condition; on the leader only.',
   sync_controller_gatewaysync_condition:
-    'The conditions Ready and Stalled of a GatewaySync: 1 for the status that it has, 0 for the others; on the leader only.',
+    'The conditions Ready and Stalled of a GatewaySync: 1 for the current status, 0 for the others; on the leader only.',
   sync_controller_gatewaysync_paused: '1 for a GatewaySync that is paused; on the leader only.',
   sync_controller_gateways: 'Gateways of a GatewaySync by state; on the leader only.',
   sync_controller_gateway_clock_skew_seconds:
-    "Seconds by which the clock of a gateway is ahead of the API server's, negative if behind, only if that is more than 30; on the leader only.",
+    "Seconds by which the clock of a gateway is ahead of the API server's, negative if behind; only differences above 30 s are shown; on the leader only.",
   sync_controller_rollout_phase: 'Phase of the rollout of a GatewaySync, always 1; on the leader only.',
   sync_controller_rollout_waiting:
-    'What the rollout of a GatewaySync waits for other than its gateways, always 1; on the leader only.',
+    'Cause that a rollout waits for, other than gateways in progress; always 1; on the leader only.',
   sync_controller_rollout_failed_gateways: 'Gateways that failed in the rollout of a GatewaySync; on the leader only.',
 } as const;
 

@@ -78,7 +78,7 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
     return {
       status: 'True',
       reason: 'AmbiguousRef',
-      message: `${message}: a tag and a branch of that name exist, the tag was taken; write refs/heads/… or refs/tags/…`,
+      message: `${message}; a tag and a branch have this name, and the tag is used: specify refs/tags/… or refs/heads/… instead`,
     };
   }
   const known = status.lastSyncCommit !== undefined && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
@@ -86,7 +86,7 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
     return {
       status: known ? 'True' : 'Unknown',
       reason: 'Paused',
-      message: 'the resource is paused: nothing is resolved',
+      message: "the resource is paused; its ref isn't resolved",
     };
   }
   const { reason, message } = resolution;
@@ -95,7 +95,7 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
     return {
       status: 'True',
       reason,
-      message: `${commit} stays in place; the last attempt to look for a newer one failed: ${message}`,
+      message: `the gateways keep ${commit}; the last query for a newer commit failed: ${message}`,
     };
   }
   return { status: 'False', reason, message };
@@ -103,7 +103,8 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
 
 const pinnedCommit = {
   reason: 'PinnedCommit',
-  message: 'spec.git.ref is a full commit hash: the agents fetch it, and report if the repository does not have it',
+  message:
+    "spec.git.ref is a full commit hash; the agents fetch it and report an error if the repository doesn't have it",
 };
 
 const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being queried' };
@@ -131,7 +132,7 @@ function judgeAllGateways(facts: Facts): Verdict {
 const isWithoutGateways = ({ reason }: Verdict): boolean => reason === 'NoGateways' || reason === 'GatewaysRefused';
 
 const noPod =
-  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (PodRefused) says why a pod is denied';
+  'no pod is annotated for this resource; set sync.io/inject: "true" on the pod template, and look for PodRefused events if pods are denied';
 
 function judgeGateways(facts: Facts): Verdict {
   const { counts, gatewayErrors, podsThatWait, wrongClocks } = facts;
@@ -170,8 +171,8 @@ function judgeSidecars({ counts: { missingSidecar }, isLabelRequired }: Facts): 
     return { status: 'True', reason: 'Injected', message: 'every annotated pod has its sidecar' };
   const known = 'because injection was not available when they were created';
   const cause = isLabelRequired
-    ? `${known}, or the namespace lacks the label ${INJECTION_ENABLED}: set the label if it is missing, and delete them`
-    : `${known}: delete them`;
+    ? `${known}, or the namespace lacks the label ${INJECTION_ENABLED}; set the label if it is missing, and delete the pods`
+    : `${known}; delete them`;
   return {
     status: 'False',
     reason: 'MissingSidecar',
@@ -183,7 +184,7 @@ const granted: Verdict = {
   status: 'True',
   reason: 'Granted',
   message:
-    'the agents have their permissions, and the Secrets that the resource names, as far as the controller can see',
+    'the agents have their permissions, and the Secrets that the resource names exist, as far as the controller can see',
 };
 
 /** What keeps agents from what they need. */
@@ -198,10 +199,10 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
   if (!gatewaySync.spec.git.commitStatus) return undefined;
   if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus') ?? unposted;
   if (problem) return { status: 'False', reason: problem.reason, message: problem.message };
-  return { status: 'True', reason: 'Posting', message: 'nothing keeps commit statuses from being posted' };
+  return { status: 'True', reason: 'Posting', message: 'commit statuses can be posted' };
 }
 
-const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status was posted yet' };
+const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status has been posted yet' };
 
 /** There only where changes go by waves. */
 function judgeRollout(facts: Facts): Verdict | undefined {
@@ -219,10 +220,11 @@ function judgeRollout(facts: Facts): Verdict | undefined {
 }
 
 function whyHeldBack(facts: Facts): string {
-  if (facts.resolution.kind !== 'resolved') return 'the newest edit of spec.git or spec.sync is in no rollout yet';
+  if (facts.resolution.kind !== 'resolved')
+    return "the newest edit of spec.git or spec.sync isn't part of a rollout yet";
   return (
     accessProblemIn(facts)?.message ??
-    'the newest release begins when the ControllerRevision of its spec.sync is written'
+    'the rollout of the newest release starts when the ControllerRevision of its spec.sync has been written'
   );
 }
 
@@ -239,7 +241,7 @@ function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
       status: 'False',
       reason: 'InsecureIgnoreHostKey',
       message:
-        'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
+        "the host key isn't checked because spec.git.auth.sshKey.insecureIgnoreHostKey is set; specify known_hosts lines in spec.git.auth.sshKey.knownHosts instead",
     };
   }
   if (sshKey?.knownHosts)
@@ -248,14 +250,14 @@ function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
   return {
     status: 'False',
     reason: 'KnownHostsMissing',
-    message: 'no known_hosts say which key the git server has: name them in spec.git.auth.sshKey.knownHosts',
+    message: 'the host key of the git server is unknown; specify known_hosts lines in spec.git.auth.sshKey.knownHosts',
   };
 }
 
 const notShownYet: Verdict = {
   status: 'Unknown',
   reason: 'Resolving',
-  message: 'the repository does not have the requested commit yet: see status.lastRequest and status.lastPush',
+  message: "the repository doesn't have the requested commit yet; see status.lastRequest and status.lastPush",
 };
 
 function whatPauses({ gatewaySync: { orders = {} }, rollout }: Facts): string {
@@ -316,6 +318,6 @@ function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
   return {
     status: 'False',
     reason: 'Progressing',
-    message: 'the operator is not stuck: see the other conditions for what gateways need',
+    message: "the operator isn't stuck; see the other conditions for what gateways need",
   };
 }

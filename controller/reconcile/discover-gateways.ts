@@ -57,7 +57,7 @@ export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
 
 function noSidecar(isLabelRequired: boolean): string {
   const cause = isLabelRequired ? `, or its namespace lacks the label ${INJECTION_ENABLED}` : '';
-  return `the pod was created while injection was not available${cause}: delete it, so that it comes back with the sidecar`;
+  return `the pod was created while injection was not available${cause}; delete it so that its replacement gets the sidecar`;
 }
 
 function gatewayIdentity(pod: ObservedPod) {

@@ -18,7 +18,7 @@ export class LastingFailures {
     if (failures === 1) this.#reportedAt = Number.NEGATIVE_INFINITY;
     if (failures < MIN_FAILURES || now - this.#reportedAt < PERIOD_MS) return undefined;
     this.#reportedAt = now;
-    const message = `${failures} reconciles in a row failed, and the next one follows after a pause: ${messageOf(error)}`;
+    const message = `${failures} consecutive reconciles failed; retrying with backoff: ${messageOf(error)}`;
     return { type: 'Warning', reason: 'ReconcileFailed', message };
   }
 }

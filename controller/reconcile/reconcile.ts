@@ -198,7 +198,7 @@ export class Reconciler {
     try {
       return withoutUndefined({ retryAfterMs: await this.#options.gitTokens?.supply(key, gatewaySync) });
     } catch (error) {
-      log.warn({ err: error }, 'no token handed over to the agents');
+      log.warn({ err: error }, 'token for the agents not written');
       const message = `the Secret with the token for the agents cannot be written: ${describeApiError(error)}`;
       return { retryAfterMs: TOKEN_RETRY_MS, problem: { reason: 'GitTokenNotWritten', message } };
     }

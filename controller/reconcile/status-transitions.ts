@@ -52,11 +52,11 @@ export function podTransitions(
 const MAX_PODS = 10;
 
 const userNotSet =
-  'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its own image and may not be able to write: set it in the pod template, so that both own the same files';
+  'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its image and may be unable to write; set runAsUser in the pod template so that both own the same files';
 
 /** An event of a pod that was evicted because it had no sidecar. */
 export function evictionOf({ name, uid }: ObservedPod, owner: OwnerReference): Transition {
-  const message = `evicted: it was created without the sync agent, and ${owner.kind} ${owner.name} creates a new one`;
+  const message = `evicted because it was created without the sync agent; ${owner.kind} ${owner.name} creates a new pod`;
   return { type: 'Warning', reason: 'EvictedWithoutSidecar', message, pod: { name, uid } };
 }
 
@@ -100,7 +100,7 @@ export function orderTransitions(
     if (value === undefined || value === previous[order]) return [];
     const { reason, what } = ORDERS[order];
     const isIgnored = order !== 'approve' && handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
-    const message = `${what(value)}${authorWords(authors[order])}${isIgnored ? ', and has no effect' : ''}`;
+    const message = `${what(value)}${authorWords(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
 }

@@ -149,7 +149,10 @@ interface Write {
 }
 
 const changedMeanwhile = () =>
-  new TransientError('the resource changed while it was decided about', { code: 'status.changed', reason: 'Changed' });
+  new TransientError('the resource changed while its status was being computed', {
+    code: 'status.changed',
+    reason: 'Changed',
+  });
 
 type PatchResult =
   | { kind: 'written'; written: ObservedGatewaySync }

@@ -104,7 +104,7 @@ export const noteTimes = ({ rollout, history }: RolloutState, context: Context):
 function reasonOf(name: string, { standing: { failing }, input: { gateways, deadlineMs } }: Context): string {
   const { says } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.includes(name);
-  const parts = [isLate && `not well within ${formatDuration(deadlineMs)}`, says].filter(Boolean);
+  const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, says].filter(Boolean);
   return parts
     .join(': ')
     .replace(/\p{Cc}+/gu, ' ')

@@ -10,15 +10,17 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
 /** Why a request for a commit failed, in words that stay true. */
 export function givenUpWords(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
   if (isNew)
-    return `commit ${commit} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${commit}`;
+    return `commit ${commit} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${commit}`;
   const why = rollout.commit === commit && (rollout.failures ?? []).length > 0 ? failureOf(rollout) : undefined;
-  return `commit ${commit} ${why ?? 'was taken back before all gateways had it'}`
+  return `commit ${commit} ${why ?? 'was rolled back before all gateways had it'}`
     .slice(0, BOUNDS.message)
     .toWellFormed();
 }
 
-/** The first of them, by name. */
+const LIST = new Intl.ListFormat('en');
+
+/** Lists the first three by name. */
 export function named(names: readonly string[]): string {
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
-  return names.length === 0 ? 'nobody' : `${names.toSorted().slice(0, 3).join(', ')}${more}`;
+  const more = names.length > 3 ? [`${names.length - 3} more`] : [];
+  return names.length === 0 ? 'no gateway' : LIST.format([...names.toSorted().slice(0, 3), ...more]);
 }

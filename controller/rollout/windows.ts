@@ -55,15 +55,15 @@ const at = (until: number) => (Number.isFinite(until) ? { changesAt: until } : {
 const closed = (message: string, until: number): WindowJudgement => ({ isOpen: false, message, ...at(until) });
 
 function sayDenied({ window, until, problem }: Judged): string {
-  if (problem !== undefined) return `closed, since a Deny window cannot be read: ${problem}`;
-  if (window.schedule === undefined) return 'frozen by a Deny window without schedule';
-  return `a Deny window is open, until ${formatTime(until)} or later (${nameOf(window)})`;
+  if (problem !== undefined) return `an invalid Deny window counts as open (${problem})`;
+  if (window.schedule === undefined) return 'a Deny window without a schedule freezes all changes';
+  return `a Deny window is open until ${formatTime(until)} or later (${nameOf(window)})`;
 }
 
 function sayNotAllowed({ window, until, problem }: Judged): string {
-  if (problem !== undefined) return `no window is open, since an Allow window cannot be read: ${problem}`;
-  if (!Number.isFinite(until)) return `no window is open, and none opens again (${nameOf(window)})`;
-  return `no window is open: the next one opens ${formatTime(until)} (${nameOf(window)})`;
+  if (problem !== undefined) return `no window is open, and an Allow window is invalid (${problem})`;
+  if (!Number.isFinite(until)) return `no window is open, and none will open again (${nameOf(window)})`;
+  return `no window is open; the next one opens at ${formatTime(until)} (${nameOf(window)})`;
 }
 
 const formatTime = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z');
@@ -101,9 +101,9 @@ const LONGEST_MS = 168 * 3_600_000;
 
 function problemOf(window: RolloutWindow): string | undefined {
   const { schedule, duration, timeZone = 'UTC' } = window;
-  if (schedule === undefined) return duration === undefined ? undefined : 'duration: has no schedule';
+  if (schedule === undefined) return duration === undefined ? undefined : 'duration: requires a schedule';
   const milliseconds = durationOf(window);
-  if (milliseconds < 60_000 || milliseconds > LONGEST_MS) return 'duration: a schedule needs one of 1m to 168h';
+  if (milliseconds < 60_000 || milliseconds > LONGEST_MS) return 'duration: must be from 1m to 168h';
   const read = readSchedule(schedule, timeZone);
   return 'problem' in read ? read.problem : undefined;
 }

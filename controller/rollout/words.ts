@@ -90,41 +90,39 @@ const short = (commit: string): string => commit.slice(0, 8);
 function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')
-    return `nobody is admitted${sinceWhen(rollout)}: the agents of ${named(wait.pods)} do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version`;
+    return `waiting for newer agents${sinceWhen(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
   const next = `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
-  return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `commit ${commit} goes no further`}`;
+  return `${next}; ${GIVEN_UP.includes(phase) ? phaseOf(rollout, wait, context) : `no further gateways get commit ${commit}`}`;
 }
 
 function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): string {
   const { nextCommit: commit = '' } = rollout;
   if (kind === 'givenUp')
-    return `failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${commit}, or another commit comes`;
-  if (kind === 'window') return `waits${sinceWhen(rollout)}: ${input.window.message}`;
-  return kind === 'approval'
-    ? `waits${sinceWhen(rollout)}: ${approvalOf(commit, input)}`
-    : 'waits: the newest commit is being resolved';
+    return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
+  if (kind === 'window') return windowWait(rollout, input);
+  return kind === 'approval' ? approvalWait(rollout, commit, input) : 'is waiting until the newest commit is resolved';
 }
 
 function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { phase, wave, commit, stableCommit, failures = [] } = rollout;
-  const why = failures.length > 0 ? `, since ${commit} ${failureOf(rollout)}` : '';
+  const why = failures.length > 0 ? ` because ${commit} ${failureOf(rollout)}` : '';
   switch (phase) {
     case 'Complete':
-      return `every gateway may have commit ${commit}`;
+      return `commit ${commit} is available to all gateways`;
     case 'Stopped':
-      return `commit ${commit} ${failureOf(rollout)}${placeOf(rollout)}: no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes`;
+      return `commit ${commit} ${failureOf(rollout)}${placeOf(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
-      return `all gateways go back to commit ${stableCommit}${why}: waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))}, since ${rollout.startedAt}`;
+      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${backOf(rollout)} back on commit ${stableCommit}${why}: ${short(commit)} is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes${restingWords(rollout, context)}`;
+      return `${backOf(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${restingWords(rollout, context)}`;
     case 'Soaking':
-      return `the wave ${wave} is verified, and soaks since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
+      return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
     case 'AwaitingApproval':
-      return `the wave ${wave} waits${sinceWhen(rollout)}: ${approvalOf(commit, context.input)}`;
+      return `wave ${wave} ${approvalWait(rollout, commit, context.input)}`;
     case 'AwaitingWindow':
-      return `the wave ${wave} waits${sinceWhen(rollout)}: ${context.input.window.message}`;
+      return `wave ${wave} ${windowWait(rollout, context.input)}`;
     case 'Progressing':
       if (wait.kind === 'nobody') return absenceIn(rollout, wait.index, context);
       return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
@@ -133,18 +131,21 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
 
 const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
-function approvalOf(commit: string, { approved }: RolloutInput): string {
+const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
+  `has been waiting${sinceWhen(rollout)}: ${window.message}`;
+
+function approvalWait(rollout: RolloutStatus, commit: string, { approved }: RolloutInput): string {
   const isOld = approved === commit;
-  const said = isOld ? ': it was set before spec.sync was edited, so remove it first' : `, which says ${approved} now`;
-  const other = approved === undefined ? '' : said;
-  return `it needs approval: set the annotation sync.io/approve: ${commit}${other}`;
+  const other = isOld ? '; it was set before spec.sync was edited, so remove it first' : ` (now ${approved})`;
+  const now = approved === undefined ? '' : other;
+  return `has been waiting for approval${sinceWhen(rollout)}; set the annotation sync.io/approve: ${commit}${now}`;
 }
 
-/** By other waves nobody is let in any more. */
+/** If the waves were edited after the failure, no gateway is admitted. */
 const placeOf = ({ wave, admission }: RolloutStatus): string =>
   wave === undefined && admission.every(({ admitted }) => admitted === NOBODY)
-    ? ', and its waves were edited since, so no gateway has it'
-    : ` in the wave ${wave}`;
+    ? ', and its waves were edited afterwards, so no gateway has it'
+    : ` in wave ${wave}`;
 
 /** Who was told to rest does not go back either. */
 function restingWords({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
@@ -152,11 +153,11 @@ function restingWords({ commit, revision, stableCommit, stableRevision }: Rollou
   const names = input.gateways.flatMap(({ isResting, report, name }) =>
     isResting && !isStable && report?.commit === commit && report.revision === revision ? name : [],
   );
-  return names.length > 0 ? `; paused or in a dry run with ${short(commit)}: ${named(names)}` : '';
+  return names.length > 0 ? `; still on ${short(commit)} because paused or in a dry run: ${named(names)}` : '';
 }
 
 const backOf = ({ verified, total }: RolloutStatus): string =>
-  verified < total ? `${verified} of ${total} gateways are` : 'the gateways are';
+  verified < total ? `${verified} of ${total} gateways were` : 'the gateways were';
 
 function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
   const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
@@ -164,10 +165,10 @@ function progressOf(rollout: RolloutStatus, index: number, context: Context): st
   const { areUnderWay, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
   if (areUnderWay || (holders.length > 0 && skipped.length === 0))
-    return `the wave ${wave} waits for ${named(holders)}, since ${underWaySince}${leftOut(rollout, context)}`;
+    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${leftOut(rollout, context)}`;
   if (skipped.length > 0)
-    return `the wave ${wave} waits until one of ${named(skipped)} is ready, since ${sinceOf(rollout)}: none was ready before the rollout began, so the rollout cannot be verified`;
-  return `the wave ${wave} waits for a gateway in place of one that is gone, since ${sinceOf(rollout)}: no gateway is left to verify the rollout`;
+    return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified`;
+  return `waiting for a replacement gateway in wave ${wave} since ${sinceOf(rollout)}; no gateway is left to verify the rollout`;
 }
 
 const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;
@@ -190,10 +191,10 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
 function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
   const rests = (standing.waves[index]?.present ?? []).length > 0;
-  const isGone = !gateways ? 'it has none yet' : 'none of its gateways is there any more';
+  const isGone = !gateways ? 'it has none yet' : 'all of its gateways are gone';
   const reason = rests ? 'all of its gateways are paused or in a dry run' : isGone;
-  const wayOut = wave === 'rest' ? '' : `. If none is to come, take ${wave} out of spec.rollout.waves`;
-  return `the wave ${wave} waits for a gateway since ${sinceOf(rollout)}: ${reason}, so the rollout cannot be verified${wayOut}`;
+  const wayOut = wave === 'rest' ? '' : `. If you expect none, remove ${wave} from spec.rollout.waves`;
+  return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; ${reason}, so the rollout can't be verified${wayOut}`;
 }
 
 /** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */
@@ -202,8 +203,8 @@ function leftOut(rollout: RolloutStatus, context: Context): string {
   const skipped = skippedIn(context, index);
   const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways ? [] : wave));
   const parts = [
-    skipped.length > 0 ? `; skipped, since not ready before: ${named(skipped)}` : '',
-    empty.length > 0 ? `; without gateways: ${named(empty)}` : '',
+    skipped.length > 0 ? `; skipped because not ready before the rollout: ${named(skipped)}` : '',
+    empty.length > 0 ? `; waves without gateways: ${named(empty)}` : '',
   ];
   return parts.join('');
 }
@@ -223,13 +224,13 @@ export function heldOrders(
   ];
   return orders
     .filter(([, ordered, done]) => ordered !== undefined && ordered !== done)
-    .map(([name, ordered]) => `sync.io/${name}: ${ordered} waits until the resource is not paused`);
+    .map(([name, ordered]) => `sync.io/${name}: ${ordered} takes effect when the resource is resumed`);
 }
 
 function ignoredOrders({ handled: { ignored = [], rollback, retry } = {} }: RolloutStatus): string[] {
   const words = {
-    rollback: `sync.io/rollback: ${rollback} had no effect, since status.history had no such commit to go back to`,
-    'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect, since no such commit was given up`,
+    rollback: `sync.io/rollback: ${rollback} had no effect because status.history had no such commit to roll back to`,
+    'retry-rollout': `sync.io/retry-rollout: ${retry} had no effect because no such commit failed or was rolled back`,
   };
   return ignored.map((order) => words[order]);
 }

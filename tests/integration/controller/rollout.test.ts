@@ -321,7 +321,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
       'an answer',
       ({ status }) => status?.lastRequest?.outcome === 'Failed',
     );
-    assert.match(refused.status?.lastRequest?.message ?? '', /failed or was taken back before: to try it again, set/);
+    assert.match(refused.status?.lastRequest?.message ?? '', /failed or was rolled back before; to retry it, set/);
   });
 
   test('waits during a freeze, and continues at once after it, without a poll', async (t) => {

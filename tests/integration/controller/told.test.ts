@@ -96,7 +96,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     const event = await until(failed, { describe: 'the event' });
     const { kind, uid } = event?.involvedObject ?? {};
     assert.deepEqual({ kind, uid }, { kind: 'GatewaySync', uid: metadata.uid });
-    assert.match(event?.message ?? '', /^5 reconciles in a row failed, .*this cluster is frozen/);
+    assert.match(event?.message ?? '', /^5 consecutive reconciles failed; .*this cluster is frozen/);
   });
 
   test('that gateways are in sync, but not before there is one', async (t) => {

@@ -322,7 +322,7 @@ suite('among intents with', () => {
     assert.match(messageOf({ ref: 'next', refWritten: 20, status }) ?? '', /spec\.git\.ref was edited/);
     assert.match(messageOf({ repo, repoWritten: 20, status }) ?? '', /spec\.git\.repo was edited/);
     assert.match(messageOf({ push: { at: at(20) }, ...dev, status }) ?? '', /newer push to refs\/heads\/dev/);
-    assert.match(messageOf({ push: { at: at(5) }, ...dev, status }) ?? '', /newer request asks for v1/);
+    assert.match(messageOf({ push: { at: at(5) }, ...dev, status }) ?? '', /newer request names v1/);
   });
 
   test('an edit that requests nothing and is reverted, spec.git.ref is followed', () => {
@@ -384,7 +384,7 @@ suite('a request for a commit hash', () => {
         const { outcome, message = '' } = judge(namesOf(9_990, 'a'.repeat(length)), globs) ?? {};
         const tookMs = processorMs() - started;
         assert.equal(outcome, 'Ignored');
-        assert.match(message, length === 240 ? /ask for one of them by its name/ : /is not allowed/);
+        assert.match(message, length === 240 ? /request one of them by name/ : /isn't allowed/);
         assert.ok(tookMs < 1_000, `${tookMs} ms`);
       }
     });

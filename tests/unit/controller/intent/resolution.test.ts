@@ -29,8 +29,8 @@ const echoOf = (given: Asked) => {
 };
 
 suite('the status answers a request or a push', () => {
-  const notAllowed = 'is not allowed: see spec.webhook.allowedRefs';
-  const waits = 'yet: it is asked again for up to a minute, since some hosts send webhooks before they show a ref';
+  const notAllowed = "isn't allowed; to allow it, add it to spec.webhook.allowedRefs";
+  const waits = 'yet; retrying for up to a minute, because some git servers send webhooks before they show a ref';
   const cases: [name: string, Asked, ReturnType<typeof echoOf>][] = [
     ['that is applied', { request }, { lastRequest: { ...request, outcome: 'Applied' } }],
     [
@@ -46,8 +46,8 @@ suite('the status answers a request or a push', () => {
         allowedRefs: ['**'],
       },
       {
-        lastRequest: { ...request, ref: '--upload-pack=x', outcome: 'Failed', message: 'this is no valid git ref' },
-        lastPush: { ...push, ref: 'refs/heads/a..b', outcome: 'Failed', message: 'this is no valid git ref' },
+        lastRequest: { ...request, ref: '--upload-pack=x', outcome: 'Failed', message: 'not a valid git ref' },
+        lastPush: { ...push, ref: 'refs/heads/a..b', outcome: 'Failed', message: 'not a valid git ref' },
       },
     ],
     [
@@ -58,7 +58,7 @@ suite('the status answers a request or a push', () => {
         lastPush: {
           ...push,
           outcome: 'Ignored',
-          message: 'this branch is not followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs',
+          message: "this branch isn't followed: it is neither spec.git.ref nor in spec.webhook.allowedRefs",
         },
       },
     ],
@@ -69,12 +69,12 @@ suite('the status answers a request or a push', () => {
         lastRequest: {
           ...request,
           outcome: 'Ignored',
-          message: 'the annotation comes from a manifest: remove it there, and set spec.git.ref instead',
+          message: 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead',
         },
         lastPush: {
           ...push,
           outcome: 'Ignored',
-          message: 'the annotation comes from a manifest: remove it there, and set spec.git.ref instead',
+          message: 'the annotation was applied from a manifest; remove it there, and set spec.git.ref instead',
         },
       },
     ],
@@ -86,7 +86,7 @@ suite('the status answers a request or a push', () => {
           ...request,
           at: at(-1),
           outcome: 'Ignored',
-          message: 'it is older than this resource, which was restored or cloned with it',
+          message: 'the annotation is older than this resource, which was restored or cloned with it',
         },
       },
     ],
@@ -113,7 +113,7 @@ suite('the status answers a request or a push', () => {
           ref: 'v9',
           at: at(-50),
           outcome: 'Failed',
-          message: 'the repository has no ref v9; the last good commit stays',
+          message: 'the repository has no ref v9; the last good commit is kept',
         },
       },
     ],
@@ -139,7 +139,7 @@ suite('the status answers a request or a push', () => {
           ref: 'AB'.repeat(20),
           at: at(-50),
           outcome: 'Failed',
-          message: `the repository has no ref ${'AB'.repeat(20)}; write a commit hash in lower case; the last good commit stays`,
+          message: `the repository has no ref ${'AB'.repeat(20)}; write a commit hash in lower case; the last good commit is kept`,
         },
       },
     ],
@@ -151,7 +151,7 @@ suite('the status answers a request or a push', () => {
           ...request,
           ref: 'v9',
           outcome: 'Superseded',
-          message: 'spec.git.ref was edited after this was asked for',
+          message: 'spec.git.ref was edited later',
         },
       },
     ],
@@ -162,7 +162,7 @@ suite('the status answers a request or a push', () => {
         lastRequest: {
           ...request,
           outcome: 'Superseded',
-          message: 'spec.git.repo was edited after this was asked for',
+          message: 'spec.git.repo was edited later',
         },
       },
     ],
@@ -233,17 +233,20 @@ suite('the followed commit', () => {
       ...failure,
       ...rest,
       echo: {},
-      message: 'the repository has no branch, tag or commit gone: check spec.git.ref',
+      message: 'ref "gone" not found in https://git.test/app.git; push it, or change spec.git.ref',
     });
     const messageFor = (ref: string) => {
       const failed = resolveFor({ ref });
       return failed.kind === 'failed' ? failed.message : failed.kind;
     };
-    assert.match(messageFor('dfd4b2d'), /commit dfd4b2d: check spec\.git\.ref; write a commit hash in full, with 40/);
-    assert.match(messageFor('AB'.repeat(20)), /check spec\.git\.ref; write a commit hash in lower case$/);
+    assert.match(
+      messageFor('dfd4b2d'),
+      /ref "dfd4b2d" not found .* change spec\.git\.ref; write a commit hash in full, with 40/,
+    );
+    assert.match(messageFor('AB'.repeat(20)), /change spec\.git\.ref; write a commit hash in lower case$/);
     assert.match(
       messageFor('HEAD'),
-      /^the repository has no default branch: .* push that branch, or check spec\.git\.ref$/,
+      /^the repository has no default branch; .* push that branch, or change spec\.git\.ref$/,
     );
     const target = { ref: 'v8', source: 'Request' } as const;
     const asked = resolveFor({ status: { ...followsMain, target, targetTime: at(5) } });
@@ -252,7 +255,7 @@ suite('the followed commit', () => {
       ...rest,
       echo: {},
       message:
-        'the repository has no branch, tag or commit v8: it was asked for by a webhook and is gone: edit spec.git.ref, or send another request',
+        'ref "v8", which a webhook requested, was not found in https://git.test/app.git; push it, change spec.git.ref, or send another request',
     });
     const waiting = resolveFor({ ref: 'gone', request: { ...request, ref: 'v9' } });
     assert.equal('requeryInMs' in waiting && waiting.requeryInMs, 2_000, 'the request may still bring one');

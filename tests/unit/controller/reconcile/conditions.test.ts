@@ -102,9 +102,10 @@ const isTrue = (reason: string, message: string) => ({ status: 'True', reason, m
 const isFalse = (reason: string, message: string) => ({ status: 'False', reason, message });
 const isUnknown = (reason: string, message: string) => ({ status: 'Unknown', reason, message });
 
-const noNeed = isFalse('Progressing', 'the operator is not stuck: see the other conditions for what gateways need');
+const noNeed = isFalse('Progressing', "the operator isn't stuck; see the other conditions for what gateways need");
 const synced = isTrue('Synced', '2/2 synced');
-const unwritten = 'the newest release begins when the ControllerRevision of its spec.sync is written';
+const unwritten =
+  'the rollout of the newest release starts when the ControllerRevision of its spec.sync has been written';
 const allWell = {
   RefResolved: isTrue('Resolved', `main is ${commit}`),
   ProfilesValid: isTrue('Valid', '1 profile'),
@@ -112,15 +113,14 @@ const allWell = {
   SidecarInjected: isTrue('Injected', 'every annotated pod has its sidecar'),
   AgentAccess: isTrue(
     'Granted',
-    'the agents have their permissions, and the Secrets that the resource names, as far as the controller can see',
+    'the agents have their permissions, and the Secrets that the resource names exist, as far as the controller can see',
   ),
   Ready: synced,
   Stalled: noNeed,
 };
 const beingAsked = isUnknown('Resolving', 'the repository is being queried');
 const noHost = 'the host is unreachable';
-const stays = (target: string) =>
-  `${target} stays in place; the last attempt to look for a newer one failed: ${noHost}`;
+const stays = (target: string) => `the gateways keep ${target}; the last query for a newer commit failed: ${noHost}`;
 const mapping = { mappings: [{ source: 'a', destination: 'b' }] };
 type SshKey = NonNullable<NonNullable<SpecInput['git']['auth']>['sshKey']>;
 const ssh = (sshKey: SshKey) => ({ git: { repo: 'git@git.test:a', ref: 'main', auth: { sshKey } } });
@@ -128,11 +128,11 @@ const secretRef = { name: 'ssh', key: 'key' };
 const posting = { git: { repo: 'https://git.test/a', ref: 'main', commitStatus: {} } };
 const insecure = isFalse(
   'InsecureIgnoreHostKey',
-  'the host key is not checked, as spec.git.auth.sshKey.insecureIgnoreHostKey asks for: name known_hosts lines in spec.git.auth.sshKey.knownHosts instead',
+  "the host key isn't checked because spec.git.auth.sshKey.insecureIgnoreHostKey is set; specify known_hosts lines in spec.git.auth.sshKey.knownHosts instead",
 );
 const noPods = isTrue(
   'NoGateways',
-  'no pod is annotated for this resource: sync.io/inject: "true" belongs on the pod template, and an event (PodRefused) says why a pod is denied',
+  'no pod is annotated for this resource; set sync.io/inject: "true" on the pod template, and look for PodRefused events if pods are denied',
 );
 /** Without a gateway, though pods are there or are created. */
 const refused = (message: string) => ({
@@ -154,7 +154,7 @@ suite('the conditions of a resource', () => {
       {
         RefResolved: isTrue(
           'AmbiguousRef',
-          `main is ${commit}: a tag and a branch of that name exist, the tag was taken; write refs/heads/… or refs/tags/…`,
+          `main is ${commit}; a tag and a branch have this name, and the tag is used: specify refs/tags/… or refs/heads/… instead`,
         ),
       },
     ],
@@ -164,7 +164,7 @@ suite('the conditions of a resource', () => {
       {
         Ready: isUnknown(
           'Resolving',
-          'the repository does not have the requested commit yet: see status.lastRequest and status.lastPush',
+          "the repository doesn't have the requested commit yet; see status.lastRequest and status.lastPush",
         ),
       },
     ],
@@ -206,7 +206,7 @@ suite('the conditions of a resource', () => {
       'paused before anything was resolved',
       { resolution: paused, spec: { paused: true } },
       {
-        RefResolved: isUnknown('Paused', 'the resource is paused: nothing is resolved'),
+        RefResolved: isUnknown('Paused', "the resource is paused; its ref isn't resolved"),
         Ready: isUnknown('Paused', 'the resource is paused'),
       },
     ],
@@ -214,11 +214,11 @@ suite('the conditions of a resource', () => {
       'paused with an order',
       { resolution: paused, spec: { paused: true }, orders: { rollback: 'previous' }, rollout: { phase: 'Complete' } },
       {
-        RefResolved: isUnknown('Paused', 'the resource is paused: nothing is resolved'),
+        RefResolved: isUnknown('Paused', "the resource is paused; its ref isn't resolved"),
         RolledOut: isTrue('Complete', 'words'),
         Ready: isUnknown(
           'Paused',
-          'the resource is paused; sync.io/rollback: previous waits until the resource is not paused',
+          'the resource is paused; sync.io/rollback: previous takes effect when the resource is resumed',
         ),
       },
     ],
@@ -226,7 +226,7 @@ suite('the conditions of a resource', () => {
       'paused with a commit',
       { resolution: paused, spec: { paused: true }, status: well },
       {
-        RefResolved: isTrue('Paused', 'the resource is paused: nothing is resolved'),
+        RefResolved: isTrue('Paused', "the resource is paused; its ref isn't resolved"),
         Ready: isUnknown('Paused', 'the resource is paused'),
       },
     ],
@@ -234,7 +234,7 @@ suite('the conditions of a resource', () => {
       'paused with a commit that was not that of its spec',
       { resolution: paused, spec: { paused: true }, status: erring },
       {
-        RefResolved: isUnknown('Paused', 'the resource is paused: nothing is resolved'),
+        RefResolved: isUnknown('Paused', "the resource is paused; its ref isn't resolved"),
         Ready: isUnknown('Paused', 'the resource is paused'),
       },
     ],
@@ -314,7 +314,7 @@ suite('the conditions of a resource', () => {
         Ready: isFalse('MissingSidecar', '1/2 synced'),
         SidecarInjected: isFalse(
           'MissingSidecar',
-          '1 annotated pod(s) have no sidecar, because injection was not available when they were created: delete them',
+          '1 annotated pod(s) have no sidecar, because injection was not available when they were created; delete them',
         ),
       },
     ],
@@ -326,7 +326,7 @@ suite('the conditions of a resource', () => {
         Ready: isFalse('MissingSidecar', '1/2 synced'),
         SidecarInjected: isFalse(
           'MissingSidecar',
-          '1 annotated pod(s) have no sidecar, because injection was not available when they were created, or the namespace lacks the label sync.io/injection=enabled: set the label if it is missing, and delete them',
+          '1 annotated pod(s) have no sidecar, because injection was not available when they were created, or the namespace lacks the label sync.io/injection=enabled; set the label if it is missing, and delete the pods',
         ),
       },
     ],
@@ -364,12 +364,12 @@ suite('the conditions of a resource', () => {
     [
       'of commit statuses that are posted',
       { spec: posting },
-      { CommitStatus: isTrue('Posting', 'nothing keeps commit statuses from being posted') },
+      { CommitStatus: isTrue('Posting', 'commit statuses can be posted') },
     ],
     [
       'of commit statuses right after a start',
       { spec: posting, commitStatusProblem: 'unknown' },
-      { CommitStatus: isUnknown('Pending', 'no commit status was posted yet') },
+      { CommitStatus: isUnknown('Pending', 'no commit status has been posted yet') },
     ],
     [
       'of a commit status that cannot be posted',
@@ -398,7 +398,7 @@ suite('the conditions of a resource', () => {
       {
         SSHHostKeyVerification: isFalse(
           'KnownHostsMissing',
-          'no known_hosts say which key the git server has: name them in spec.git.auth.sshKey.knownHosts',
+          'the host key of the git server is unknown; specify known_hosts lines in spec.git.auth.sshKey.knownHosts',
         ),
       },
     ],

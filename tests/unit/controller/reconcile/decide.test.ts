@@ -294,7 +294,7 @@ test('a fleet that is scaled to zero is ready, while a rollout waits for a gatew
   const stateOf = (type: string) => status.conditions?.find((condition) => condition.type === type);
   assert.deepEqual([stateOf('Ready')?.status, stateOf('Ready')?.reason], ['True', 'NoGateways']);
   assert.deepEqual([stateOf('RolledOut')?.status, stateOf('RolledOut')?.reason], ['Unknown', 'Progressing']);
-  assert.match(stateOf('RolledOut')?.message ?? '', /waits for a gateway/);
+  assert.match(stateOf('RolledOut')?.message ?? '', /waiting for a gateway/);
 });
 
 suite("while the revision of spec.sync can't be stored, so that no rollout begins,", () => {

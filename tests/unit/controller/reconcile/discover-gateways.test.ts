@@ -166,7 +166,7 @@ suite('the list of gateways', () => {
       filesChanged: 7,
     };
     const message =
-      'the pod was created while injection was not available: delete it, so that it comes back with the sidecar';
+      'the pod was created while injection was not available; delete it so that its replacement gets the sidecar';
     assert.deepEqual(gateways, [
       { ...shown, podName: 'a', syncStatus: 'MissingSidecar', message },
       { ...shown, podName: 'gateway-0', ...said },

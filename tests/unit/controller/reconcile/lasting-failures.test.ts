@@ -20,7 +20,7 @@ suite('a resource that keeps failing', () => {
     const news = [1, 2, 3, 4, 5].map((failures) => lasting.eventOf(failures, new Error('no'), 0));
     assert.deepEqual(news.slice(0, 4), [undefined, undefined, undefined, undefined]);
     assert.deepEqual([news[4]?.type, news[4]?.reason], ['Warning', 'ReconcileFailed']);
-    assert.match(news[4]?.message ?? '', /^5 reconciles in a row failed, .*: no$/);
+    assert.match(news[4]?.message ?? '', /^5 consecutive reconciles failed; .*: no$/);
   });
 
   test('gets no other event for further quick failures, such as while its gateways keep changing', () => {

@@ -456,7 +456,7 @@ suite('the result of a rollout', () => {
 
     test('if a user rolled it back before all gateways had the commit', () => {
       const before = { ...begun, lastRequest: request };
-      const message = `commit ${newest} was taken back before all gateways had it`;
+      const message = `commit ${newest} was rolled back before all gateways had it`;
       assert.deepEqual(told(before, request, undefined, 'previous'), {
         phase: 'RollingBack',
         ...request,
@@ -482,7 +482,7 @@ suite('the result of a rollout', () => {
     test('if the request repeats a commit that was rolled back before', () => {
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const other = { ...request, id: '2' };
-      const message = `commit ${newest} failed or was taken back before: to try it again, set sync.io/retry-rollout: ${newest}`;
+      const message = `commit ${newest} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${newest}`;
       assert.deepEqual(told({ ...back, lastRequest: request }, other), {
         phase: 'RollingBack',
         ...other,

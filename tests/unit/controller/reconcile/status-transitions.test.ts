@@ -69,7 +69,7 @@ test("a user's command is reported once, with its author", () => {
 test('a command without effect is reported as a warning', () => {
   const told = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
   assert.deepEqual(told, [
-    { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, and has no effect' },
+    { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, but has no effect' },
   ]);
 });
 

@@ -39,7 +39,7 @@ test('a canary that is deleted during its wave holds the commit back until anoth
   );
   assert.match(
     rolloutOf(world).message ?? '',
-    /waits for a gateway since \S+Z: none of its gateways is there.* take canary out/,
+    /waiting for a gateway in wave canary since \S+Z; all of its gateways are gone.* remove canary/,
   );
   world = control(later(world, 9 * DEADLINE_MS), setup);
   assert.equal(rolloutOf(world).phase, 'Progressing');
@@ -235,7 +235,7 @@ test("a gateway that wasn't ready before isn't verified, whatever its agent repo
   let world = sync(begun(setup, withAgent(makeWorld(setup), 0, { notReadySince: 0 })), 0, setup);
   world = control(world, setup);
   assert.deepEqual([rolloutOf(world).wave, rolloutOf(world).verified], ['canary', 0]);
-  assert.match(rolloutOf(world).message ?? '', /waits until one of g0 is ready/);
+  assert.match(rolloutOf(world).message ?? '', /waiting for one of g0 to be ready/);
   world = control(withAgent(world, 0, { notReadySince: undefined }), setup);
   assert.equal(rolloutOf(world).wave, 'rest');
 });
@@ -251,7 +251,7 @@ test('a canary that dies while the next wave waits is waited for again, and fail
   world = control(withAgent(world, 0, { notReadySince: world.now - 1 }), setup);
   world = control({ ...world, approved: 'A' }, setup);
   assert.deepEqual([rolloutOf(world).phase, admittedIn(world)[1]], ['Progressing', '']);
-  assert.match(rolloutOf(world).message ?? '', /the wave canary waits for g0/);
+  assert.match(rolloutOf(world).message ?? '', /waiting for g0 in wave canary/);
   const well = control(withAgent(world, 0, { notReadySince: undefined }), setup);
   assert.deepEqual([rolloutOf(well).wave, admittedIn(well)[1]], ['next', ALL]);
   assert.equal(rolloutOf(control(later(world, DEADLINE_MS), setup)).phase, 'Stopped');

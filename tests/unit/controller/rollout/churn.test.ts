@@ -55,7 +55,7 @@ suite('maxConcurrent', () => {
     fleet.look();
     fleet.look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'm']);
-    assert.match(fleet.rollout.message ?? '', /waits for m, since/);
+    assert.match(fleet.rollout.message ?? '', /waiting for m in wave all since/);
     assert.ok((fleet.wakeInMs ?? Number.POSITIVE_INFINITY) <= DEADLINE);
     fleet.pass(15).look();
     assert.deepEqual(fleet.letIn.sort(), ['g0', 'g1', 'm']);
@@ -117,7 +117,7 @@ suite('the canary of a rollout', () => {
       fleet.gateways = fleet.gateways.filter(({ name }) => !had.has(name));
     }
     assert.equal(had.size, 2);
-    assert.match(fleet.rollout.message ?? '', /waits for a gateway since/);
+    assert.match(fleet.rollout.message ?? '', /waiting for a gateway/);
     assert.equal(fleet.rollout.waitsFor, 'Gateways');
   });
 
@@ -130,7 +130,7 @@ suite('the canary of a rollout', () => {
     fleet.gateways.shift();
     fleet.look();
     assert.equal(fleet.rollout.admission[1]?.admitted, '');
-    assert.match(fleet.rollout.message ?? '', /the wave canary waits for a gateway/);
+    assert.match(fleet.rollout.message ?? '', /waiting for a gateway in wave canary/);
   });
 
   test('stops further admissions to the next wave if it is no longer healthy', () => {
@@ -148,7 +148,7 @@ suite('the canary of a rollout', () => {
     fleet.look();
     const { admission, message = '' } = fleet.rollout;
     assert.deepEqual([admission[0]?.admitted, admission[1]?.admitted], [ALL, '11']);
-    assert.match(message, /the wave canary waits for g0/);
+    assert.match(message, /waiting for g0 in wave canary/);
   });
 });
 
@@ -203,5 +203,5 @@ test('a wave whose only healthy gateway is gone waits for another one, and toler
   fleet.gateways.shift();
   fleet.look();
   assert.equal(fleet.rollout.phase, 'Progressing');
-  assert.match(fleet.rollout.message ?? '', /waits for a gateway in place of one that is gone, since/);
+  assert.match(fleet.rollout.message ?? '', /waiting for a replacement gateway/);
 });

@@ -80,7 +80,7 @@ suite('an edit of the waves admits no gateway', () => {
     let world = control(sync(begun(setup, 'B'), 0, setup), setup);
     world = twice(edited(world), setup);
     assert.deepEqual([rolloutOf(world).phase, admittedIn(world)], ['Stopped', ['', '']]);
-    assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited since/);
+    assert.match(rolloutOf(world).message ?? '', /B failed on g0, and its waves were edited afterwards/);
   });
 
   test('a complete commit stays complete after an edit, and all gateways keep it', () => {
@@ -215,13 +215,13 @@ suite('the deadline of a gateway', () => {
     let world = control({ ...begun(setup), isOpen: false, wanted: 'C' }, setup);
     assert.match(
       rolloutOf(world).message ?? '',
-      /commit C waits since \S+Z: no window is open; commit A goes no further/,
+      /commit C has been waiting since \S+Z: no window is open; no further gateways get commit A/,
     );
     world = control(later(world, DEADLINE_MS), setup);
     assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).nextCommit], ['RollingBack', 'C']);
     assert.match(
       rolloutOf(world).message ?? '',
-      /commit C waits since \S+Z: .*; all gateways go back to commit S, since A failed on g0/,
+      /commit C has been waiting since \S+Z: .*; rolling back all gateways to commit S because A failed on g0/,
     );
   });
 });
@@ -253,7 +253,7 @@ suite('a rollback of a failed commit', () => {
     assert.match(rolloutOf(world).message ?? '', /waiting for g0/);
     world = control(sync(world, 0, setup), setup);
     assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).verified], ['RolledBack', 3]);
-    assert.match(rolloutOf(world).message ?? '', /^the gateways are back on commit S/);
+    assert.match(rolloutOf(world).message ?? '', /^the gateways were rolled back to commit S/);
   });
 
   for (const ms of [1, 5]) {

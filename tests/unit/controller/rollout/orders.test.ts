@@ -63,7 +63,7 @@ test('a commit that arrives together with the rollback command is rolled back as
   const complete = settle({ ...settle(makeWorld(setup)), wanted: 'A' });
   const world = settle({ ...complete, rollback: 'previous', wanted: 'C' });
   assert.equal(stateOf(world), 'RolledBack A S');
-  assert.match(world.state?.rollout.message ?? '', /^commit C failed or was taken back/);
+  assert.match(world.state?.rollout.message ?? '', /^commit C failed or was rolled back/);
   assert.equal(stateOf(settle({ ...world, retry: 'C' })), 'Complete C C');
 });
 

@@ -146,7 +146,7 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     at = controlled(at, setup);
     const { phase, nextCommit } = (at.world.state as NonNullable<World['state']>).rollout;
     // Of a wave whose gateways are all gone nobody can say whether it is well; a person has to.
-    const isAlone = /waits for a gateway|until one of/.test(at.world.state?.rollout.message ?? '');
+    const isAlone = /waiting for (a gateway|a replacement|one of)/.test(at.world.state?.rollout.message ?? '');
     const isGivenUp = at.world.state?.rollout.givenUp?.includes(`${nextCommit} r`);
     // So does one for what was given up, and what it supersedes.
     if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;

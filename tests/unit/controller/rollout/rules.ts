@@ -134,4 +134,4 @@ export function checkWaits(world: World, setup: Setup): void {
 
 /** A gateway, a person or a window. */
 const NAMED =
-  /(waits for|one of|waiting for) g\d|waits for a gateway (since|in place)|sync\.io\/(approve|retry-rollout)|no window|is being resolved/;
+  /waiting for (one of )?g\d|waiting for a (replacement )?gateway|sync\.io\/(approve|retry-rollout)|no window|newest commit is resolved/;

@@ -113,7 +113,7 @@ suite('in an unlucky fleet,', () => {
     fleet.look();
     assert.equal(fleet.rollout.phase, 'AwaitingApproval');
     fleet.look('B', { approved: 'B' });
-    assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waits for g1')], ['canary', true]);
+    assert.deepEqual([fleet.rollout.wave, fleet.rollout.message?.includes('waiting for g1')], ['canary', true]);
     fleet.well(0);
     fleet.look('B', { approved: 'B' });
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.phase], ['all', 'Progressing']);

@@ -58,7 +58,7 @@ test("a canary that breaks in the second in which the rollout began isn't skippe
   let world = begun(setup, 'A', { ...makeWorld(setup), now: 1100 });
   world = control(withAgent(later(world, 500), 0, { notReadySince: 1000 }), setup);
   assert.equal(rolloutOf(world).wave, 'canary');
-  assert.match(rolloutOf(world).message ?? '', /waits for g0/);
+  assert.match(rolloutOf(world).message ?? '', /waiting for g0/);
 });
 
 test("a gateway that turns unready during its soak isn't healthy", () => {
@@ -111,7 +111,7 @@ test("a failed commit isn't retried because the git server briefly shows another
   world = settle({ ...world, wanted: 'S' }, setup);
   world = settle({ ...world, wanted: 'B' }, setup);
   assert.deepEqual([rolloutOf(world).commit, rolloutOf(world).nextCommit], ['S', 'B']);
-  assert.match(rolloutOf(world).message ?? '', /not tried again/);
+  assert.match(rolloutOf(world).message ?? '', /to retry/);
   assert.equal(rolloutOf(control({ ...world, retry: 'B' }, setup)).commit, 'B');
 });
 

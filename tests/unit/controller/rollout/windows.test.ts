@@ -105,15 +105,19 @@ suite('several windows at once', () => {
   const tuesday = allow('0 1 * * 2', '4h', 'Europe/Berlin');
   const wednesday = allow('0 0 * * 3', '1h');
   const noon = deny('0 12 * * *', '1h');
-  const denied = 'a Deny window is open, until 2026-11-24T03:00:00Z or later (0 2 * * *, UTC)';
-  const next = 'no window is open: the next one opens 2026-11-25T00:00:00Z (0 0 * * 3, UTC)';
+  const denied = 'a Deny window is open until 2026-11-24T03:00:00Z or later (0 2 * * *, UTC)';
+  const next = 'no window is open; the next one opens at 2026-11-25T00:00:00Z (0 0 * * 3, UTC)';
 
   for (const [what, windows, expected] of [
     ['none', undefined, open()],
     ['an empty list', [], open()],
     ['an Allow without schedule', [ALWAYS], open()],
-    ['a freeze', [FREEZE], closed('frozen by a Deny window without schedule')],
-    ['a freeze wins over all', [ALWAYS, tuesday, FREEZE, noon], closed('frozen by a Deny window without schedule')],
+    ['a freeze', [FREEZE], closed('a Deny window without a schedule freezes all changes')],
+    [
+      'a freeze wins over all',
+      [ALWAYS, tuesday, FREEZE, noon],
+      closed('a Deny window without a schedule freezes all changes'),
+    ],
     ['one Allow of two is open', [tuesday, wednesday], open('2026-11-24T04:00Z')],
     ['no Allow is open', [wednesday, allow('0 1 * * 4', '1h')], closed(next, '2026-11-25T00:00Z')],
     ['both Allows are open', [tuesday, allow('0 2 * * 2', '3h')], open('2026-11-24T05:00Z')],
@@ -174,10 +178,10 @@ suite('an unreadable window counts as closed, and is named', () => {
     ['timeZone: a? is not the name of a time zone', '0 0 * * *', '1h', 'a\u0007\u202e'],
     ['schedule: ?5 is not valid as hour', '0 \u202e5 * * *', '1h', 'UTC'],
     ['timeZone: ../zone is not the name of a time zone', '0 0 * * *', '1h', '../zone'],
-    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', 'soon', 'UTC'],
-    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', '59s', 'UTC'],
-    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', '168h1s', 'UTC'],
-    ['duration: a schedule needs one of 1m to 168h', '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
+    ['duration: must be from 1m to 168h', '0 0 * * *', 'soon', 'UTC'],
+    ['duration: must be from 1m to 168h', '0 0 * * *', '59s', 'UTC'],
+    ['duration: must be from 1m to 168h', '0 0 * * *', '168h1s', 'UTC'],
+    ['duration: must be from 1m to 168h', '0 0 * * *', `${'9'.repeat(400)}h`, 'UTC'],
   ] as const) {
     test(`${schedule}, ${timeZone}, ${duration.slice(0, 9)}`, () => {
       const wrong = { schedule, duration, timeZone };
@@ -185,11 +189,11 @@ suite('an unreadable window counts as closed, and is named', () => {
       assert.deepEqual(windowProblems([ALWAYS, ...windows]), [`rollout.windows[1].${problem}`]);
       assert.deepEqual(judgeWindows(windows, now), {
         isOpen: false,
-        message: `no window is open, since an Allow window cannot be read: ${problem}`,
+        message: `no window is open, and an Allow window is invalid (${problem})`,
       });
       assert.deepEqual(judgeWindows([{ kind: 'Deny', ...wrong }, ALWAYS], now), {
         isOpen: false,
-        message: `closed, since a Deny window cannot be read: ${problem}`,
+        message: `an invalid Deny window counts as open (${problem})`,
       });
     });
   }
@@ -206,10 +210,7 @@ suite('an unreadable window counts as closed, and is named', () => {
         { kind: 'Deny', schedule: '0 0 * * *' },
         { kind: 'Allow', duration: '1h' },
       ]),
-      [
-        'rollout.windows[0].duration: a schedule needs one of 1m to 168h',
-        'rollout.windows[1].duration: has no schedule',
-      ],
+      ['rollout.windows[0].duration: must be from 1m to 168h', 'rollout.windows[1].duration: requires a schedule'],
     );
     assert.equal(judgeWindows([{ kind: 'Allow', duration: '1h' }], now).isOpen, false);
   });

@@ -18,18 +18,18 @@ const said = ({ state }: World) => [state?.rollout.summary, state?.rollout.messa
 
 test('a summary names the gateways that are waited for, and since when', () => {
   let world = begun(makeWorld(setup));
-  assert.deepEqual(said(world), ['canary 0/2', 'the wave canary waits for g0, g1, since then']);
+  assert.deepEqual(said(world), ['canary 0/2', 'waiting for g0 and g1 in wave canary since then']);
   world = control(sync(world, 0), setup);
-  assert.deepEqual(said(world), ['canary 1/2', 'the wave canary waits for g1, since then']);
+  assert.deepEqual(said(world), ['canary 1/2', 'waiting for g1 in wave canary since then']);
   world = control(sync(world, 1), setup);
-  assert.deepEqual(said(world), ['canary 2/2, soaking 1s', 'the wave canary is verified, and soaks since then']);
+  assert.deepEqual(said(world), ['canary 2/2, soaking 1s', 'wave canary is verified and has been soaking since then']);
 });
 
 test("a summary names skipped gateways that weren't ready before", () => {
   const world = begun(withAgent(makeWorld(setup), 1, { notReadySince: 5 }));
   assert.deepEqual(said(world), [
     'canary 0/2',
-    'the wave canary waits for g0, since then; skipped, since not ready before: g1',
+    'waiting for g0 in wave canary since then; skipped because not ready before the rollout: g1',
   ]);
   assert.equal(said(control(sync(world, 0), setup))[0], 'canary 1/2, soaking 1s');
 });
@@ -38,7 +38,7 @@ test('a summary names the waiting commit, and its obstacle', () => {
   const gated = { ...setup, spec: { waves: [{ name: 'canary', approval: true }] } } as Setup;
   const world = control({ ...control(makeWorld(gated), gated), wanted: 'A' }, gated);
   assert.equal(said(world)[0], 'complete; A waits');
-  assert.match(said(world)[1] ?? '', /^commit A waits since then: it needs approval/);
+  assert.match(said(world)[1] ?? '', /^commit A has been waiting for approval since then/);
 });
 
 const B = 'c0ffee11'.repeat(5);
@@ -69,11 +69,11 @@ function failed(spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo
 
 const approval: RolloutSpec = { waves: [{ name: 'canary', approval: true }] };
 const rollback: RolloutSpec = { ...canary, onFailure: 'Rollback' };
-const approve = `it needs approval: set the annotation sync.io/approve: ${B}`;
+const approve = `set the annotation sync.io/approve: ${B}`;
 const noFurther =
-  'no further gateway gets it until somebody sets sync.io/rollback or sync.io/retry-rollout, or a newer commit comes';
-const notAgain = 'is not tried again until somebody sets sync.io/retry-rollout, or a newer commit comes';
-const unshown = 'so the rollout cannot be verified';
+  'no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit';
+const again = `to retry c0ffee11, set sync.io/retry-rollout: ${B}, or push a new commit`;
+const unshown = "so the rollout can't be verified";
 
 /** What a person reads: the times of the messages are those of the day alone; the counts are let in, verified, failed, all. */
 const readings: [
@@ -88,7 +88,7 @@ const readings: [
     'nothing is new',
     () => new Fleet({}, [[], []]),
     'complete',
-    'every gateway may have commit A',
+    'commit A is available to all gateways',
     undefined,
     '2 0 0 2',
   ],
@@ -96,7 +96,7 @@ const readings: [
     'the first wave waits for approval',
     () => begin(approval, onTwo),
     'complete; c0ffee11 waits',
-    `commit ${B} waits since 12:00:02: ${approve}`,
+    `commit ${B} has been waiting for approval since 12:00:02; ${approve}`,
     'Approval',
     '2 0 0 2',
   ],
@@ -104,7 +104,7 @@ const readings: [
     'something else is approved',
     () => begin(approval, onTwo, { approved: 'A' }),
     'complete; c0ffee11 waits',
-    `commit ${B} waits since 12:00:02: ${approve}, which says A now`,
+    `commit ${B} has been waiting for approval since 12:00:02; ${approve} (now A)`,
     'Approval',
     '2 0 0 2',
   ],
@@ -112,7 +112,7 @@ const readings: [
     'it was approved before spec.sync was edited',
     () => begin(approval, onTwo, { approved: B, approvedRevision: 'before' }),
     'complete; c0ffee11 waits',
-    `commit ${B} waits since 12:00:02: ${approve}: it was set before spec.sync was edited, so remove it first`,
+    `commit ${B} has been waiting for approval since 12:00:02; ${approve}; it was set before spec.sync was edited, so remove it first`,
     'Approval',
     '2 0 0 2',
   ],
@@ -120,7 +120,7 @@ const readings: [
     'no window is open',
     () => begin(canary, onTwo, shut),
     'complete; c0ffee11 waits',
-    `commit ${B} waits since 12:00:02: no window is open`,
+    `commit ${B} has been waiting since 12:00:02: no window is open`,
     'Window',
     '2 0 0 2',
   ],
@@ -132,7 +132,7 @@ const readings: [
       return fleet;
     },
     'complete; c0ffee11 waits',
-    `commit ${B} waits: the newest commit is being resolved`,
+    `commit ${B} is waiting until the newest commit is resolved`,
     undefined,
     '2 0 0 2',
   ],
@@ -145,7 +145,7 @@ const readings: [
       return fleet;
     },
     'complete; c0ffee11 waits',
-    'nobody is admitted since 12:00:02: the agents of g1 do not know rollouts, and follow the newest commit: recreate these pods, so that they get the agent of this version',
+    "waiting for newer agents since 12:00:02: the agents of g1 don't support rollouts and follow the newest commit; recreate these pods",
     'Agents',
     '2 0 0 2',
   ],
@@ -153,7 +153,7 @@ const readings: [
     'many are under way',
     () => begin(canary, twenty),
     'canary 0/20',
-    'the wave canary waits for g0, g1, g10 and 17 more, since 12:00:02',
+    'waiting for g0, g1, g10, and 17 more in wave canary since 12:00:02',
     undefined,
     '20 0 0 20',
   ],
@@ -161,7 +161,7 @@ const readings: [
     'no more than three are under way',
     () => begin(canary, [...twenty.slice(0, 3), [false]]),
     'canary 0/3',
-    'the wave canary waits for g0, g1, g2, since 12:00:02',
+    'waiting for g0, g1, and g2 in wave canary since 12:00:02',
     undefined,
     '3 0 0 4',
   ],
@@ -173,7 +173,7 @@ const readings: [
       return fleet;
     },
     'canary 0/1; C waits',
-    `commit C waits since 12:00:03: no window is open; commit ${B} goes no further`,
+    `commit C has been waiting since 12:00:03: no window is open; no further gateways get commit ${B}`,
     'Window',
     '1 0 0 2',
   ],
@@ -186,7 +186,7 @@ const readings: [
       return fleet;
     },
     'canary 1/1, soaking 10m0s',
-    'the wave canary is verified, and soaks since 12:00:03',
+    'wave canary is verified and has been soaking since 12:00:03',
     undefined,
     '1 1 0 2',
   ],
@@ -202,7 +202,7 @@ const readings: [
       return fleet;
     },
     'east 0/1, waiting for approval',
-    `the wave east waits since 12:00:03: ${approve}`,
+    `wave east has been waiting for approval since 12:00:03; ${approve}`,
     'Approval',
     '1 1 0 2',
   ],
@@ -215,7 +215,7 @@ const readings: [
       return fleet;
     },
     'rest 0/1, waiting for a window',
-    'the wave rest waits since 12:00:03: no window is open',
+    'wave rest has been waiting since 12:00:03: no window is open',
     'Window',
     '1 1 0 2',
   ],
@@ -223,7 +223,7 @@ const readings: [
     'a wave never had a gateway',
     () => begin(canary, [[false], [false]]),
     'rest 0/2',
-    'the wave rest waits for g0, g1, since 12:00:02; without gateways: canary',
+    'waiting for g0 and g1 in wave rest since 12:00:02; waves without gateways: canary',
     undefined,
     '2 0 0 2',
   ],
@@ -236,7 +236,7 @@ const readings: [
       return fleet;
     },
     'canary 0/1',
-    `the wave canary waits until one of g0 is ready, since 12:00:02: none was ready before the rollout began, ${unshown}`,
+    `waiting for one of g0 to be ready in wave canary since 12:00:02; none was ready before the rollout began, ${unshown}`,
     'Gateways',
     '1 0 0 2',
   ],
@@ -249,7 +249,7 @@ const readings: [
       return fleet;
     },
     'pilot 0/0',
-    `the wave pilot waits for a gateway since 12:00:03: it has none yet, ${unshown}. If none is to come, take pilot out of spec.rollout.waves`,
+    `waiting for a gateway in wave pilot since 12:00:03; it has none yet, ${unshown}. If you expect none, remove pilot from spec.rollout.waves`,
     'Gateways',
     '0 0 0 2',
   ],
@@ -263,7 +263,7 @@ const readings: [
       return fleet;
     },
     'rest 0/0',
-    `the wave rest waits for a gateway since 12:00:02: none of its gateways is there any more, ${unshown}`,
+    `waiting for a gateway in wave rest since 12:00:02; all of its gateways are gone, ${unshown}`,
     'Gateways',
     '1 1 0 1',
   ],
@@ -276,7 +276,7 @@ const readings: [
       return fleet;
     },
     'canary 0/0',
-    `the wave canary waits for a gateway since 12:00:02: all of its gateways are paused or in a dry run, ${unshown}. If none is to come, take canary out of spec.rollout.waves`,
+    `waiting for a gateway in wave canary since 12:00:02; all of its gateways are paused or in a dry run, ${unshown}. If you expect none, remove canary from spec.rollout.waves`,
     'Gateways',
     '0 0 0 1',
   ],
@@ -290,7 +290,7 @@ const readings: [
       return fleet;
     },
     'canary 0/1',
-    'the wave canary waits for a gateway in place of one that is gone, since 12:00:02: no gateway is left to verify the rollout',
+    'waiting for a replacement gateway in wave canary since 12:00:02; no gateway is left to verify the rollout',
     'Gateways',
     '1 0 1 2',
   ],
@@ -298,7 +298,7 @@ const readings: [
     'a commit failed',
     () => failed(canary),
     'stopped in canary 0/1',
-    `commit ${B} failed on g0 in the wave canary: ${noFurther}`,
+    `commit ${B} failed on g0 in wave canary; ${noFurther}`,
     undefined,
     '1 0 1 2',
   ],
@@ -312,7 +312,7 @@ const readings: [
       return fleet;
     },
     'stopped in canary 0/1',
-    `commit ${B} failed on g0 (GET /ready answers 500) in the wave canary: ${noFurther}`,
+    `commit ${B} failed on g0 (GET /ready answers 500) in wave canary; ${noFurther}`,
     undefined,
     '1 0 1 2',
   ],
@@ -330,7 +330,7 @@ const readings: [
       return fleet;
     },
     'rolled back',
-    `the gateways are back on commit A, since ${B} failed on g0, g1 (g0: the data volume is full): c0ffee11 ${notAgain}`,
+    `the gateways were rolled back to commit A because ${B} failed on g0 and g1 (g0: the data volume is full); ${again}`,
     undefined,
     '0 4 2 4',
   ],
@@ -343,7 +343,7 @@ const readings: [
       return fleet;
     },
     'stopped in canary 0/1',
-    `commit ${B} failed on g0 (not well within 15m0s: CrashLoopBackOff) in the wave canary: ${noFurther}`,
+    `commit ${B} failed on g0 (not healthy within 15m0s: CrashLoopBackOff) in wave canary; ${noFurther}`,
     undefined,
     '1 0 1 2',
   ],
@@ -355,7 +355,7 @@ const readings: [
       return fleet;
     },
     'stopped in canary 0/1; C waits',
-    `commit C waits since 12:00:04: no window is open; commit ${B} failed on g0 in the wave canary: ${noFurther}`,
+    `commit C has been waiting since 12:00:04: no window is open; commit ${B} failed on g0 in wave canary; ${noFurther}`,
     'Window',
     '1 0 1 2',
   ],
@@ -367,7 +367,7 @@ const readings: [
       return fleet;
     },
     'stopped',
-    `commit ${B} failed on g0, and its waves were edited since, so no gateway has it: ${noFurther}`,
+    `commit ${B} failed on g0, and its waves were edited afterwards, so no gateway has it; ${noFurther}`,
     undefined,
     '0 0 1 2',
   ],
@@ -380,7 +380,7 @@ const readings: [
       return fleet;
     },
     'rolling back 1/2',
-    `all gateways go back to commit A, since ${B} failed on g0: waiting for g0, since 12:00:03`,
+    `rolling back all gateways to commit A because ${B} failed on g0; waiting for g0 since 12:00:03`,
     undefined,
     '0 1 1 2',
   ],
@@ -393,7 +393,7 @@ const readings: [
       return fleet;
     },
     'rolled back',
-    `1 of 2 gateways are back on commit A, since ${B} failed on g0: c0ffee11 ${notAgain}`,
+    `1 of 2 gateways were rolled back to commit A because ${B} failed on g0; ${again}`,
     undefined,
     '0 1 1 2',
   ],
@@ -410,7 +410,7 @@ const readings: [
       return fleet;
     },
     'rolled back',
-    `the gateways are back on commit A, since ${B} failed on g0: c0ffee11 ${notAgain}; paused or in a dry run with c0ffee11: g1`,
+    `the gateways were rolled back to commit A because ${B} failed on g0; ${again}; still on c0ffee11 because paused or in a dry run: g1`,
     undefined,
     '0 1 1 1',
   ],
@@ -423,7 +423,7 @@ const readings: [
       return fleet;
     },
     'complete; c0ffee11 waits',
-    `commit ${B} failed or was taken back, and is not tried again until somebody sets sync.io/retry-rollout: ${B}, or another commit comes`,
+    `commit ${B} failed or was rolled back; to retry it, set sync.io/retry-rollout: ${B}, or push a new commit`,
     'Retry',
     '2 0 0 2',
   ],
@@ -435,7 +435,7 @@ const readings: [
       return fleet;
     },
     'complete',
-    'every gateway may have commit A; sync.io/retry-rollout: y had no effect, since no such commit was given up; sync.io/rollback: x had no effect, since status.history had no such commit to go back to',
+    'commit A is available to all gateways; sync.io/retry-rollout: y had no effect because no such commit failed or was rolled back; sync.io/rollback: x had no effect because status.history had no such commit to roll back to',
     undefined,
     '2 0 0 2',
   ],
@@ -500,7 +500,7 @@ suite('the summary of a rollout shows', () => {
   test('commands that wait until a resource is resumed', () => {
     const { rollout } = new Fleet({}, [[]]);
     const handled = { ...rollout, handled: { rollback: 'x', retry: 'y' } };
-    const until = 'waits until the resource is not paused';
+    const until = 'takes effect when the resource is resumed';
     assert.deepEqual(heldOrders(rollout, {}), []);
     assert.deepEqual(heldOrders(rollout, { rollback: 'x', retry: 'y', approve: 'z' }), [
       `sync.io/retry-rollout: y ${until}`,
