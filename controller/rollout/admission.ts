@@ -5,7 +5,10 @@ import type { RolloutGateway } from './rollout-input.ts';
 export type Admission = RolloutStatus['admission'];
 type Place = Pick<RolloutGateway, 'fits' | 'key'>;
 
-/** Who belongs to which wave from now on; `admitted` in each. What is known of waves by their names stays known. */
+/**
+ * Makes the admission of all waves, each with the same `admitted`. Facts about earlier waves of the same names are
+ * kept.
+ */
 export function makeAdmission(
   { waves = [] }: RolloutSpec,
   gateways: readonly RolloutGateway[],
@@ -15,20 +18,20 @@ export function makeAdmission(
   for (const [index, wave] of waveNames(waves).entries()) {
     const known = before.find((entry) => entry.wave === wave);
     const share = shareOf(choicesIn(admission, index, gateways), waves[index]?.gateways, { known: known?.of });
-    // A new wave has had none yet; its gateways may be about to get their labels.
+    // A new wave has had no gateways yet, but they may be about to get their labels.
     const had = known || before.length === 0 ? known?.gateways : 0;
     admission.push({ wave, ...share, admitted, ...(had !== undefined && { gateways: had }) });
   }
   const noted = noteGateways(admission, gateways);
   const hadSome = before.some(hasHad);
-  // By other names nobody knows which waves had some: that there were some stays known.
+  // If the names changed, it is unknown which waves had gateways. Keep the fact that some had.
   if (!hadSome || noted.some(hasHad)) return noted;
   return noted.map((entry, index) => (index === noted.length - 1 ? { ...entry, gateways: 1 } : entry));
 }
 
 /**
- * Notes which waves have gateways, also such as rest: from now on these waves need one that shows that all is well. What
- * comes to a wave that the rollout has passed over changes nothing for it.
+ * Notes which waves have gateways, including paused ones: from now on, each of these waves requires a verified gateway.
+ * Gateways that join a wave which the rollout has already passed over don't count.
  */
 export function noteGateways(admission: Admission, gateways: readonly RolloutGateway[], from = 0): Admission {
   return admission.map((entry, index) => {
@@ -37,12 +40,12 @@ export function noteGateways(admission: Admission, gateways: readonly RolloutGat
   });
 }
 
-/** Whether a wave has had gateways, so that it needs one that shows that all is well. */
+/** Whether a wave has had gateways, and so requires a verified one. */
 export const hasHad = ({ gateways = 0 }: Admission[number]): boolean => gateways > 0;
 
 /**
- * Forgets that a wave had gateways if all of them belong to an earlier wave from now on, in place of gateways that left: it
- * waits for none then. `before` is the admission by the same waves.
+ * Forgets that a wave had gateways if all of them now belong to an earlier wave, where they replace others. It then
+ * waits for none. `before` is the admission with the same waves.
  */
 export function withoutEmptied(
   admission: Admission,
@@ -58,16 +61,17 @@ export function withoutEmptied(
   });
 }
 
-/** Index of the wave that is under way, if one is. */
+/** Index of the current wave, if there is one. */
 export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission' | 'wave'>): number | undefined {
   const index = admission.findIndex((entry) => entry.wave === wave);
   return index === -1 ? undefined : index;
 }
 
 /**
- * Has a wave that takes a share take the next ones in place of those that are gone, or rest. Nobody is let in by that:
- * all that it had are below its former boundary. Once somebody was let in, that happens once: a commit that makes pods go
- * away would otherwise walk through the fleet. Where a later wave has let in somebody, they could lose what they have.
+ * Replaces gateways of a percentage wave that disappeared, or are paused, with the next candidates. This admits no
+ * gateway, because all earlier members are below the previous boundary. After the first admission it happens only once
+ * per wave: otherwise, a commit that kills pods would walk through the fleet. If a later wave has admitted gateways,
+ * nothing changes, because they could lose the release.
  */
 export function chooseAgain(
   admission: Admission,
@@ -90,17 +94,17 @@ export function chooseAgain(
   return withoutEmptied(chosen, admission, gateways);
 }
 
-/** Whether a gateway fits a wave and belongs to none before. */
+/** Whether a gateway fits a wave and belongs to no earlier one. */
 const couldBelong = ({ fits, key }: Place, index: number, admission: Admission): boolean =>
   (fits[index] ?? index === fits.length) && waveOf(fits, key, admission, index) === index;
 
-/** Of whom a wave can take a share: those that rest show nothing. */
+/** Gateways from which a wave takes its share. Paused ones are excluded, because they can't be verified. */
 const choicesIn = (admission: Admission, index: number, gateways: readonly RolloutGateway[]): RolloutGateway[] =>
   gateways.filter((gateway) => !gateway.isResting && couldBelong(gateway, index, admission));
 
 /**
- * Who belongs to a wave that takes a share, and of how many that is. Where fewer than half are there of those of whom it
- * was taken last, the others may be on their way: until that is late, it is nobody.
+ * Returns the members of a wave that takes a share, and the fleet size for which it was computed. If fewer than half of
+ * the previous number exist, the others may still be starting, so there are no members until the wait is late.
  */
 function shareOf(
   choices: readonly RolloutGateway[],
@@ -113,19 +117,19 @@ function shareOf(
   return { members: lastOf(choices, amount), of: choices.length };
 }
 
-/** The key of the last one of the first so many. */
+/** Returns the last key of the share. */
 function lastOf(gateways: readonly RolloutGateway[], amount: unknown): string {
   const keys = gateways.map(({ key }) => key).sort();
   return keys[amountOf(amount, keys.length) - 1] ?? NOBODY;
 }
 
-/** A number, or a share rounded up, of a total. */
+/** Returns a number, or a percentage of the total rounded up. */
 export function amountOf(amount: unknown, total: number): number {
   const share = typeof amount === 'string' ? Number.parseInt(amount, 10) : undefined;
   return Math.min(total, share === undefined ? Number(amount) : Math.ceil((total * share) / 100));
 }
 
-/** Whether a gateway may have the release. */
+/** Whether a gateway is admitted to the release. */
 export function isAdmitted({ fits, key }: Place, admission: Admission): boolean {
   return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NOBODY);
 }

@@ -8,8 +8,8 @@ import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input
 import type { Context, Standing } from './standing.ts';
 
 /**
- * Notes who has failed, and of the first one why, since nothing else says so once it is back; and since when somebody is
- * under way. Who failed once has failed.
+ * Records failed gateways, the reason of the first one (nothing else shows it after a rollback), and the time since
+ * which gateways have been in progress. A failure is final.
  */
 export function noteFailures(rollout: RolloutStatus, context: Context): RolloutStatus {
   const { standing, input } = context;
@@ -25,7 +25,7 @@ export function noteFailures(rollout: RolloutStatus, context: Context): RolloutS
   return failureMessage === '' ? noted : { ...noted, failureMessage };
 }
 
-/** When something may change by the clock alone, in milliseconds since the epoch. */
+/** Times at which the clock alone can change something (ms since the epoch). */
 export function duesOf(rollout: RolloutStatus, context: Context): number[] {
   const { standing, input } = context;
   return [
@@ -39,10 +39,9 @@ export function duesOf(rollout: RolloutStatus, context: Context): number[] {
 }
 
 /**
- * Who is under way, and when that has taken too long: when it was not well for as long as the deadline is, without a
- * break. That counts from when gateways were let in last, or from when it was created, began to run, was ready, or was not,
- * whichever came last. A crash, and the start after it, begin nothing. What has never run shows nothing, nor does what came in
- * addition.
+ * Returns gateways in progress, and when each is late: after it was unhealthy for the whole deadline. The deadline
+ * starts at the latest of the last admission, its creation, its start, and its last change of readiness. A crash and
+ * the restart after it don't extend it. Gateways that have never run are excluded, and so are additional ones.
  */
 function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gateway: RolloutGateway; due: number }[] {
   const { underWaySince, admittedAt = underWaySince, startedAt } = rollout;
@@ -61,7 +60,7 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
     .sort((a, b) => a.due - b.due);
 }
 
-/** When a wave takes longer than its gateways have, counted from when some were let in last; in milliseconds since the epoch. */
+/** When a wave exceeds its deadline and soak, counted from the last admission (ms since the epoch). */
 export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
   const { waveStartedAt, admittedAt = waveStartedAt } = rollout;
   if (waveStartedAt === undefined || admittedAt === undefined) return undefined;
@@ -69,15 +68,15 @@ export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutIn
   return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
-/** Whom the waves wait for that have begun, of those that are let in. */
+/** Admitted gateways that the waves up to the current one wait for. */
 function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
   return waves.slice(0, index + 1).flatMap(({ pending }) => pending.filter((gateway) => admitted.has(gateway)));
 }
 
 /**
- * The times from which the deadline counts: since when gateways are under way, without a break. If one isn't healthy that
- * was, or one more counts, such as one that was paused, it begins again: how long the others have been under way alone is
- * not known.
+ * Updates the times from which the deadline counts. If a verified gateway becomes unhealthy, or another one counts (for
+ * example, after a pause), the deadline starts again, because it's unknown how long only the others have been in
+ * progress.
  */
 function withTimes(rollout: RolloutStatus, { standing, input }: Context): RolloutStatus {
   const { underWaySince, soakStartedAt } = rollout;
@@ -87,7 +86,7 @@ function withTimes(rollout: RolloutStatus, { standing, input }: Context): Rollou
   const since = isNews ? now : (underWaySince ?? now);
   return {
     ...rollout,
-    // So that the same isn't news in the next step.
+    // So that the next step doesn't see the same change again.
     verified: verified.size,
     total: counted.length,
     underWaySince: underWay(standing).length > 0 ? since : undefined,
@@ -100,7 +99,7 @@ export const noteTimes = ({ rollout, history }: RolloutState, context: Context):
   rollout: withTimes(rollout, context),
 });
 
-/** Why a gateway has failed, in one line; empty where nobody says anything. */
+/** Returns the reason of a failure in one line; empty if unknown. */
 function reasonOf(name: string, { standing: { failing }, input: { gateways, deadlineMs } }: Context): string {
   const { says } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.includes(name);
@@ -112,7 +111,7 @@ function reasonOf(name: string, { standing: { failing }, input: { gateways, dead
     .toWellFormed();
 }
 
-/** With these as well, in the order in which they failed. */
+/** Adds failures, in the order in which they happened. */
 function withFailures(rollout: RolloutStatus, more: readonly string[]): RolloutStatus {
   return { ...rollout, failures: unlessEmpty([...new Set([...(rollout.failures ?? []), ...more])]) };
 }

@@ -9,7 +9,7 @@ export const inPhase = (state: RolloutState, phase: RolloutPhase): RolloutState 
   rollout: { ...state.rollout, phase },
 });
 
-/** Too many gateways failed: stops, or takes everybody back. What waits goes on waiting. */
+/** Stops after too many failures, or rolls back all gateways. A newer commit keeps waiting. */
 export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   const { rollout } = state;
   const failures = unlessEmpty(rollout.failures?.slice(0, (input.spec.maxFailures ?? 0) + 1));
@@ -22,7 +22,7 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   return goBack({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
 }
 
-/** Everybody goes back, until all are or the deadline is over. */
+/** Rolls back until all gateways are back, or the deadline has passed. */
 export function goBack(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): Advanced {
   const { rollout } = state;
   const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;

@@ -1,13 +1,13 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 
-/** Where it failed, and what was wrong with the first one. */
+/** Describes which gateways failed, and the reason of the first one. */
 export function failureOf({ failures = [], failureMessage }: RolloutStatus): string {
   const whose = failures.length > 1 ? `${failures[0]}: ` : '';
   return `failed on ${named(failures)}${failureMessage === undefined ? '' : ` (${whose}${failureMessage})`}`;
 }
 
-/** Why a request for a commit failed, in words that stay true. */
+/** Describes why a request for a commit failed; the text doesn't become outdated. */
 export function givenUpWords(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
   if (isNew)
     return `commit ${commit} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${commit}`;

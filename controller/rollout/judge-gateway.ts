@@ -2,8 +2,8 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
 /**
- * Whether a gateway reports the release of this very rollout, and is well with it: an older report proves nothing. A pod
- * that is not ready is not well, whatever its agent says, nor is one that crashed a short time ago.
+ * Whether a gateway reports the release of this rollout and is healthy with it. An older report proves nothing. A pod
+ * that isn't ready is unhealthy regardless of its agent's report, and so is one that crashed recently.
  */
 export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, input: RolloutInput): boolean {
   const { report, notReadySince } = gateway;
@@ -11,14 +11,14 @@ export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, inpu
   return hasRelease(gateway, rollout) && report?.state === 'well';
 }
 
-/** Whether a gateway reports the release of this very rollout, well with it or not. */
+/** Whether a gateway reports the release of this rollout, healthy or not. */
 export function hasRelease({ report }: RolloutGateway, { number, commit, revision }: RolloutStatus): boolean {
   return report?.rollout === number && report.commit === commit && report.revision === revision;
 }
 
 /**
- * When a gateway that crashed since the rollout began counts as well again, in milliseconds since the epoch: after half
- * of the deadline, so that one that crashes again and again has failed by the deadline, however well it is in between.
+ * When a gateway that crashed during the rollout can be healthy again (ms since the epoch): after half of the deadline.
+ * A gateway that keeps crashing therefore fails by the deadline, even if it's healthy in between.
  */
 export function recoversAt(
   gateway: RolloutGateway,
@@ -31,14 +31,14 @@ export function recoversAt(
 const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus): boolean =>
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
-/** Whether a gateway has the stable release again, since the rollback began: whether it is well with it is another matter. */
+/** Whether a gateway is back on the stable release since the rollback began. It may still be unhealthy. */
 export function isBack({ report }: RolloutGateway, { number, stableCommit, stableRevision }: RolloutStatus): boolean {
   return report?.commit === stableCommit && report.revision === stableRevision && report.rollout === number;
 }
 
 /**
- * Who is waited for while all go back: not for what came since, which gets nothing else, nor for what was not ready
- * before, unless it has what everybody is to leave, which may be why.
+ * Returns the gateways that a rollback waits for. It doesn't wait for gateways created later, which only get the stable
+ * release, nor for those that weren't ready before, unless they have the bad release, which may be the cause.
  */
 export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
   const { startedAt, commit, revision } = rollout;
@@ -51,19 +51,21 @@ export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGatewa
   });
 }
 
-/** Tells whether nobody waits for a gateway: it was not ready before a time, so its node may be gone. */
+/**
+ * Returns a test for gateways that the rollout doesn't wait for: not ready before a time, for example on a lost node.
+ */
 export function skippedBefore(time: string): (gateway: RolloutGateway) => boolean {
-  // Kubernetes notes whole seconds.
+  // Kubernetes stores whole seconds.
   const second = Math.floor(Date.parse(time) / 1000) * 1000;
   return ({ notReadySince }) => notReadySince !== undefined && notReadySince < second;
 }
 
-/** Tells whether a gateway came after a time: it takes what its wave has. */
+/** Returns a test for gateways created after a time; they get the release of their wave. */
 export function laterThan(time: string | undefined): (gateway: RolloutGateway) => boolean {
   const at = time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
   return ({ createdAt }) => createdAt > at;
 }
 
-/** Whether a gateway has had less time than the deadline since it was created, or began to run. */
+/** Whether less time than the deadline has passed since a gateway was created or started. */
 export const isYoung = ({ createdAt, runsSince = 0 }: RolloutGateway, { now, deadlineMs }: RolloutInput): boolean =>
   now < Math.max(createdAt, runsSince) + deadlineMs;

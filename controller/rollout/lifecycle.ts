@@ -12,13 +12,13 @@ const stableFields = ({ commit, ref, revision }: Release) => ({
   stableRevision: revision,
 });
 
-/** As the status has times: milliseconds since the epoch in RFC 3339. */
+/** Formats a time (ms since the epoch) as in the status (RFC 3339). */
 export const iso = (time: number): string => new Date(time).toISOString();
 const noCounts = { admitted: 0, verified: 0, failed: 0, total: 0, summary: '' };
 
 /**
- * The first state: the release in place is complete. What most gateways report counts first, because a status can get
- * lost: the newest commit then goes through the waves as ever. Earlier orders are ignored.
+ * Makes the first state, in which the delivered release is complete. The release that most gateways report takes
+ * precedence, because a status can get lost; the newest commit then goes through the waves. Earlier orders are ignored.
  */
 export function makeFirst(input: RolloutInput): RolloutState | undefined {
   const release = reportedRelease(input) ?? input.inPlace ?? input.wanted;
@@ -37,12 +37,12 @@ export function makeFirst(input: RolloutInput): RolloutState | undefined {
   return { rollout, history: remembered([], release, { input }) };
 }
 
-/** Reports may be left from rollouts before `spec.rollout` was removed: none of them had the same number. */
+/** Reports may remain from rollouts before `spec.rollout` was removed; none of them had this number. */
 const firstNumber = (now: number): number => Math.floor(now / 1000) % 1_000_000_000;
 
 type Handled = NonNullable<RolloutStatus['handled']>;
 
-/** Notes the orders that there are, if any, and which of them meant nothing. */
+/** Records the current orders, and which of them had no effect. */
 export function handledOf(
   { approved, approvedRevision, rollback, retry }: RolloutInput,
   ignored: NonNullable<Handled['ignored']> = [],
@@ -56,8 +56,8 @@ export function handledOf(
 export const unlessEmpty = <T>(list: T[] | undefined): T[] | undefined => (list?.length ? list : undefined);
 
 /**
- * The history with a release that is complete now: the newest first, each once. Directly below it is the one that the
- * gateways had before, which after a rollback isn't the newest of the others.
+ * Adds a completed release to the history: the newest first, each once. The release that the gateways had before is
+ * second; after a rollback it isn't the newest of the others.
  */
 function remembered(
   history: HistoryEntry[],
@@ -71,7 +71,7 @@ function remembered(
   return [{ ...releaseOf(release), time: iso(now) }, ...former, ...rest].slice(0, historyLength);
 }
 
-/** What all rollouts begin with; what was handled stays so. */
+/** Fields with which every rollout starts. Handled orders are kept. */
 function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutInput, admitted: string) {
   const { admission: before } = rollout;
   const admission = makeAdmission(spec, gateways, { admitted, before });
@@ -86,7 +86,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
   };
 }
 
-/** A release starts at the first wave, with nobody let in. Others that were given up stay so. */
+/** Starts a release at the first wave, with no gateways admitted. Other abandoned releases stay abandoned. */
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
   const next = renewed(rollout, input, NOBODY);
   const [{ wave = '' } = {}] = next.admission;
@@ -94,18 +94,18 @@ export function begin({ rollout, history }: RolloutState, release: Release, inpu
   return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave, givenUp } };
 }
 
-/** The newest release is the stable one, which everybody may have at once. */
+/** Handles a newest release that is the stable one: all gateways can have it at once. */
 export function returnToStable({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const { givenUp } = rollout;
   return { history, rollout: { ...renewed(rollout, input, ALL), phase: 'Complete', ...stableOf(rollout), givenUp } };
 }
 
 /**
- * Takes all gateways to a release of the history, which stays as it is; the release that they leave is remembered, so that
- * it is not tried again.
+ * Rolls all gateways back to a release of the history, which stays unchanged. The abandoned release is remembered, so
+ * that it isn't retried.
  */
 export function rollBack({ rollout, history }: RolloutState, target: Release, input: RolloutInput): RolloutState {
-  // If the target is the release that was taken back, the gateways leave the stable release, which they have now.
+  // If the target is the release that was rolled back, the gateways leave the stable release, which they have now.
   const left = isSame(target, rollout) ? stableOf(rollout) : releaseOf(rollout);
   return {
     history,
@@ -119,18 +119,18 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
   };
 }
 
-/** A release as the status names those that were given up. */
+/** Formats an abandoned release as in the status. */
 export const givenUpName = ({ commit, revision }: Pick<Release, 'commit' | 'revision'>): string =>
   `${commit} ${revision}`;
 
-/** The releases that were given up last, with this one. */
+/** Returns the latest abandoned releases, including this one. */
 export function givenUpWith({ givenUp = [] }: RolloutStatus, release: Release): string[] {
   return [...new Set([givenUpName(release), ...givenUp])].slice(0, MAX_GIVEN_UP);
 }
 
 /**
- * What all gateways leave: what was rolled out, and also the stable release where they go past it. The list has room for a
- * few only, and what the ref leads to would start by itself if it fell out.
+ * Returns the releases that all gateways leave: the one that was rolled out, and the stable one if the rollback goes
+ * past it. The list is short, so the wanted release comes first: it would start by itself if it fell out.
  */
 function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInput): string[] {
   const left = [releaseOf(rollout), stableOf(rollout)].filter((release) => !isSame(release, target)).map(givenUpName);
@@ -141,7 +141,7 @@ function leftFor(target: Release, rollout: RolloutStatus, { wanted }: RolloutInp
 
 const MAX_GIVEN_UP = 4;
 
-/** All waves are done: the release is the stable one. */
+/** Completes a rollout: its release becomes the stable one. */
 export function noteComplete({ rollout, history }: RolloutState, input: RolloutInput): RolloutState {
   const release = releaseOf(rollout);
   const all = rollout.admission.map((entry) => ({ ...entry, admitted: ALL }));

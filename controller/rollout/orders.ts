@@ -2,7 +2,7 @@ import { GIVEN_UP, isSame, type Release, releaseOf, rollbackTarget } from '../..
 import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
-/** Does what people ask for by annotations, each once: an annotation that stays says nothing new. */
+/** Carries out orders from annotations, each once: an unchanged annotation has no further effect. */
 export function obey(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollback, retry } = input;
   const { handled = {} } = state.rollout;
@@ -20,11 +20,11 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
     if (!target) ignored.add('rollback');
     else next = rollBack(withoutUnseen(next, target, input), target, input);
   }
-  // An order that is gone may come again.
+  // An order that was removed can be set again.
   return { ...next, rollout: { ...next.rollout, handled: handledOf(input, [...ignored].sort()) } };
 }
 
-/** Begins again with what was given up, or lets it come again; undefined where that commit was not. */
+/** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */
 function tryAgain(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
   const { rollout } = state;
   if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
@@ -35,7 +35,7 @@ function tryAgain(state: RolloutState, commit: string, input: RolloutInput): Rol
     : undefined;
 }
 
-/** Who goes back does not ask for what came with the order, which nobody has seen in the status yet. */
+/** Abandons a commit that arrived together with a rollback order, because the user hasn't seen it in the status yet. */
 function withoutUnseen(state: RolloutState, target: Release, { wanted }: RolloutInput): RolloutState {
   const { rollout } = state;
   const { nextCommit, nextRevision, revision, stableRevision } = rollout;

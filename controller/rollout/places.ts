@@ -5,20 +5,21 @@ import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 import type { Context } from './standing.ts';
 
-/** The places of a wave, of which `maxConcurrent` says how many there are. */
+/** Places of a wave; `maxConcurrent` sets their number. */
 export interface Places {
-  /** Who takes one. */
+  /** Gateways that occupy a place. */
   takenBy: RolloutGateway[];
-  /** When the next of those that nobody waits for frees its place, in milliseconds since the epoch. */
+  /** When the next gateway that isn't waited for frees its place (ms since the epoch). */
   nextFreeAt: number | undefined;
-  /** The last key that may be let in now; what was let in before where that is nobody more, or `all`. */
+  /** The last key that can be admitted now: unchanged if no more can, or `all`. */
   admitted: string;
 }
 
 /**
- * Who is under way takes a place: who is let in and neither verified nor failed. One that is waited for frees it when it
- * fails; any other, such as one whose node is gone, or that came later and does not start, after as long a time. So those
- * that start together never get a commit all at once. Those that rest take none, and are let in when all others have it.
+ * An admitted gateway occupies a place until it is verified or has failed. A gateway that isn't waited for (for
+ * example, because its node is gone, or because it was created later and doesn't start) frees its place after the
+ * deadline. Gateways that start together therefore never get a commit all at once. Paused gateways occupy no place, and
+ * are admitted when all others have the commit.
  */
 export function placesOf(rollout: RolloutStatus, index: number, { standing, input }: Context): Places {
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
@@ -39,7 +40,7 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
     (freeAt(gateway) ?? Number.POSITIVE_INFINITY) > now;
   const inside = members.filter(({ key }) => isWithin(key, before));
   const takenBy = inside.filter(isBusy);
-  // Who is to be let in, and has not been ready for a while, takes none after that time either.
+  // A gateway that hasn't been ready for the whole deadline occupies none when it is admitted either.
   const waiting = members.filter((gateway) => gateway.notReadySince !== undefined && isBusy(gateway));
   const nextFreeAt = earliest(...[...takenBy, ...waiting].map(freeAt));
   const { maxConcurrent } = spec.waves?.[index] ?? {};
@@ -51,7 +52,7 @@ export function placesOf(rollout: RolloutStatus, index: number, { standing, inpu
     admitted = gateway.key;
   }
   const isBehind = ({ isResting, key }: RolloutGateway) => isResting && !isWithin(key, admitted);
-  // Who comes while others are under way waits for a place, too.
+  // A gateway that appears while others are in progress also waits for a place.
   const mayBeAll = !members.some(isBusy) || (maxConcurrent === undefined && !present.some(isBehind));
   return { takenBy, nextFreeAt, admitted: mayBeAll ? ALL : admitted };
 }

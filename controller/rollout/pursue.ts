@@ -10,7 +10,7 @@ import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input
 import { type Standing, standingOf } from './standing.ts';
 import type { WaveStanding } from './wave-standing.ts';
 
-/** What keeps a wave from beginning. */
+/** Returns the reason why a wave can't begin. */
 export function waitBefore(wave: number, { commit, revision }: Release, input: RolloutInput): Wait | undefined {
   const { spec, approved, approvedRevision = revision, window } = input;
   if (!window.isOpen) return { kind: 'window' };
@@ -18,23 +18,23 @@ export function waitBefore(wave: number, { commit, revision }: Release, input: R
   return isApproved ? undefined : { kind: 'approval' };
 }
 
-/** What a wave is in: the state of the rollout, and how far its gateways are. */
+/** State of the rollout, and progress of one wave. */
 interface Situation {
   state: RolloutState;
   rollout: RolloutStatus;
-  /** Index of the wave, and how far it is. */
+  /** Index of the wave. */
   index: number;
   wave: WaveStanding;
   standing: Standing;
   input: RolloutInput;
 }
 
-/** Leads to another state, from which it goes on at once. */
+/** A state change after which the next step follows at once. */
 interface Moved {
   moved: RolloutState;
 }
 
-/** One wave after the other: admits, waits, lets soak, until nothing moves. */
+/** Advances wave by wave (admit, wait, soak) until nothing changes. */
 export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   let state = before;
   for (;;) {
@@ -44,7 +44,7 @@ export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   }
 }
 
-/** If the wave is unknown, the rollout begins again. */
+/** Takes one step. If the wave is unknown, the rollout begins again. */
 function goOn(state: RolloutState, standing: Standing, input: RolloutInput): Advanced | Moved {
   const { rollout } = state;
   const { index = -1, waves } = standing;
@@ -66,12 +66,12 @@ function goOn(state: RolloutState, standing: Standing, input: RolloutInput): Adv
 
 const progress = (state: RolloutState, wait: Wait): Advanced => ({ state: inPhase(state, 'Progressing'), wait });
 
-/** A wave begins with gateways that can show that all is well; a wave that needs none is passed over. */
+/** Begins a wave that has gateways to verify, and passes over a wave that needs none. */
 function beginWave(situation: Situation): Advanced | Moved | undefined {
   const { state, rollout, index, wave, input } = situation;
   const { counted, skipped } = wave;
   if (counted.length === 0) return mayPassOver(situation) ? endWave(state, index, input) : undefined;
-  // As many have to be well in the end, if they are still there.
+  // As many must be healthy in the end, if they still exist.
   const gateways = counted.length - skipped.length;
   const admission = gateways > 0 ? changed(rollout.admission, index, { gateways }) : rollout.admission;
   return { moved: { ...state, rollout: { ...rollout, admission, waveStartedAt: iso(input.now) } } };
@@ -80,7 +80,7 @@ function beginWave(situation: Situation): Advanced | Moved | undefined {
 const changed = (admission: Admission, index: number, change: Partial<Admission[number]>): Admission =>
   admission.map((entry, at) => (at === index ? { ...entry, ...change } : entry));
 
-/** A share whose gateways are all gone takes others. */
+/** Selects new gateways for a percentage wave whose gateways are all gone. */
 function refill({ state, rollout, index, standing, input }: Situation): RolloutState | undefined {
   if (standing.waves[index]?.counted.length !== 0) return undefined;
   const { spec, gateways } = input;
@@ -90,7 +90,10 @@ function refill({ state, rollout, index, standing, input }: Situation): RolloutS
   return isSame ? undefined : { ...state, rollout: { ...rollout, admission } };
 }
 
-/** A share that was done, and is gone before anybody else was let in: others take its place, and have to be well. */
+/**
+ * Refills a completed percentage wave whose gateways disappeared before the next admission; the new ones must be
+ * verified.
+ */
 function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
   if (earlier.kind !== 'nobody') return undefined;
   const next = refill({ ...situation, index: earlier.index });
@@ -99,14 +102,15 @@ function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
   return { moved: { ...next, rollout: { ...next.rollout, wave, waveStartedAt: iso(situation.input.now) } } };
 }
 
-/** Whether the wave has waited for gateways that aren't there for as long as the deadline is. */
+/** Whether the wave has waited for missing gateways for the whole deadline. */
 const isEmptyForLong = ({ waitsFor, waitsSince }: RolloutStatus, { now, deadlineMs }: RolloutInput): boolean =>
   waitsFor === 'Gateways' && waitsSince !== undefined && now >= Date.parse(waitsSince) + deadlineMs;
 
 /**
- * Whether a wave is done without anybody. One that never had a gateway is, unless it is new, and its gateways may be on
- * their way, or there is none at all and there were some. The last one that had any is when it has had none for as long as
- * the deadline is, and others are verified. Any other waits: what comes after it must not get what nobody has tried.
+ * Whether a wave without gateways is done. A wave that never had one is done, unless it is new and its gateways may be
+ * starting, or no gateway is left although some existed. The last wave that had any is done after it was empty for the
+ * whole deadline, if other gateways are verified. All other waves wait, because later waves must not get an unverified
+ * release.
  */
 function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
   const { admission, startedAt } = rollout;
@@ -121,8 +125,8 @@ function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
 }
 
 /**
- * A wave that was done, and is not well any more: until it is, no other one begins, lets in more, or ends. One that has
- * nobody any more holds up what nobody else is verified with.
+ * Returns the wait for a completed wave that is no longer healthy. Until it is, no other wave begins, admits more, or
+ * ends. An empty wave blocks the rollout only if no other gateway is verified.
  */
 function waitForEarlier({ rollout: { admission }, index, standing: { waves, verified } }: Situation): Wait | undefined {
   for (const [before, { counted, isDone }] of waves.slice(0, index).entries()) {
@@ -134,7 +138,7 @@ function waitForEarlier({ rollout: { admission }, index, standing: { waves, veri
   return undefined;
 }
 
-/** Lets in as many as may be under way. */
+/** Admits as many gateways as can be in progress. */
 function admit({ state, rollout, index, standing, input }: Situation): Moved | undefined {
   const before = rollout.admission[index]?.admitted;
   if (before === ALL) return undefined;
@@ -144,7 +148,7 @@ function admit({ state, rollout, index, standing, input }: Situation): Moved | u
   return { moved: { ...state, rollout: { ...rollout, admission, admittedAt: iso(input.now) } } };
 }
 
-/** A wave is done when everybody is settled, and has been for as long as it is to soak. */
+/** Ends a wave after all of its gateways are done and have soaked. */
 function settle(situation: Situation, earlier: Wait | undefined): Advanced | Moved {
   const { state, rollout, index, wave, standing, input } = situation;
   const { isWell, isDone, awaited, present } = wave;
@@ -154,7 +158,7 @@ function settle(situation: Situation, earlier: Wait | undefined): Advanced | Mov
   const soaking = soakMs > 0 ? { ...state, rollout: { ...rollout, soakStartedAt: since } } : state;
   if (input.now - Date.parse(since) < soakMs) return { state: inPhase(soaking, 'Soaking'), wait: { kind: 'soak' } };
   if (earlier || !isDone) return progress(soaking, earlier ?? { kind: 'gateways', index });
-  // Who comes to a wave that has ended takes what it has: so all who are there have had their turn before.
+  // Gateways that join a completed wave get its release, so all present ones must have had their turn first.
   const { admitted = '' } = rollout.admission[index] ?? {};
   if (present.every(({ key }) => isWithin(key, admitted))) return endWave(soaking, index, input);
   return input.window.isOpen ? progress(soaking, { kind: 'gateways', index }) : awaitWindow(soaking);
@@ -168,7 +172,8 @@ const awaitWindow = (state: RolloutState): Advanced => ({
 function waitFor({ state, rollout, index, wave, standing, input }: Situation, earlier: Wait | undefined): Advanced {
   const { counted, awaited, pending } = wave;
   const waiting = progress(state, earlier ?? { kind: 'gateways', index });
-  // What failed on all that could tell is not well, however many may fail, once nobody comes in place of those that are gone.
+  // If all gateways that count have failed, the release failed regardless of maxFailures, unless replacements may still
+  // come.
   if (awaited.length > 0 && pending.length === 0 && !counted.some((gateway) => standing.verified.has(gateway))) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
     return isWhole || isEmptyForLong(rollout, input) ? giveUp(state, input) : waiting;
@@ -177,7 +182,7 @@ function waitFor({ state, rollout, index, wave, standing, input }: Situation, ea
   return earlier || input.window.isOpen || pending.length === 0 || isLetIn ? waiting : awaitWindow(state);
 }
 
-/** On to the next wave; after the last one all is complete. Who comes to this one later takes what it has. */
+/** Continues with the next wave, or completes the rollout. Gateways that join this wave later get its release. */
 function endWave({ rollout, history }: RolloutState, index: number, input: RolloutInput): Advanced | Moved {
   const wave = rollout.admission[index + 1]?.wave;
   const admission = rollout.admission.map((entry, at) => (at === index ? ended(entry) : entry));
@@ -186,7 +191,7 @@ function endWave({ rollout, history }: RolloutState, index: number, input: Rollo
   return wave === undefined ? { state: noteComplete(next, input), wait: { kind: 'none' } } : { moved: next };
 }
 
-/** A wave that was new is passed over like any other from now on. */
+/** From now on, a wave that was new is passed over like any other. */
 const ended = (entry: Admission[number]): Admission[number] => ({
   ...(entry.gateways === 0 ? omit(entry, 'gateways') : entry),
   admitted: ALL,

@@ -6,10 +6,10 @@ interface ReportedInput extends Pick<RolloutInput, 'wanted' | 'inPlace' | 'store
 }
 
 /**
- * The release that most gateways report, for a resource whose status has no rollout. A report without a revision counts
- * for the release in place, which gateways follow without `spec.rollout`. Healthy gateways count more than any number of
- * others. In a tie the newest release loses: it then goes through the waves. A revision that isn't stored is ignored,
- * because gateways couldn't read it.
+ * Returns the release that most gateways report, for a resource whose status has no rollout. A report without a
+ * revision is a vote for the delivered release, which gateways follow without `spec.rollout`. A healthy gateway
+ * outweighs any number of others. In a tie, the newest release loses, and then goes through the waves. A revision that
+ * isn't stored is ignored, because gateways couldn't read it.
  */
 export function reportedRelease(input: ReportedInput): Release | undefined {
   const { gateways, wanted, inPlace, storedRevisions = [] } = input;
@@ -33,5 +33,7 @@ export function reportedRelease(input: ReportedInput): Release | undefined {
   return first?.[1].release;
 }
 
-/** Votes of a healthy gateway; more than there are gateways. Without a revision it has one more, which decides a tie. */
+/**
+ * Votes of a healthy gateway; exceeds the number of gateways. Without a revision it has one more, which decides a tie.
+ */
 const HEALTHY = 1_000_000;

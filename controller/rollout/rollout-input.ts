@@ -1,38 +1,38 @@
 import type { HistoryEntry, RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
 import type { Release } from '../../shared/domain/releases.ts';
 
-/** A gateway as a rollout sees it; times in milliseconds since the epoch. */
+/** A gateway in a rollout; times in milliseconds since the epoch. */
 export interface RolloutGateway {
   /** Name of its pod. */
   name: string;
   /** See `rolloutKey`. */
   key: string;
-  /** Which of the waves it fits by its labels. */
+  /** Whether its labels match, for each wave. */
   fits: readonly boolean[];
   createdAt: number;
-  /** Undefined where the pod is ready. */
+  /** Undefined if the pod is ready. */
   notReadySince: number | undefined;
-  /** Undefined where it is not ready, or nobody knows. */
+  /** Undefined if it isn't ready, or if that is unknown. */
   readySince?: number | undefined;
-  /** When the last of its containers began to run; undefined where none does, or nobody knows. */
+  /** When the last of its containers started; undefined if none runs, or if that is unknown. */
   runsSince?: number | undefined;
-  /** When one of its containers ended with an error the last time. */
+  /** When one of its containers last exited with an error. */
   crashedAt?: number | undefined;
-  /** Not all of its containers have run yet, so it shows nothing: no node, no image, no Secret. */
+  /** Not all of its containers have run yet (no node, image, or Secret), so it can't be verified. */
   isUnstarted?: boolean;
-  /** It was told to leave its files alone: it counts as neither. */
+  /** Paused or in a dry run: it neither passes nor fails. */
   isResting: boolean;
-  /** Its agent does not know rollouts, and follows the newest commit. */
+  /** Its agent doesn't support rollouts, and follows the newest commit. */
   isOutdated: boolean;
-  /** What is wrong with it, in the words of its agent and of its pod; undefined where neither says anything. */
+  /** Problem reported by its agent and its pod; undefined if there is none. */
   says?: string | undefined;
-  /** What its agent reports; undefined where it has reported nothing. */
+  /** Report of its agent; undefined if there is none. */
   report: GatewayReport | undefined;
 }
 
-/** What is on a gateway's disk, and how that is. */
+/** Release on a gateway's disk, and its state. */
 export interface GatewayReport {
-  /** Number of the rollout that it is about. */
+  /** Number of the rollout that it belongs to. */
   rollout: number | undefined;
   commit: string | undefined;
   revision: string | undefined;
@@ -44,29 +44,29 @@ export interface RolloutInput {
   /** Hash of the waves. */
   plan: string;
   gateways: readonly RolloutGateway[];
-  /** The newest release; undefined while there is none. */
+  /** The newest release; undefined if there is none. */
   wanted: Release | undefined;
-  /** What the gateways have followed until now, where nothing was rolled out yet. */
+  /** Release that the gateways have followed, if nothing was rolled out yet. */
   inPlace: Release | undefined;
-  /** Revisions that gateways report and that are stored, in addition to the present one; for the first state only. */
+  /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */
   storedRevisions?: readonly string[] | undefined;
-  /** The commit that somebody approved, and with which revision; undefined for any, as a version before noted it. */
+  /** The approved commit and revision. The revision is undefined for any, as in the status of an earlier version. */
   approved: string | undefined;
   approvedRevision?: string | undefined;
-  /** What the annotations of these orders say: each counts once, until the annotation is gone or says something else. */
+  /** Values of the order annotations. Each takes effect once, until the annotation is removed or changed. */
   rollback: string | undefined;
   retry: string | undefined;
   window: { isOpen: boolean; message: string; changesAt?: number | undefined };
   /** Commits to keep in the history. */
   historyLength: number;
-  /** Milliseconds of `progressDeadline`. */
+  /** `progressDeadline` (ms). */
   deadlineMs: number;
-  /** Milliseconds of `soak`, for each wave. */
+  /** `soak` of each wave (ms). */
   soakMs: readonly number[];
   now: number;
 }
 
-/** What is kept of rollouts. */
+/** State of rollouts that is kept. */
 export interface RolloutState {
   rollout: RolloutStatus;
   history: HistoryEntry[];
@@ -76,12 +76,12 @@ export interface RolloutState {
 export type Wait =
   | { kind: 'none' }
   | { kind: 'window' | 'approval' | 'soak' | 'givenUp' }
-  /** Gateways of a wave, or one that it does not have: nobody could show whether all is well. */
+  /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
   | { kind: 'gateways' | 'nobody'; index: number }
-  /** Pods whose agents do not know rollouts. */
+  /** Pods whose agents don't support rollouts. */
   | { kind: 'outdated'; pods: string[] };
 
-/** What a step leads to, and what it waits for then. */
+/** Result of a step, and the reason for waiting. */
 export interface Advanced {
   state: RolloutState;
   wait: Wait;

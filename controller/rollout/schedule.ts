@@ -1,27 +1,27 @@
 import { Cron } from 'croner';
 
-/** When something begins again and again, in milliseconds since the epoch. */
+/** A recurring time (ms since the epoch). */
 export interface Schedule {
-  /** The last time at or before `at`; undefined where there is none. */
+  /** The last time at or before `at`; undefined if there is none. */
   lastAt(at: number): number | undefined;
-  /** The first time after `at`; undefined where there is none. */
+  /** The first time after `at`; undefined if there is none. */
   nextAfter(at: number): number | undefined;
 }
 
 const FIELDS = ['minute', 'hour', 'day of month', 'month', 'day of week'];
 const DAYS_OF_LEAP_YEAR = Array.from({ length: 366 }, (_, day) => new Date(Date.UTC(2028, 0, 1 + day)));
 
-/** What every cron has. What only some have (seconds, L, W, #, ?, @daily) is refused, so that nobody relies on it. */
+/** Syntax that every cron supports. Extensions (seconds, L, W, #, ?, @daily) are refused. */
 const VALUE = '(?:\\d{1,2}|[A-Za-z]{3})';
 const PART = new RegExp(`^(?:\\*|${VALUE}(?:-${VALUE})?)(?:/\\d{1,2})?$`);
 
-/** A name of the tz database: Intl also takes offsets such as +01:00, which have no daylight saving. */
+/** A name of the tz database. Intl also accepts offsets such as +01:00, which have no daylight saving time. */
 const ZONE = /^[A-Za-z][\w+-]*(?:\/[\w+-]+)*$/;
 
 /**
- * Reads a cron expression of five fields in a time zone. As in Vixie cron, a time that daylight saving skips comes right
- * after the gap, and one that comes twice counts once; with `*` or a step in minute or hour it is whatever the clock
- * shows. Where both are given, day of month or day of week is enough. Says what is wrong instead of throwing.
+ * Reads a cron expression of five fields in a time zone. As in Vixie cron, a time skipped by daylight saving follows
+ * right after the gap, and a repeated time counts once; with `*` or a step in minute or hour, the clock decides. If
+ * both are specified, either the day of month or the day of week must match. Returns the problem instead of throwing.
  */
 export function readSchedule(expression: string, timeZone: string): Schedule | { problem: string } {
   const zone = findZone(timeZone);
@@ -31,16 +31,16 @@ export function readSchedule(expression: string, timeZone: string): Schedule | {
   if (problem !== undefined) return { problem: `schedule: ${plain(problem)}` };
   const cron = parse(fields, { timezone: zone });
   return {
-    // The library looks for what is before a time.
+    // The library's previous run excludes the specified time.
     lastAt: (at) => cron.previousRuns(1, new Date(at + 1))[0]?.getTime(),
     nextAfter: (at) => cron.nextRuns(1, new Date(at))[0]?.getTime(),
   };
 }
 
-/** Without what could change how a line of a condition or a log looks. */
+/** Removes characters that could change how a condition or a log line is displayed. */
 const plain = (text: string) => text.replaceAll(/[^ -~]+/g, '?');
 
-/** The library keeps a formatter for each spelling of a zone for ever, so it gets only one. */
+/** Returns one spelling of a zone, because the library keeps a formatter for each spelling forever. */
 function findZone(timeZone: string): string | undefined {
   if (!ZONE.test(timeZone)) return undefined;
   try {
@@ -61,7 +61,7 @@ function problemOf(fields: string[]): string | undefined {
     const wrong = fields.findIndex((field, index) => !isValid(['*', '*', '*', '*', '*'].with(index, field)));
     return `${fields[wrong]} is not valid as ${FIELDS[wrong]}`;
   }
-  // The library would look for such a day through 400 years.
+  // The library would search 400 years for such a day.
   const [, , day = '', month = '', weekday = ''] = fields;
   const days = parse(['0', '0', day, month, weekday], { utcOffset: 0 });
   return DAYS_OF_LEAP_YEAR.some((date) => days.match(date)) ? undefined : `there is no day ${day} in month ${month}`;

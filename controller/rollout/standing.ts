@@ -5,22 +5,22 @@ import { isVerified } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { type WaveStanding, waveStandingOf } from './wave-standing.ts';
 
-/** How far the gateways are in the rollout that is under way. */
+/** Progress of the gateways in the current rollout. */
 export interface Standing {
-  /** All that count: those that rest do not. */
+  /** All gateways except for paused ones. */
   counted: RolloutGateway[];
   admitted: Set<RolloutGateway>;
-  /** They have the release, and are well. */
+  /** Gateways that have the release and are healthy. */
   verified: Set<RolloutGateway>;
-  /** Names of those that say that they cannot have it, or are not well with it. */
+  /** Names of the gateways that report a failure. */
   failing: string[];
-  /** The waves, in their order. */
+  /** The waves, in order. */
   waves: WaveStanding[];
-  /** Index of the wave that is under way; undefined where none is, which says nothing of what was done. */
+  /** Index of the current wave; undefined if there is none, which doesn't show whether the waves are done. */
   index: number | undefined;
 }
 
-/** Of what a rollout is judged: how far it is, and the input of the step. */
+/** Progress and input, from which a rollout is judged. */
 export interface Context {
   standing: Standing;
   input: RolloutInput;

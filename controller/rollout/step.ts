@@ -13,15 +13,14 @@ import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input
 import { type Context, standingOf } from './standing.ts';
 import { describe } from './words.ts';
 
-/** What comes next, and after how many milliseconds something may change by the clock alone. */
+/** The next state, and when the clock alone can change it (ms). */
 export interface Step extends RolloutState {
   wakeInMs: number | undefined;
 }
 
 /**
- * The next state of a rollout; pure. Undefined where there is nothing to roll out yet. What it admits is what the
- * gateways may have as soon as it is written, and not before. As long as the input stays the same it changes nothing
- * more, until it is to be woken.
+ * Computes the next state of a rollout; pure. Undefined if there is nothing to roll out yet. Gateways are admitted only
+ * after the result is written. With the same input, the state doesn't change until the time to wake.
  */
 export function step(before: RolloutState | undefined, input: RolloutInput): Step | undefined {
   const first = before ?? makeFirst(input);
@@ -30,7 +29,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const state = replan(obey(withoutFuture(first, input.now), now), now);
   const taken = takeUp(state, now);
   const on = advance(taken, now);
-  // What ended by this may have kept something waiting.
+  // A rollout that ended now may have blocked a newer release.
   const hasEnded = isUnderWay(taken.rollout) && !isUnderWay(on.state.rollout);
   const { state: next, wait } = hasEnded ? advance(takeUp(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
@@ -38,7 +37,7 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   return { ...described, wakeInMs: wakeIn(described.rollout, context) };
 }
 
-/** The clock of the API server may be ahead: what it says has happened has, and nobody knows that it was not before. */
+/** The clock of the API server may be ahead: treat its future timestamps as now. */
 function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): RolloutInput {
   const { gateways, now } = input;
   const begunAt = Math.min(now, Date.parse(startedAt));
@@ -57,15 +56,15 @@ function withoutLater(input: RolloutInput, { startedAt }: RolloutStatus): Rollou
 
 const TIMES = ['startedAt', 'waveStartedAt', 'admittedAt', 'underWaySince', 'soakStartedAt', 'waitsSince'] as const;
 
-/** Times of a clock that was set back are those of now, so that no deadline takes longer than it should. */
+/** Replaces times that are ahead because the clock was set back, so that no deadline takes longer than it should. */
 function withoutFuture({ rollout, history }: RolloutState, now: number): RolloutState {
   const ahead = TIMES.filter((name) => Date.parse(rollout[name] ?? '') > now);
   return { history, rollout: { ...rollout, ...Object.fromEntries(ahead.map((name) => [name, iso(now)])) } };
 }
 
 /**
- * By other waves nobody can say who was let in: nobody is any more, and all know what they are to have. What is under
- * way begins again, at the first of the new waves.
+ * Handles edited waves. No gateway is admitted any longer, because the earlier admissions don't fit, and a rollout in
+ * progress begins again at the first wave.
  */
 function replan(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
@@ -80,16 +79,16 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
   return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
 }
 
-/** Begins with a release that is newer, as soon as the first wave may begin. */
+/** Starts a newer release as soon as the first wave can begin. */
 function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const { wanted } = input;
-  // What waits waits on while nobody knows what is newest.
+  // A waiting release keeps waiting while the newest one is unknown.
   if (!wanted) return state;
   if (isSame(wanted, releaseOf(rollout))) return withNext(state, undefined);
-  // What everybody has, or goes back to, needs nobody's leave.
+  // The release that all gateways have, or return to, needs no approval.
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
-  // What was given up is nothing newer: what is under way goes on.
+  // An abandoned release isn't newer: the current rollout continues.
   if (isGivenUp(rollout, wanted)) return withNext(state, isUnderWay(rollout) ? undefined : wanted);
   const waits = outdatedPods(input).length > 0 || waitBefore(0, wanted, input);
   return waits ? withNext(state, wanted) : begin(state, wanted, input);
@@ -102,14 +101,14 @@ function withNext({ rollout, history }: RolloutState, next: Release | undefined)
   return { history, rollout: { ...rollout, nextCommit: next?.commit } };
 }
 
-/** Phases in which waves are on their way. */
+/** Phases in which waves are in progress. */
 const UNDER_WAY: readonly RolloutPhase[] = ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'];
 const isUnderWay = ({ phase }: RolloutStatus): boolean => UNDER_WAY.includes(phase);
 
 const outdatedPods = ({ gateways }: RolloutInput): string[] =>
   gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
 
-/** Goes on for as far as the state of the gateways allows. */
+/** Advances as far as the state of the gateways allows. */
 function advance(state: RolloutState, input: RolloutInput): Advanced {
   const { phase, nextCommit } = state.rollout;
   const wait = waitOf(state, input);
@@ -120,7 +119,7 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
   return isUnderWay(state.rollout) ? judge(state, wait, input) : { state, wait };
 }
 
-/** Who was let in is judged, whatever keeps others from being let in. */
+/** Judges admitted gateways, even if no more can be admitted. */
 function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
   const { nextCommit } = state.rollout;
   const judged = {
@@ -132,11 +131,11 @@ function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
     return nextCommit === undefined ? failed : { ...failed, wait };
   }
   if (wait.kind === 'outdated') return { state: inPhase(judged, 'Progressing'), wait };
-  // What is superseded goes no further, but somebody has to look at it.
+  // A superseded release admits no more gateways, but its failures still count.
   return nextCommit === undefined ? pursue(judged, input) : { state: judged, wait };
 }
 
-/** Why what waits does; where nothing does, whether pods keep the rollout from going on. */
+/** Returns why a newer release waits or, if there is none, whether outdated pods block the rollout. */
 function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
   const { wanted } = input;
   const pods = outdatedPods(input);
@@ -147,7 +146,7 @@ function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
   return waitBefore(0, wanted, input) ?? { kind: 'none' };
 }
 
-/** Milliseconds until the clock alone may change something. */
+/** Time until the clock alone can change something (ms). */
 function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const { now, deadlineMs, window, wanted } = context.input;
   const { phase, startedAt, nextCommit } = rollout;
@@ -159,7 +158,7 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   return next && next - now;
 }
 
-/** When a gateway fails or frees its place, when a wave has soaked, and when the wait for a missing gateway ends. */
+/** Times at which a gateway fails or frees its place, a wave has soaked, or the wait for a missing gateway ends. */
 function timesOf(rollout: RolloutStatus, context: Context): (number | undefined)[] {
   const { soakStartedAt, startedAt, waitsSince } = rollout;
   const { standing, input } = context;

@@ -3,23 +3,26 @@ import { waveUnderWay } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
-/** How far one wave is. */
+/** Progress of one wave. */
 export interface WaveStanding {
-  /** All of it, also those that rest. */
+  /** All of its gateways, including paused ones. */
   present: RolloutGateway[];
-  /** Those of it that count. */
+  /** Its gateways except for paused ones. */
   counted: RolloutGateway[];
-  /** Those that were not ready before the rollout: nobody waits for them. */
+  /** Gateways that weren't ready before the rollout; it doesn't wait for them. */
   skipped: RolloutGateway[];
-  /** Whom it waits for, or has waited for. */
+  /** Gateways that it waits for, or has waited for. */
   awaited: RolloutGateway[];
-  /** Those of them that are neither verified nor have failed. */
+  /** Awaited gateways that are neither verified nor failed. */
   pending: RolloutGateway[];
-  /** Those that have the release and run, but are not well; also such as nobody waits for. */
+  /** Gateways that run with the release and are unhealthy, including those that it doesn't wait for. */
   unhealthy: RolloutGateway[];
-  /** At least one is verified, and the others are as well, or take the place of one that is gone and may still start. */
+  /** At least one is verified; the rest are verified, or are replacements that may still start. */
   isWell: boolean;
-  /** It is well, all that it waits for are let in, and hardly one is missing: it may end, and what comes after it go on. */
+  /**
+   * The wave is healthy, all awaited gateways are admitted, and few are missing: it can end, and later waves can
+   * continue.
+   */
   isDone: boolean;
 }
 
@@ -31,7 +34,7 @@ interface Circumstances {
   verified: ReadonlySet<RolloutGateway>;
 }
 
-/** How many of a wave may be missing when it ends, since they take another one's place and still start: one in so many. */
+/** A wave can end while one in this many of its gateways is a replacement that still starts. */
 const MISSING_SHARE = 10;
 
 export function waveStandingOf(present: RolloutGateway[], circumstances: Circumstances): WaveStanding {
@@ -45,12 +48,12 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
   const well = eligible.filter((gateway) => verified.has(gateway));
-  // What came since the rollout began may still start.
+  // Gateways created since the rollout began may still start.
   const isStarting = (gateway: RolloutGateway) =>
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
   const isWell = well.length > 0 && pending.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
-  // Also those that hold nobody up show something: with most of them not well, the others are lucky.
+  // Gateways that don't block the wave count as well: if most of them are unhealthy, the others are lucky.
   const unhealthy = counted.filter(
     (gateway) =>
       hasRelease(gateway, rollout) && !gateway.isUnstarted && !verified.has(gateway) && !failed.has(gateway.name),
@@ -64,9 +67,9 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
 }
 
 /**
- * Who counts for a wave: all that were there when the rollout began. What came since holds nobody up, but in place of
- * those that are gone: as many as the wave began with, the ones that are furthest. As long as nobody is verified, all
- * count; in a wave that was over before it had any, nobody does.
+ * Returns the gateways that a wave waits for: all that existed when the rollout began. Later ones count only as
+ * replacements, up to the number with which the wave began, the most advanced first. Until one is verified, all count.
+ * In a wave that was passed over while it was empty, none does.
  */
 function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Circumstances): RolloutGateway[] {
   const { startedAt, admission } = rollout;

@@ -5,15 +5,15 @@ import { readSchedule } from './schedule.ts';
 
 /** Times are in milliseconds since the epoch. */
 export interface WindowJudgement {
-  /** Whether a rollout may begin or go on. */
+  /** Whether a rollout can begin or continue. */
   isOpen: boolean;
-  /** One sentence for a person that says why it may not; empty where it may. */
+  /** Why it can't, in one sentence; empty if it can. */
   message: string;
-  /** When `isOpen` may next differ, never before it does; undefined for never. */
+  /** Earliest time at which `isOpen` can change; undefined for never. */
   changesAt?: number;
 }
 
-/** A time in which a window stays open, or closed: `from` is in it, `until` is the first moment that may not be. */
+/** A period in which a window is open, or closed, from `from` (inclusive) to `until` (exclusive). */
 interface Span {
   isOpen: boolean;
   from: number;
@@ -24,8 +24,9 @@ type Judged = Span & { window: RolloutWindow; problem?: string | undefined };
 const ALWAYS = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
 /**
- * Whether `windows` let gateways change at `now`. No windows: yes. Otherwise no Deny may be open and, where there is an
- * Allow, one must be. Never throws: what cannot be read counts as closed (`windowProblems` names it).
+ * Judges whether `windows` allow changes at `now`. Without windows, they do. Otherwise, no Deny window can be open and,
+ * if there are Allow windows, one of them must be. Never throws: an invalid window counts as closed (`windowProblems`
+ * reports it).
  */
 export function judgeWindows(windows: RolloutWindow[] | undefined, now: number): WindowJudgement {
   const judged = (windows ?? []).map((window) => judgeWindow(window, now));
@@ -41,7 +42,7 @@ export function judgeWindows(windows: RolloutWindow[] | undefined, now: number):
   return { isOpen: true, message: '', ...at(until) };
 }
 
-/** What is wrong with windows beyond what the CRD can refuse, a sentence each with the place below `spec`. */
+/** Lists problems of windows that the CRD can't detect, one sentence each, with the path below `spec`. */
 export function windowProblems(windows: RolloutWindow[] | undefined): string[] {
   return (windows ?? []).flatMap((window, index) => {
     const { problem } = recall(window);
@@ -80,13 +81,13 @@ function judgeWindow(window: RolloutWindow, now: number): Judged {
   return { window, ...recalled.span };
 }
 
-/** What was found out about a window. Parsed expressions take 80 KB each, so what they said is kept in their place. */
+/** Cached facts about a window, because a parsed expression takes 80 KB. */
 interface Recalled {
   problem?: string | undefined;
   span?: Span;
 }
 
-/** By what a window says: most resources of a cluster have the same few. */
+/** By the content of a window; most resources of a cluster have the same few. */
 const recalledByWindow = new LruMap<string, Recalled>(4_096);
 
 function recall(window: RolloutWindow): Recalled {
@@ -108,7 +109,7 @@ function problemOf(window: RolloutWindow): string | undefined {
   return 'problem' in read ? read.problem : undefined;
 }
 
-/** Of a window that has a schedule and no problem. */
+/** Requires a window with a schedule and no problem. */
 function spanAt(window: RolloutWindow, now: number): Span {
   const schedule = readSchedule(window.schedule ?? '', window.timeZone ?? 'UTC');
   if ('problem' in schedule) return { isOpen: false, ...ALWAYS };
@@ -117,6 +118,6 @@ function spanAt(window: RolloutWindow, now: number): Span {
   if (opened + duration <= now) {
     return { isOpen: false, from: opened + duration, until: schedule.nextAfter(now) ?? ALWAYS.until };
   }
-  // If it opens again before that, this is found then.
+  // An overlapping period is found when this one ends.
   return { isOpen: true, from: opened, until: opened + duration };
 }

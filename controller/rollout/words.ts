@@ -13,7 +13,7 @@ import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import type { Context, Standing } from './standing.ts';
 
-/** Adds to a state what people read of it: counts, a few words, and one sentence. */
+/** Adds the counts, the summary, and the message to a state. */
 export function describe({ rollout, history }: RolloutState, wait: Wait, context: Context): RolloutState {
   const counted = { ...rollout, ...countsOf(rollout, context.standing) };
   const waitsFor = waitsForIn(counted, wait, context);
@@ -35,8 +35,8 @@ const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
 };
 
 /**
- * What must come from outside before anything moves. Gateways that are under way come by themselves, or fail; but some
- * do neither for longer than the deadline and the soak, since they are well now and then.
+ * Returns the cause outside the rollout that it waits for. Gateways in progress finish or fail, but some do neither for
+ * longer than deadline and soak, because they are healthy now and then.
  */
 function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): RolloutWait | undefined {
   const isLate = context.input.now >= (lateAt(rollout, context.input) ?? Number.POSITIVE_INFINITY);
@@ -45,7 +45,7 @@ function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): Rollo
   return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
 }
 
-/** When all have it the counts stay as they were, so that nothing has to be written while pods come and go. */
+/** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */
 function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Standing) {
   const { phase, failures = [], total } = rollout;
   if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
@@ -147,7 +147,7 @@ const placeOf = ({ wave, admission }: RolloutStatus): string =>
     ? ', and its waves were edited afterwards, so no gateway has it'
     : ` in wave ${wave}`;
 
-/** Who was told to rest does not go back either. */
+/** Lists paused gateways, which aren't rolled back. */
 function restingWords({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
   const isStable = commit === stableCommit && revision === stableRevision;
   const names = input.gateways.flatMap(({ isResting, report, name }) =>
@@ -174,8 +174,8 @@ function progressOf(rollout: RolloutStatus, index: number, context: Context): st
 const sinceOf = ({ waveStartedAt, startedAt }: RolloutStatus): string => waveStartedAt ?? startedAt;
 
 /**
- * Who holds a wave up: those that are let in and waited for, else those that take its places, else who is still to come,
- * else those that nobody waits for, and that are not well: these neither come by themselves nor fail.
+ * Returns the gateways that block a wave: admitted ones in progress, else those that occupy its places, else those that
+ * aren't admitted yet, else unhealthy ones that it doesn't wait for, which may neither finish nor fail.
  */
 function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: Context) {
   const { waves, admitted } = standing;
@@ -187,7 +187,7 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
   return { areUnderWay: holders !== undefined, names: (holders ?? (isDone ? [] : unhealthy)).map(({ name }) => name) };
 }
 
-/** A wave that has no gateway that counts. */
+/** Describes the wait for a gateway in a wave without one that counts. */
 function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
   const rests = (standing.waves[index]?.present ?? []).length > 0;
@@ -197,7 +197,7 @@ function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context)
   return `waiting for a gateway in wave ${wave} since ${sinceOf(rollout)}; ${reason}, so the rollout can't be verified${wayOut}`;
 }
 
-/** Whom nobody waits for: gateways that were not ready before, and waves that never had any. */
+/** Lists gateways that weren't ready before, and waves that never had any. */
 function leftOut(rollout: RolloutStatus, context: Context): string {
   const { index = 0 } = context.standing;
   const skipped = skippedIn(context, index);
@@ -212,7 +212,7 @@ function leftOut(rollout: RolloutStatus, context: Context): string {
 const skippedIn = ({ standing: { waves } }: Context, index: number): string[] =>
   (waves[index]?.skipped ?? []).map(({ name }) => name);
 
-/** Orders that wait because the resource is paused. */
+/** Describes orders that wait because the resource is paused. */
 export function heldOrders(
   { handled = {} }: RolloutStatus,
   { approve, rollback, retry }: NonNullable<ObservedGatewaySync['orders']>,
