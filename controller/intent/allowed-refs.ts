@@ -1,17 +1,17 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { compileGlob } from '../../shared/domain/glob.ts';
 
-/** Characters of a full name whose short name may be followed. */
+/** Maximum length of a full ref name whose short name can be followed (characters). */
 const MAX_NAME = BOUNDS.ref + 'refs/heads/'.length;
 /**
- * Characters of globs times characters of names: some 60 ms at worst. As much as four names of the greatest length with
- * the longest globs, or a thousand names of usual length with ten usual globs.
+ * Limit for characters of globs times characters of names: about 60 ms at worst. It allows four names of the maximum
+ * length with the longest globs, or a thousand ordinary names with ten ordinary globs.
  */
 const MOST_STEPS = 8 * BOUNDS.allowedRefs * MAX_NAME;
 
 /**
- * Whether a ref, by its full or short name, matches one of the globs. The globs are a tenant's and the names a host's, so
- * their product is bounded: `undecided` where there are more names than can be held against these globs.
+ * Matches refs, by full or short name, with globs. The globs come from a tenant and the names from a server, so their
+ * product is limited: `undecided` if there are too many names for these globs.
  */
 export function matchAllowedRefs(globs: readonly string[], names: Iterable<string>): 'yes' | 'no' | 'undecided' {
   const tests = globs.map(compileGlob);
@@ -28,7 +28,7 @@ export function matchAllowedRefs(globs: readonly string[], names: Iterable<strin
   return 'no';
 }
 
-/** Whether a name that a host gave is short enough to be that of a ref here. */
+/** Whether a name that a server returned is short enough for a ref. */
 export const isFollowable = (name: string): boolean => name.length <= MAX_NAME;
 
 const shortNameOf = (name: string): string => name.replace(/^refs\/(?:heads|tags)\//, '');

@@ -4,13 +4,13 @@ import { type Judgement, judgePush, judgeRequest, type RefPolicy } from './judge
 import { type Outcomes, outcomesOf } from './outcomes.ts';
 import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
 
-/** What is to be followed, after the host was asked, and what became of the request and the push. */
+/** The ref to follow after a query, and the outcomes of the request and the push. */
 export type Fold = Outcomes & { winner: Wish };
 
 /**
- * The newest wins. There are at most four wishes: the edit of spec.git, what was followed before, a request and a
- * push. Those that may be followed and exist are put in the order of their times, and each takes the place of the one
- * before. What was said before is in status with its time, so it makes no difference which of them came together.
+ * Selects the newest of at most four wishes: the edit of spec.git, the ref followed so far, a request, and a push.
+ * Those that are allowed and exist are sorted by time, and each replaces the previous one. Earlier results are in the
+ * status with their times, so it makes no difference which wishes arrive together.
  */
 export function foldIntents(
   gatewaySync: ObservedGatewaySync,
@@ -35,7 +35,7 @@ function byTime(one: Wish, other: Wish): number {
   return ranks.indexOf(one.target.source) - ranks.indexOf(other.target.source);
 }
 
-/** The next takes the place of the last; a push to the branch that is followed already only confirms it. */
+/** Replaces the last wish with the next one. A push to the branch that is already followed only confirms it. */
 function follow(last: Wish, next: Wish, refs: AdvertisedRefs): Wish {
   const confirms = next.target.source === 'Push' && qualify(last, refs) === next.target.ref;
   return confirms ? { ...last, at: next.at } : next;

@@ -13,33 +13,33 @@ import { LAST_TIME, readStatedTime } from './stated-time.ts';
 
 export type Target = NonNullable<GatewaySyncStatus['target']>;
 
-/** What somebody wants to be followed, and when they said so, in milliseconds since the epoch. */
+/** A ref that is to be followed, and when that was requested (ms since the epoch). */
 export interface Wish {
   target: Target;
   at: number;
 }
 
-/** A request or a push that is not done yet. */
+/** A request or a push that isn't done yet. */
 export type Open<TAnnotations> = TAnnotations & {
-  /** When it was made, in milliseconds since the epoch. */
+  /** When it was made (ms since the epoch). */
   madeAt: number;
-  /** Why it is ignored, where that needs no look at the repository. */
+  /** Why it is ignored, if that can be decided without the repository. */
   ignored: string | undefined;
 };
 
-/** All that a resource asks for; `foldIntents` says which of it counts. */
+/** All wishes of a resource; `foldIntents` selects one. */
 export interface Intents {
-  /** `spec.git`: what the owner of the resource wants. */
+  /** `spec.git`, as the owner of the resource wrote it. */
   edit: Wish & { field: 'spec.git.ref' | 'spec.git.repo' };
-  /** What is followed since a request or a push that is done. */
+  /** Result of an earlier request or push. */
   kept: Wish | undefined;
   request: Open<RequestAnnotations> | undefined;
   push: Open<PushAnnotations> | undefined;
-  /** The last push, if it was applied and nothing came after it. */
+  /** The last push, if it was applied and nothing superseded it. */
   donePush: Pick<Open<PushAnnotations>, 'ref' | 'madeAt'> | undefined;
 }
 
-/** Reads what a resource asks for. What came of it is in status, so a restart repeats and forgets nothing. */
+/** Reads the wishes of a resource. Their outcomes are in the status, so a restart neither repeats nor forgets one. */
 export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
   const { status, request, push, createdAt } = gatewaySync;
   const { lastRequest, lastPush } = status;
@@ -64,12 +64,12 @@ function sameAsEcho({ ref, at, by, id, repo }: RequestAnnotations, echo: EchoedR
   return echo?.ref === ref && echo.at === at && echo.by === by && echo.id === id && echo.repo === repo;
 }
 
-/** Older than everything: nobody edited `spec.git` since the resource was made. */
+/** Older than any time: `spec.git` was never edited. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * managedFields only bounds the time of an edit from above, since it moves with each edit by the same person; so the
- * time at which it was first seen is kept in status.
+ * Reads the edit of `spec.git`. managedFields give only an upper limit for its time, because it moves with each edit of
+ * the same manager. The time at which it was first seen is therefore kept in the status.
  */
 function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: ObservedGatewaySync): Intents['edit'] {
   const { observedRef, observedRefTime } = status;
@@ -83,11 +83,11 @@ function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: Observ
     return { target, field, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
   const times = [field === 'spec.git.repo' && repoWrittenAt, observedRef !== spec.git.ref && refWrittenAt];
   const known = times.filter((time) => typeof time === 'number');
-  // An edit comes after all that was done without it, also where that was in the same second.
+  // An edit follows everything that was done without it, even within the same second.
   return { target, field, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
 }
 
-/** A tag or a branch that was asked for in one repository means nothing in another. */
+/** A tag or a branch requested in one repository has no meaning in another. */
 function keptOf({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 'status'>): Intents['kept'] {
   const { target, observedRef } = status;
   if (!target || target.source === 'Spec' || observedRef === undefined) return undefined;
@@ -119,21 +119,21 @@ function whyIgnored(
 ): string | undefined {
   if (isApplied) return applied;
   if (status.observedRef === undefined && madeAt < createdAt) return stale;
-  // The receiver's admission policy lets such a delivery through only if it isn't installed.
+  // The receiver's admission policy prevents this, but it may not be installed.
   if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo);
   return undefined;
 }
 
-/** Why a delivery about another repository is ignored, and what to do if it should not be. */
+/** Explains why a delivery about another repository is ignored, and how to accept it. */
 export const otherRepository = (repo: string): string =>
   `the delivery is about another repository, ${repo}; to accept its webhooks, add it to spec.webhook.repositories`;
 
-/** The API server keeps whole seconds. */
+/** The API server stores whole seconds. */
 const SECOND_MS = 1_000;
 
 /**
- * When a request or a push was made: as it says itself, else when the API server stored it. No later than that in any
- * case, so that no clock that is ahead outdoes what comes after it.
+ * When a request or a push was made: its stated time, or else when the API server stored it. Never later than the
+ * latter, so that a clock that is ahead can't override later ones.
  */
 function timeOf({ at = '', writtenAt, notBefore = NEVER }: RequestAnnotations & Origin, createdAt: number): number {
   if (writtenAt === undefined) return createdAt;
@@ -141,12 +141,15 @@ function timeOf({ at = '', writtenAt, notBefore = NEVER }: RequestAnnotations & 
   return Math.min(Math.max(made, notBefore), writtenAt + SECOND_MS - 1);
 }
 
-/** Whether the status already says what came of this spec, request and push: nobody waits for it. */
+/** Whether the status contains the outcomes of this spec, request, and push. */
 export function isSettled({ generation, status }: ObservedGatewaySync, { request, push }: Intents): boolean {
   return status.observedGeneration === generation && !request && !push;
 }
 
-/** Whether the status says at least that this spec, request and push wait for the host: a retry is no news. */
+/**
+ * Whether the status shows at least that this spec, request, and push wait for the git server, so a retry changes
+ * nothing.
+ */
 export function isMentioned({ generation, status }: ObservedGatewaySync, { request, push }: Intents): boolean {
   const { observedGeneration, lastRequest, lastPush } = status;
   const requestWaits = !request || sameAsEcho(request, lastRequest);
@@ -155,8 +158,8 @@ export function isMentioned({ generation, status }: ObservedGatewaySync, { reque
 }
 
 /**
- * Identifies what must not be answered from memory: a request, a push, and, where no poll keeps the memory fresh, a
- * change of the spec. Undefined where there is nothing of the kind.
+ * Identifies an event that requires a new query: a request, a push or, if no poll refreshes the cache, a change of the
+ * spec. Undefined if there is none.
  */
 export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Intents): string | undefined {
   const { generation, spec, status } = gatewaySync;
@@ -165,7 +168,7 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** What to query the git server for: refs by their full names, and a requested hash that isn't known to exist. */
+/** Refs to query the git server for, by full name, and a requested hash that isn't known to exist. */
 export interface NeededRefs {
   prefixes: string[];
   commit: string | undefined;
@@ -182,8 +185,8 @@ export function neededRefs({ edit, kept, request, push }: Intents): NeededRefs {
 }
 
 /**
- * Full hashes that count as resolved without a query: the owner's own, which the agents fetch and report on, and one that
- * was found when it was requested.
+ * Full hashes that need no query: the one in the spec, which the agents fetch and report on, and one that was found
+ * when it was requested.
  */
 export function pinnedHashes({ edit, kept }: Pick<Intents, 'edit' | 'kept'>): Map<string, string> {
   const hashes = [edit.target.ref, kept?.target.ref ?? ''].filter(isCommitHash);

@@ -5,28 +5,28 @@ import { isFollowable, matchAllowedRefs } from './allowed-refs.ts';
 import type { Open, Wish } from './intents.ts';
 import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
-/** What a request or a push is worth by itself, before it is held against others. */
+/** Judgement of one request or push, without comparing it with others. */
 export type Judgement =
   | { kind: 'accepted'; wish: Wish }
-  /** A push to what spec.git.ref names: what is followed is looked up again, and nothing more. */
+  /** A push to the ref in spec.git.ref: it is queried again, and nothing else changes. */
   | { kind: 'sync' }
   | { kind: 'refused'; outcome: 'Ignored' | 'Failed'; message: string }
-  /** It may be followed, as far as is known, but the repository does not show it. */
+  /** It seems to be allowed, but the repository doesn't show it. */
   | { kind: 'missing'; message: string; advice?: string | undefined };
 
-/** What decides whether a webhook may ask for a ref. */
+/** Facts that decide which refs a webhook can request. */
 export interface RefPolicy {
   /** `spec.webhook.allowedRefs`. */
   allowedRefs: readonly string[];
-  /** Full name of what spec.git.ref stands for. */
+  /** Full name of the ref in spec.git.ref. */
   specRef: string | undefined;
-  /** When it was edited, in milliseconds since the epoch. */
+  /** When it was edited (ms since the epoch). */
   editedAt: number;
-  /** Full name of what is followed since an earlier request or push. */
+  /** Full name of the ref that an earlier request or push selected. */
   keptRef: string | undefined;
 }
 
-/** Judges a request: without `allowedRefs` it may ask for any tag, and for what is followed anyway. */
+/** Judges a request. Without `allowedRefs`, it can name any tag, and the refs that are followed anyway. */
 export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, id, madeAt } = request;
   if (request.ignored) return ignored(request.ignored);
@@ -46,7 +46,7 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
   return { kind: 'accepted', wish: { target, at: madeAt } };
 }
 
-/** Judges a push: it asks to sync now, and to be followed only where `allowedRefs` names its branch. */
+/** Judges a push: it triggers a sync, and its branch is followed only if `allowedRefs` matches. */
 export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: AdvertisedRefs): Judgement {
   const { ref, madeAt } = push;
   if (push.ignored) return ignored(push.ignored);
@@ -61,12 +61,12 @@ export function judgePush(push: Open<PushAnnotations>, policy: RefPolicy, refs: 
 
 type Pushed = Pick<Open<PushAnnotations>, 'ref' | 'madeAt'>;
 
-/** Whether a push asks for its branch to be followed. */
+/** Whether a push requests that its branch is followed. */
 export function competes(push: Pushed, policy: RefPolicy): boolean {
   return !isTracked(push, policy) && matchAllowedRefs(policy.allowedRefs, [push.ref]) === 'yes';
 }
 
-/** Whether the branch was that of spec.git.ref when it was pushed. */
+/** Whether spec.git.ref named the branch when it was pushed. */
 function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): boolean {
   return ref === specRef && madeAt >= editedAt;
 }
@@ -79,8 +79,8 @@ const tooManyNames =
   'too many refs point at this commit to check them all against spec.webhook.allowedRefs; request one of them by name';
 
 /**
- * Full names of what was asked for. A bare commit counts as each ref that has it as its tip, so that no commit of a fork
- * gets in by its hash.
+ * Returns the full names for a requested ref. A bare commit stands for each ref with this tip, so that no commit of a
+ * fork is accepted by its hash.
  */
 function namesOf(ref: string, refs: AdvertisedRefs): string[] {
   const isTip = ([name, commit]: [string, string]) => commit === ref && name !== ref && isFollowable(name);
@@ -91,8 +91,8 @@ function namesOf(ref: string, refs: AdvertisedRefs): string[] {
 }
 
 /**
- * Whether a request may move the gateways to one of the names that it stands for. Names such as `refs/pull/1/head` and
- * bare commits always need a match: hosts serve commits of forks under them.
+ * Whether a request can move the gateways to one of the names. Names such as `refs/pull/1/head`, and bare commits,
+ * always require a match, because servers offer commits of forks under them.
  */
 function mayFollow(asked: string, names: string[], { allowedRefs, specRef, keptRef }: RefPolicy) {
   if (names.some((name) => name === specRef || name === keptRef)) return 'yes';

@@ -6,24 +6,24 @@ import type { Intents, Open, Wish } from './intents.ts';
 import { competes, type Judgement, type RefPolicy } from './judge-asked.ts';
 import { nextQueryInMs } from './next-query.ts';
 
-/** What came of requests and pushes; what is not there stays as it was. */
+/** Outcomes of requests and pushes; absent fields stay unchanged. */
 export type Echo = Pick<GatewaySyncStatus, 'lastRequest' | 'lastPush'>;
 
 export interface Outcomes {
   echo: Echo;
-  /** Milliseconds until the host is to be asked again for something that it does not show yet. */
+  /** Time until the git server is queried again for a ref that it doesn't show yet (ms). */
   requeryInMs: number | undefined;
 }
 
-/** What was found out about the intents of a resource. */
+/** Facts about the intents of a resource. */
 interface JudgedIntents {
   gatewaySync: ObservedGatewaySync;
   intents: Intents;
   policy: RefPolicy;
-  /** Of the new request and the new push. */
+  /** About the new request and the new push. */
   request: Judgement | undefined;
   push: Judgement | undefined;
-  /** What may be followed, the newest last. */
+  /** Allowed wishes, the newest last. */
   order: Wish[];
   winner: Wish;
   now: number;
@@ -31,7 +31,7 @@ interface JudgedIntents {
 
 type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
 
-/** Says what became of the request and the push, new or applied before. */
+/** Returns the outcomes of the request and the push, whether new or applied before. */
 export function outcomesOf(judged: JudgedIntents): Outcomes {
   const { request, push } = judged.intents;
   const requested = request && judged.request && endOf(request, judged.request, judged);
@@ -46,7 +46,7 @@ export function outcomesOf(judged: JudgedIntents): Outcomes {
   };
 }
 
-/** What becomes of a new request or push. */
+/** Returns the outcome of a new request or push. */
 function endOf(
   asked: Open<PushAnnotations>,
   verdict: Judgement,
@@ -68,7 +68,7 @@ function endOf(
   return { ending: { outcome: 'Pending', message }, requeryInMs: nextInMs };
 }
 
-/** The request and the push that were applied before, where something newer has taken their place now. */
+/** Returns the applied request and push if they are superseded now. */
 function displaced(judged: JudgedIntents): Echo {
   const { intents, policy, order, winner } = judged;
   const { lastRequest, lastPush } = judged.gatewaySync.status;
@@ -91,7 +91,9 @@ function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
   return { outcome: 'Superseded', message: by[target.source] };
 }
 
-/** Echoes for a time in which nothing can be decided: paused, or the host has not answered. */
+/**
+ * Returns the outcomes while nothing can be decided, because the resource is paused or the git server hasn't responded.
+ */
 export function pendingEcho({ request, push }: Intents, message: string): Echo {
   const endingOf = ({ ignored }: Open<PushAnnotations>): Ending =>
     ignored ? { outcome: 'Ignored', message: ignored } : { outcome: 'Pending', message };

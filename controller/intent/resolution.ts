@@ -13,7 +13,7 @@ export type QueryResult =
       kind: 'error';
       error: TransientError | TerminalError;
       lastGood: AdvertisedRefs | undefined;
-      /** When it makes sense to ask again, in milliseconds from the query. */
+      /** Time from the query to a useful retry (ms). */
       retryAfterMs: number;
     };
 
@@ -26,38 +26,40 @@ export interface PendingQuery {
   retryAfterMs?: number | undefined;
 }
 
-/** What came of the attempt to find out which commit to follow. */
+/** Result of resolving which commit to follow. */
 export type Resolution =
   | { kind: 'paused'; echo: Echo }
-  /** No answer yet; it is news where the status does not say already that somebody waits for it. */
+  /** No response yet; `isNews` if the status doesn't show yet that it is awaited. */
   | (PendingQuery & { echo: Echo; isNews: boolean })
   | {
       kind: 'resolved';
       followed: Followed;
       echo: Echo;
-      /** Milliseconds until the host is asked again for what it does not show yet; undefined where nothing waits. */
+      /**
+       * Time until the git server is queried again for a ref that it doesn't show yet (ms); undefined if nothing waits.
+       */
       requeryInMs: number | undefined;
     }
   | Failure;
 
-/** Nothing new is known. */
+/** No new commit is known. */
 interface Failure {
   kind: 'failed';
   reason: string;
   message: string;
-  /** It goes away by itself. */
+  /** It resolves itself. */
   transient: boolean;
-  /** Time until the host is asked again, in milliseconds; undefined where that would change nothing. */
+  /** Time until the git server is queried again (ms); undefined if that wouldn't help. */
   retryAfterMs: number | undefined;
   requeryInMs: number | undefined;
   echo: Echo;
-  /** Whether the host has answered, so that this spec counts as seen. */
+  /** Whether the git server has responded, so that this spec has been seen. */
   isJudged: boolean;
-  /** What is followed, where the host said it before it went away. */
+  /** The followed ref, if the git server returned it before it became unavailable. */
   known: Followed | undefined;
 }
 
-/** What is followed, and the commit that it stands for. */
+/** The followed ref and its commit. */
 export interface Followed {
   winner: Wish;
   resolved: ResolvedRef;
@@ -65,7 +67,7 @@ export interface Followed {
 
 const querying = 'the repository is being queried';
 
-/** Resolves the intents by what the repository answered; undefined stands for a paused resource. */
+/** Resolves the intents with a response of the repository; undefined for a paused resource. */
 export function resolve(
   gatewaySync: ObservedGatewaySync,
   intents: Intents,

@@ -1,23 +1,22 @@
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 
 /**
- * Refs that a host advertised, by full name; annotated tags are peeled to their commit. A commit that is known to
- * exist stands there under its own hash.
+ * Refs that a server advertised, by full name; annotated tags are peeled to their commits. A commit that is known to
+ * exist is included under its hash.
  */
 export type AdvertisedRefs = ReadonlyMap<string, string>;
 
 export interface ResolvedRef {
   commit: string;
-  /** Full name of the ref, or the commit hash itself where that was asked for. */
+  /** Full name of the ref, or the commit hash if that was requested. */
   qualifiedRef: string;
-  /** The short name is a tag and a branch at once, at different commits: the tag was taken. */
+  /** The short name is both a tag and a branch, at different commits; the tag is used. */
   ambiguous: boolean;
 }
 
 /**
- * What a name stands for among the advertised refs: a full name itself, else the tag, else the branch, else the same
- * with or without a leading `v`. A full hash stands for itself if it is among the refs, and `HEAD` for the host's default
- * branch.
+ * Resolves a name among the advertised refs: by full name, then as a tag, as a branch, and with or without a leading
+ * `v`. A full hash resolves to itself if it is among the refs, and `HEAD` to the default branch of the server.
  */
 export function resolveRef(name: string, refs: AdvertisedRefs): ResolvedRef | undefined {
   if (isCommitHash(name) || isFullName(name)) {
@@ -40,16 +39,16 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
   return { commit, qualifiedRef, ambiguous: branch !== undefined && branch !== commit };
 }
 
-/** Says why HEAD stands for nothing. */
+/** Explains why HEAD doesn't resolve. */
 export const noDefaultBranch =
   "the repository has no default branch; it is empty, or HEAD names a branch that doesn't exist";
 
-/** `v1.2` for `1.2`, and the other way round. */
+/** Returns `v1.2` for `1.2`, and vice versa. */
 function withOrWithoutV(name: string): string {
   return name.startsWith('v') ? name.slice(1) : `v${name}`;
 }
 
-/** Prefixes to ask a host for, so that it sends what {@link resolveRef} needs and little more; none for a hash. */
+/** Prefixes to request from a server, which then sends little more than {@link resolveRef} needs; none for a hash. */
 export function refPrefixes(name: string): string[] {
   if (isCommitHash(name)) return [];
   if (isFullName(name)) return [name];

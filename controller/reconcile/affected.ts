@@ -15,20 +15,20 @@ export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): Obje
   return previous && isEqual(requestedStateOf(previous), requestedStateOf(object)) ? [] : [key];
 }
 
-/** The resource that a pod belongs to, and the one that it belonged to. */
+/** Keys of the current and the previous resource of a pod. */
 export function affectedByPod(change: Change<ObservedPod>): ObjectKey[] {
   if (!isNews(change)) return [];
   const pods = [change.previous, change.type === 'upserted' ? change.object : undefined];
   return [...new Set(pods.flatMap((pod) => (pod && ownerOf(pod)) ?? []))];
 }
 
-/** The resource that the pod of a report belongs to, if the pod is known. */
+/** Key of the resource that the pod of a report belongs to, if the pod is known. */
 export function affectedByReport(change: Change<ObservedReport>, pod: ObservedPod | undefined): ObjectKey[] {
   const owner = pod && isNews(change) ? ownerOf(pod) : undefined;
   return owner === undefined ? [] : [owner];
 }
 
-/** The resource after which a RoleBinding is named. */
+/** Key of the resource after which a RoleBinding is named. */
 export function affectedByRoleBinding(change: Change<ObservedRoleBinding>): ObjectKey[] {
   const [namespace = '', name = ''] = change.key.split('/');
   const prefix = agentRoleBindingName('');
@@ -44,7 +44,10 @@ function requestedStateOf({ uid, generation, request, push, orders, deleting }: 
   return { uid, generation, request, push, orders, deleting };
 }
 
-/** A list delivers everything again, and most changes of a pod are in fields that are not kept. */
+/**
+ * Whether fields that are kept changed. A list delivers all objects again, and most changes of a pod are in other
+ * fields.
+ */
 function isNews<T>(change: Change<T>): boolean {
   return change.type === 'deleted' || !isEqual(change.object, change.previous);
 }

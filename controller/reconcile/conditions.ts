@@ -10,41 +10,44 @@ import { heldOrders } from '../rollout/words.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
-/** Why agents do not get what they need. */
+/** A cause that keeps agents from what they need. */
 export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
-/** What the conditions are judged by. */
+/** Input of all conditions. */
 export interface Facts {
   gatewaySync: ObservedGatewaySync;
   resolution: Resolution;
   counts: GatewayCounts;
-  /** What is wrong with the profiles, a sentence each. */
+  /** Problems of the profiles, one sentence each. */
   profileProblems: string[];
-  /** What is wrong with `spec.rollout`, a sentence each. */
+  /** Problems of `spec.rollout`, one sentence each. */
   rolloutProblems: string[];
-  /** First words of gateways in the state `Error`. */
+  /** Messages of the first gateways in the state `Error`. */
   gatewayErrors: string[];
-  /** First gateways whose clocks differ from the API server's, and how far; not those in the state `Error`, which say so. */
+  /**
+   * First gateways whose clocks differ from the API server's, except for those in the state `Error`, whose messages
+   * include it.
+   */
   wrongClocks: string[];
-  /** First pods that do not start, and why. */
+  /** First pods that don't start, with the cause. */
   podsThatWait: string[];
-  /** Names of the first pods that name the resource and do not ask for a sidecar. */
+  /** Names of the first pods that name the resource and don't request a sidecar. */
   unaskedPods: string[];
-  /** Why admission denied a pod of the resource a short time ago. */
+  /** Why admission recently denied a pod of the resource. */
   refusal: string | undefined;
   accessProblems: AccessProblem[];
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
   commitStatusProblem: StatusNews['problem'];
   rollout: RolloutStatus | undefined;
-  /** Whether what is wanted is in no rollout yet. */
+  /** Whether the wanted release isn't part of a rollout yet. */
   isHeldBack: boolean;
 }
 
-/** Why a host is not trusted. */
+/** Reasons for which a host key isn't trusted. */
 const HOST_KEY_REASONS = ['HostKeyVerificationFailed', 'KnownHostsMissing'];
 
-/** Judges every condition; Ready sums the others up. */
+/** Judges all conditions; Ready summarizes the others. */
 export function judgeConditions(facts: Facts): Verdicts {
   const refResolved = judgeRefResolved(facts);
   const profilesValid = judgeProfiles(facts);
@@ -63,8 +66,8 @@ export function judgeConditions(facts: Facts): Verdicts {
 }
 
 /**
- * True while the commit in status is good for this generation: a host that is unavailable later does not change that, since
- * agents act only where it is True, and pods must be able to restart meanwhile.
+ * True while the commit in the status is good for this generation, even if the git server becomes unavailable later:
+ * agents act only if it is True, and pods must be able to restart in the meantime.
  */
 function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   const { status, generation } = gatewaySync;
@@ -109,7 +112,7 @@ const pinnedCommit = {
 
 const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being queried' };
 
-/** What a condition said before, for a time in which nothing new is known. */
+/** Returns the previous condition, if nothing new is known. */
 function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Verdict | undefined {
   const before = conditionOf(status.conditions, type);
   if (!before) return undefined;
@@ -123,7 +126,7 @@ function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
   return { status: 'False', reason: 'InvalidProfile', message: profileProblems.join('; ') };
 }
 
-/** Unknown without gateways: `kubectl wait` for this condition waits for them. */
+/** Unknown without gateways, so that `kubectl wait` for this condition waits for them. */
 function judgeAllGateways(facts: Facts): Verdict {
   const gateways = judgeGateways(facts);
   return isWithoutGateways(gateways) ? { ...gateways, status: 'Unknown' } : gateways;
@@ -146,13 +149,14 @@ function judgeGateways(facts: Facts): Verdict {
     };
   const words = [summary, ...wrongClocks].join('; ');
   if (missingSidecar > 0) return { status: 'False', reason: 'MissingSidecar', message: words };
-  // Unknown is the state in between: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
+  // Unknown is the intermediate state:
+  // https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
   if (synced + paused + dryRun < total)
     return { status: 'Unknown', reason: 'Syncing', message: [summary, ...podsThatWait, ...wrongClocks].join('; ') };
   return { status: 'True', reason: 'Synced', message: words };
 }
 
-/** A fleet may well be scaled to zero, but not if pods are there, or are created and denied. */
+/** A fleet can be scaled to zero, but pods must not lack the sidecar, or be denied. */
 function judgeNoGateways({ unaskedPods, refusal }: Facts): Verdict {
   const asks = 'sync.io/inject: "true"';
   const messages = [
@@ -187,14 +191,14 @@ const granted: Verdict = {
     'the agents have their permissions, and the Secrets that the resource names exist, as far as the controller can see',
 };
 
-/** What keeps agents from what they need. */
+/** Returns all causes that keep agents from what they need. */
 function accessProblemIn({ accessProblems }: Facts): Verdict | undefined {
   const [first] = accessProblems;
   if (!first) return undefined;
   return { status: 'False', reason: first.reason, message: accessProblems.map(({ message }) => message).join('; ') };
 }
 
-/** Present if commit statuses are asked for. Gateways do not depend on it, and neither does Ready. */
+/** Present if `spec.git.commitStatus` is set. Gateways and Ready don't depend on it. */
 function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts): Verdict | undefined {
   if (!gatewaySync.spec.git.commitStatus) return undefined;
   if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus') ?? unposted;
@@ -204,7 +208,7 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
 
 const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status has been posted yet' };
 
-/** There only where changes go by waves. */
+/** Present with `spec.rollout`. */
 function judgeRollout(facts: Facts): Verdict | undefined {
   const { rollout, gatewaySync, rolloutProblems, isHeldBack } = facts;
   if (!rollout && !gatewaySync.spec.rollout) return undefined;
@@ -214,7 +218,7 @@ function judgeRollout(facts: Facts): Verdict | undefined {
   const { phase, nextCommit, message = '' } = rollout;
   if (phase === 'Stopped' || phase === 'RolledBack') return { status: 'False', reason: phase, message };
   if (nextCommit !== undefined) return { status: 'Unknown', reason: 'Waiting', message };
-  // What is complete is the release before.
+  // The completed release is the previous one.
   if (phase === 'Complete' && isHeldBack) return { status: 'Unknown', reason: 'Waiting', message: whyHeldBack(facts) };
   return { status: phase === 'Complete' ? 'True' : 'Unknown', reason: phase, message };
 }
@@ -273,7 +277,7 @@ function judgeReady(
   if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: whatPauses(facts) };
   if (resolution.kind === 'querying') {
     if (resolution.isNews) return resolving;
-    // An earlier question waits, or an earlier failure: a retry is no news.
+    // An earlier request or failure is still pending: a retry changes nothing.
     const before = carriedOver(gatewaySync, 'Ready');
     if (before && gatewaySync.status.refResolutionStatus !== 'Resolved') return before;
   }
@@ -282,7 +286,7 @@ function judgeReady(
   if (resolution.kind === 'resolved' && resolution.requeryInMs !== undefined) return notShownYet;
   if (profilesValid.status === 'False') return profilesValid;
   const access = accessProblemIn(facts);
-  // No pod can start without its Secrets, also where there is none yet.
+  // No pod can start without its Secrets, even if none exists yet.
   if (access?.reason === 'SecretNotFound') return access;
   const gateways = judgeGateways(facts);
   const rollout = judgeReadyByWaves(facts, gateways);
@@ -291,19 +295,19 @@ function judgeReady(
   return access ?? gateways;
 }
 
-/** Where changes go by waves: what is in the way of them. Undefined where it is up to the gateways alone. */
+/** Returns what blocks a rollout; undefined if only the gateways matter. */
 function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined {
   const { isHeldBack } = facts;
   const rollout = judgeRollout(facts);
   if (isHeldBack && rollout?.reason === 'Waiting')
     return accessProblemIn(facts) ?? { ...rollout, reason: 'RolloutWaiting' };
   if (!rollout || rollout.status === 'True') return undefined;
-  // Who waits for a gateway to show that all is well waits for RolledOut: a fleet that is scaled to zero is ready.
+  // A rollout that waits for a gateway is the matter of RolledOut; a fleet that is scaled to zero is ready.
   if (rollout.status === 'Unknown' && isWithoutGateways(gateways) && !isHeldBack) return undefined;
   return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
 }
 
-/** True where only a person can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
+/** True if only a user can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
 function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
   const { resolution, gatewaySync } = facts;
   const isRetry = resolution.kind === 'querying' && !resolution.isNews;

@@ -18,30 +18,33 @@ import type { Observation } from './observation.ts';
 import { type RolledOut, rollOut } from './roll-out.ts';
 import { orderTransitions, podTransitions, type Transition, transitionsOf } from './status-transitions.ts';
 
-/** What is to be done about a resource. */
+/** The decision about a resource. */
 export interface Decision {
   status: GatewaySyncStatus;
-  /** What is worth an event and a log line. */
+  /** Changes that get an event and a log line. */
   transitions: Transition[];
-  /** Time to wait for an answer before the status is written without it (ms); 0 to write it now. */
+  /** Time to wait for a response before the status is written without it (ms); 0 to write it now. */
   holdForMs: number;
-  /** Delay before the git server is queried again (ms), if something waits that no poll brings. */
+  /** Delay before the git server is queried again (ms), if a poll wouldn't help. */
   retryAfterMs: number | undefined;
-  /** The same where the host has answered, but does not show yet what was asked for: only a new answer counts then. */
+  /**
+   * Delay before the git server is queried again for a ref that it doesn't show yet (ms); only a new response counts
+   * then.
+   */
   requeryInMs: number | undefined;
-  /** Time after which the clock alone may advance a rollout (ms). */
+  /** Time after which the clock alone can advance a rollout (ms). */
   wakeInMs: number | undefined;
-  /** What is to be said of the commit at the git host; undefined where nothing is, or nothing else than before. */
+  /** The commit status to post; undefined if there is none, or no new one. */
   commitStatus: WantedPost | undefined;
 }
 
 /**
- * How long a question may take before the status says that it is under way, in milliseconds, so that a quick answer
- * makes one write: a new resource has no earlier state that could be taken for the new one.
+ * Time that a query can take before the status shows it (ms), so that a quick response results in one write. A new
+ * resource has no earlier state that could be mistaken for the new one.
  */
 const PATIENCE_MS = { new: 5_000, known: 1_000 };
 
-/** Decides by what was observed; pure, so that every case can be written down as a test. */
+/** Decides from an observation; pure, so that tests can cover every case. */
 export function decide(observation: Observation, now: number): Decision {
   const { gatewaySync, intents, query } = observation;
   const resolution = resolve(gatewaySync, intents, { query, now });
@@ -73,19 +76,19 @@ export function decide(observation: Observation, now: number): Decision {
   };
 }
 
-/** Who gave the orders, as far as that can be believed. */
+/** Authors of the orders, as far as they can be trusted. */
 function authorsOf({ gatewaySync: { orderedBy = {} }, areAuthorsChecked }: Observation) {
   if (areAuthorsChecked) return orderedBy;
   return Object.fromEntries(Object.entries(orderedBy).map(([name, { user, ...author }]) => [name, author]));
 }
 
-/** Whether the commit that is followed is that of the present spec: the host said so, for this spec or just now. */
+/** Whether the followed commit belongs to the current spec, in the status or in the latest response. */
 function isResolved({ status, generation }: ObservedGatewaySync, resolution: Resolution): boolean {
   if (resolution.kind === 'resolved' || (resolution.kind === 'failed' && resolution.known)) return true;
   return status.observedGeneration === generation && conditionOf(status.conditions, 'RefResolved')?.status === 'True';
 }
 
-/** Whether nothing of the present spec.git waits for the host, or is something that it does not have. */
+/** Whether the git server has responded about the current spec.git, and has its ref. */
 function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, resolution: Resolution): boolean {
   const { repo, ref } = gatewaySync.spec.git;
   const isSeen = sync.observedRef === ref && sync.observedRepo === repo;
@@ -100,10 +103,10 @@ function holdFor({ status }: ObservedGatewaySync, resolution: Resolution): numbe
 
 interface Decided {
   resolution: Resolution;
-  /** The fields that say what is followed. */
+  /** The fields about the followed ref. */
   sync: GatewaySyncStatus;
   rolledOut: RolledOut;
-  /** Where the commit status goes, if one is asked for. */
+  /** Destination of the commit status, if one is configured. */
   placed: FoundDestination | undefined;
 }
 
@@ -153,30 +156,30 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
     gateways: counts,
-    // It stays known even if no more can be posted.
+    // Kept even if no further status can be posted.
     commitStatus: placed && (observation.commitStatus?.posted ?? before.commitStatus),
     conditions: mergeConditions(before.conditions, verdicts, { now, generation }),
   });
 }
 
-/** What a gateway waits for, in the words of its agent about this spec, and of the kubelet. */
+/** Describes what a gateway waits for, with the messages of its agent about this spec and of the kubelet. */
 function whyPending(pod: ObservedPod, report: ObservedReport | undefined, generation: number): string {
   const status = report?.status;
   const isPending = status?.state === 'Pending' && (status.generation ?? generation) === generation;
   return [isPending && status.message, pod.waiting].filter(Boolean).join('; ');
 }
 
-/** Why the commit status cannot be posted: right after a start nobody knows. */
+/** Why the commit status can't be posted; unknown right after a start. */
 function problemOf({ commitStatus: news }: Observation, placed: FoundDestination | undefined): StatusNews['problem'] {
   if (placed?.kind !== 'destination') return placed;
   return news ? news.problem : 'unknown';
 }
 
-/** The status before, with the fields that say what is followed; the target moves only together with its commit. */
+/** Updates the fields about the followed ref; the target changes only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
   const { status: before, generation } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
-  // Until the git server has answered about a new spec, the status is about the previous one: agents wait for the new one.
+  // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
   if (resolution.kind === 'querying')
     return { ...before, ...resolution.echo, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
   const fields = { ...before, ...resolution.echo, observedGeneration: generation };
@@ -189,13 +192,13 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
   return { ...withFollowed(withSeen(fields, observation), resolution.followed, now), refResolutionStatus };
 }
 
-/** What was seen of spec.git, so that the next edit of it is noticed. */
+/** Records the current spec.git, so that the next edit is noticed. */
 function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }: Observation): GatewaySyncStatus {
   const { ref, repo } = spec.git;
   return { ...fields, observedRef: ref, observedRepo: repo, observedRefTime: timestampOf(intents.edit.at) };
 }
 
-/** Undefined for an edit that has no known time. */
+/** Undefined for an edit without a known time. */
 const timestampOf = (time: number): string | undefined =>
   Number.isFinite(time) ? new Date(time).toISOString() : undefined;
 

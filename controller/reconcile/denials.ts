@@ -7,7 +7,7 @@ import type { EventRecorder } from './event-recorder.ts';
 import type { RecentDenial } from './observation.ts';
 
 export interface DenialsOptions {
-  /** Not the leader's: each replica serves admission, and records the denials that it made. */
+  /** Not those of the leader: each replica serves admission, and records its denials. */
   events: Pick<EventRecorder, 'record'>;
   gatewaySync: (key: ObjectKey) => ObservedGatewaySync | undefined;
   /** Enqueues each resource whose pod was denied. */
@@ -16,13 +16,13 @@ export interface DenialsOptions {
   now?: () => number;
 }
 
-/** Time for which a denial counts (ms): workloads try again within this time, at first more often. */
+/** Period in which a denial counts (ms). Workloads retry within this time, and more often at first. */
 const RECENT_MS = 5 * 60_000;
 const MAX_RESOURCES = 1_000;
-/** A pod isn't validated before admission, so its parts have any length. */
+/** Admission runs before validation, so parts of a pod can have any length. */
 const MAX_MESSAGE = 1_000;
 
-/** Remembers the pods that admission on this replica denied, and records an event on their GatewaySyncs. */
+/** Remembers the pods that admission denied on this replica, and records events on their GatewaySyncs. */
 export class Denials {
   readonly #options: DenialsOptions;
   readonly #latest = new LruMap<ObjectKey, { uid: string | undefined; message: string; at: number }>(MAX_RESOURCES);
@@ -46,7 +46,7 @@ export class Denials {
     }
   }
 
-  /** The latest denial of a pod that was meant for the resource. */
+  /** Returns the latest denial of a pod of the resource. */
   latestOf(gatewaySync: Pick<ObservedGatewaySync, 'namespace' | 'name' | 'uid'>): RecentDenial | undefined {
     const { namespace, name, uid } = gatewaySync;
     const latest = this.#latest.get(`${namespace}/${name}`);

@@ -17,16 +17,16 @@ export interface FleetInput {
   gatewaySync: ObservedGatewaySync;
   /** Injected pods of this resource. */
   pods: ObservedPod[];
-  /** Pods that ask for the sidecar and have none. */
+  /** Pods that request the sidecar and have none. */
   missing: ObservedPod[];
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
-  /** What the agent of a pod should have on disk. */
+  /** Returns the files that the agent of a pod should have delivered. */
   wantedOf: (pod: ObservedPod) => WantedFiles;
   /** Whether pods get the sidecar only in namespaces with the label. */
   isLabelRequired: boolean;
 }
 
-/** The commit, and with rollouts the revision of `spec.sync`. */
+/** The commit and, with rollouts, the revision of `spec.sync`. */
 export type WantedFiles = { commit: string | undefined; revision?: string };
 
 /** Joins pods and their reports into the state of the fleet. */
@@ -43,7 +43,7 @@ export function discoverGateways(input: FleetInput): Fleet {
   return { gateways, counts: countOf(gateways) };
 }
 
-/** The list as it fits into status, by pod name: those that need help are always among the ones that it names. */
+/** Selects the gateways that fit into the status, by pod name; gateways with problems always take precedence. */
 export function listed(gateways: DiscoveredGateway[]): DiscoveredGateway[] {
   if (gateways.length <= BOUNDS.discoveredGateways) return gateways;
   const rankOf = ({ syncStatus, clockSkew }: DiscoveredGateway) => {
@@ -70,15 +70,15 @@ function gatewayIdentity(pod: ObservedPod) {
   };
 }
 
-/** States in which an agent leaves the files alone because it was told to. */
+/** States in which an agent leaves the files unchanged as configured. */
 type Rest = 'Paused' | 'DryRun';
 
-/** What reports are held against. */
+/** State with which reports are compared. */
 interface WantedState {
   files: WantedFiles;
-  /** Of the resource, as far as it was seen. */
+  /** Latest generation of the resource that was seen. */
   generation: number;
-  /** Whether the spec tells the gateways of a profile to leave their files alone. */
+  /** Returns the rest that the spec configures for a profile, if any. */
   restOf: (profile: string) => Rest | undefined;
 }
 
@@ -92,8 +92,8 @@ export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Res
 }
 
 /**
- * What a report says of another spec is no news of this one; older agents do not tell which spec it was. A
- * pause or a dry run counts only while the spec asks for it.
+ * A report about another generation doesn't count; older agents don't report theirs. A pause or a dry run counts only
+ * while the spec configures it.
  */
 function stateOf(status: ObservedReportStatus, profile: string, wanted: WantedState): ObservedReportStatus['state'] {
   const { files, generation, restOf } = wanted;

@@ -15,7 +15,7 @@ export interface EventRecorderOptions {
   log: Logger;
 }
 
-/** Makes a log line and an event of each transition. */
+/** Logs each transition, and writes it as an event. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #limiter = new EventLimiter();
@@ -24,7 +24,7 @@ export class EventRecorder {
     this.#options = options;
   }
 
-  /** Does not wait for the events, which are written one after the other, in their order. */
+  /** Doesn't wait for the events, which are written one by one in order. */
   record(gatewaySync: ObservedGatewaySync, transitions: Transition[], log = this.#logOf(gatewaySync)): void {
     const { client, instance, mayWrite, onTransition } = this.#options;
     const { namespace, name } = gatewaySync;

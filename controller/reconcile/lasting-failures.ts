@@ -1,19 +1,22 @@
 import { messageOf } from '../../shared/errors.ts';
 import type { Transition } from './status-transitions.ts';
 
-/** Failures in a row before an event is recorded. */
+/** Consecutive failures before an event is recorded. */
 const MIN_FAILURES = 5;
-/** Time between two events (ms): an event expires after an hour, and pauses last up to five minutes. */
+/** Time between two events (ms). An event expires after an hour, and a backoff lasts up to five minutes. */
 const PERIOD_MS = 25 * 60_000;
 
 /**
- * Decides when a resource whose reconciles go on failing gets an event. The status can't show it, because writing it may
- * be what fails. Events are limited by time, because failures follow each other quickly while gateways change.
+ * Decides when a resource with failing reconciles gets an event. The status can't show the failure, because writing it
+ * may be what fails. Events are limited by time, because failures follow quickly while gateways change.
  */
 export class LastingFailures {
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** The event to record for the latest of several failures in a row, if any; `now` is of a monotonic clock (ms). */
+  /**
+   * Returns the event to record for the latest of several consecutive failures, if any; `now` is the time of a
+   * monotonic clock (ms).
+   */
   eventOf(failures: number, error: unknown, now: number): Transition | undefined {
     if (failures === 1) this.#reportedAt = Number.NEGATIVE_INFINITY;
     if (failures < MIN_FAILURES || now - this.#reportedAt < PERIOD_MS) return undefined;

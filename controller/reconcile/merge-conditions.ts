@@ -2,7 +2,7 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 
-/** A condition before it has a time; one that is carried over says itself which generation it is about. */
+/** A condition without a time; one that is carried over has its earlier generation. */
 export interface Verdict {
   status: Condition['status'];
   reason: string;
@@ -13,7 +13,7 @@ export interface Verdict {
 export type Verdicts = Partial<Record<ConditionType, Verdict>>;
 
 /**
- * Merges verdicts into the conditions there were: `lastTransitionTime` moves only where the status changes
+ * Merges verdicts into the previous conditions: `lastTransitionTime` changes only with the status
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md).
  */
 export function mergeConditions(
@@ -34,7 +34,7 @@ export function mergeConditions(
   });
 }
 
-/** The condition of a type, if there is one. */
+/** Returns the condition of a type, if there is one. */
 export function conditionOf(conditions: Condition[] | undefined, type: ConditionType): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }

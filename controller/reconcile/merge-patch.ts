@@ -2,13 +2,13 @@ import { isObject } from '../../shared/domain/objects.ts';
 
 type Json = unknown;
 
-/** Whether two JSON values are the same, if fields that are undefined count as absent. */
+/** Whether two JSON values are equal; undefined fields are absent ones. */
 export function isEqual(a: Json, b: Json): boolean {
   return a === undefined || b === undefined ? a === b : mergePatchOf(a, b) === undefined;
 }
 
 /**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`; undefined where nothing differs. Lists are
+ * Returns the JSON merge patch (RFC 7386) that turns `before` into `after`; undefined if they are equal. Lists are
  * replaced as a whole.
  */
 export function mergePatchOf(before: Json, after: Json): Json | undefined {

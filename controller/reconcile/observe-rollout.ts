@@ -16,15 +16,15 @@ import type { RolloutObservation } from './observation.ts';
 
 const DEADLINE_MS = 15 * 60_000;
 const HISTORY = 10;
-/** Maximum earlier revisions that are looked up. */
+/** Maximum number of earlier revisions that are looked up. */
 const MAX_EARLIER = 5;
 
 /** Input of a rollout step. */
 interface StepFacts {
-  /** The status as far as it says what is followed. */
+  /** The status, with the fields about the followed ref. */
   sync: GatewaySyncStatus;
   observation: RolloutObservation;
-  /** What the spec tells the gateways of a profile to do in place of syncing. */
+  /** Returns whether the spec configures a pause or a dry run for a profile. */
   restOf: (profile: string) => unknown;
   /** Milliseconds since the epoch. */
   now: number;
@@ -62,7 +62,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
   };
 }
 
-/** Returns the revisions that most gateways report, except for the present one; none if the status names a rollout. */
+/** Returns the revisions that most gateways report, except for the current one; none if the status has a rollout. */
 export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
   const { gatewaySync, pods, reportOf } = observation;
   if (gatewaySync.status.rollout) return [];
@@ -78,14 +78,15 @@ interface Approval extends Pick<ObservedGatewaySync, 'orders' | 'status'> {
 }
 
 /**
- * Which revision of `spec.sync` an approval is about: the one that the status named when it came, so that an edit after it
- * needs another one. What nobody could see yet is approved as it is.
+ * Returns the revision of `spec.sync` that an approval is about: the one in the status when it was set, so that a later
+ * edit requires another approval. A revision that wasn't visible yet is approved as it is.
  */
 export function approvedRevision({ orders, spec, status }: Approval): string | undefined {
   const { rollout } = status;
   const approve = orders?.approve;
   if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;
-  // Where no other one was kept, what waits has that of the rollout or the stable one: any other came with the approval.
+  // If no other revision was stored, the waiting release has that of the rollout or the stable one; any other arrived
+  // with the approval.
   const known = spec.revision === rollout?.stableRevision ? spec.revision : rollout?.revision;
   if (approve === rollout?.nextCommit) return rollout.nextRevision ?? known;
   return approve === rollout?.commit ? rollout.revision : spec.revision;
@@ -97,7 +98,7 @@ function releaseOf({ lastSyncCommit, lastSyncRef }: GatewaySyncStatus, revision:
     : { commit: lastSyncCommit, ref: lastSyncRef ?? lastSyncCommit, revision };
 }
 
-/** Who a gateway is, as the waves see it. */
+/** Identifies a gateway in the waves. */
 function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
   return {
     name: pod.name,
@@ -111,7 +112,7 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
   };
 }
 
-/** A gateway that has not started shows nothing, unless it waits for its agent. */
+/** Whether a gateway has not started, unless it waits for its agent. */
 function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
   const waitsForAgent = pod.hasAgentRun === true && said.report?.state !== 'well';
   return { ...said, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
@@ -130,7 +131,7 @@ function saidBy(
   return {
     report: {
       rollout,
-      // Agents refuse a rollout that names anything else, so a fabricated report must never get into one.
+      // Agents refuse a rollout with any other value, so a fabricated report must never reach one.
       commit: isCommitHash(commit) ? commit : undefined,
       revision: isRevision(revision) ? revision : undefined,
       state: wellness(status, verifies),
@@ -141,8 +142,8 @@ function saidBy(
 }
 
 /**
- * What an agent says, unless it is about an earlier rollout, or about the stable release, of which a report names no
- * rollout: one that is silent by now must not seem to say it of the commit that is on its way.
+ * Returns the message of an agent about the current rollout or, if the report names none, about a problem of the stable
+ * release. An outdated message must not seem to be about the commit in progress.
  */
 function wordsOn(number: number | undefined, { rollout, state, message }: ObservedReportStatus): string | undefined {
   const isAbout = rollout === undefined ? state !== 'Synced' : rollout === number;

@@ -3,23 +3,24 @@ import { namespaceOf } from '../../shared/domain/object-name.ts';
 import { type Priority, PriorityTurns } from '../../shared/domain/priority-turns.ts';
 import type { Logger } from '../../shared/log.ts';
 
-/** When a handler is to be called again for its key; undefined if only for a reason that comes later. */
+/** When to call the handler again for its key; undefined if only after a new event. */
 export type Requeue =
   | {
       afterMs: number;
-      /** The work itself is still to be done, with its priority; failures before and after it count as in a row. */
+      /** The work is still to be done, with its priority; failures before and after it are consecutive. */
       isDeferred?: boolean;
     }
   | undefined;
 
 /**
- * Handles one key; an error leads to a retry with backoff. The attempt is 1, or higher after failures in a row.
+ * Handles one key; an error results in a retry with backoff. The attempt starts at 1, and increases with each
+ * consecutive failure.
  */
 export type Handle = (key: string, attempt: number) => Promise<Requeue>;
 
 export interface QueueOptions {
   concurrency: number;
-  /** Milliseconds until the next try after `failures` failures in a row. */
+  /** Delay before the next attempt after this many consecutive failures (ms). */
   backoffMs: (failures: number, error: unknown) => number;
   /** Called with the time for which a key waited for a worker (s), for metrics. */
   onTaken?: (waitedSeconds: number) => void;
@@ -32,17 +33,17 @@ export interface QueueOptions {
 const WORKERS_SHARE = 2;
 
 /**
- * A queue of keys: at most one handler a key, keys that are added while theirs runs are handled once more after it,
- * and a key that waits is there once. Namespaces take turns within each priority, and none has more than half of the
- * workers. Modelled on client-go's workqueue.
+ * A queue of keys, modelled on client-go's workqueue. Each key has at most one handler and waits at most once; if it is
+ * added while its handler runs, it is handled once more. Namespaces take turns within each priority, and use at most
+ * half of the workers each.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #now: () => number;
-  /** Keys that wait for a worker, the oldest first. */
+  /** Keys waiting for a worker, the oldest first. */
   readonly #waiting = new Map<string, { since: number; priority: Priority }>();
   readonly #turns = new PriorityTurns<string>();
-  /** In the order in which they began. */
+  /** In order of their start. */
   readonly #running = new Map<string, { since: number; done: Promise<void> }>();
   readonly #dirty = new Map<string, Priority>();
   readonly #timers = new Map<string, { timer: NodeJS.Timeout; due: number; priority: Priority }>();
@@ -55,12 +56,14 @@ export class KeyedQueue {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Keys that wait for a worker now. */
+  /** Number of keys waiting for a worker. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Age of the oldest handler that runs, or of the oldest key that no free worker takes, in milliseconds; else 0. */
+  /**
+   * Age of the oldest running handler, or of the oldest key that a free worker doesn't take (ms); 0 if there is none.
+   */
   get stuckForMs(): number {
     const isFree = this.#handle && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();
@@ -68,13 +71,13 @@ export class KeyedQueue {
     return Math.max(0, ...begun.flatMap((since) => (since === undefined ? [] : this.#now() - since)));
   }
 
-  /** Starts handling, beginning with the keys added before. */
+  /** Starts handling, beginning with keys that were added before. */
   start(handle: Handle): void {
     this.#handle = handle;
     this.#dispatch();
   }
 
-  /** Stops handling and waits for the handlers that run. */
+  /** Stops handling, and waits for running handlers. */
   async stop(): Promise<void> {
     this.#handle = undefined;
     for (const { timer } of this.#timers.values()) clearTimeout(timer);
@@ -82,7 +85,7 @@ export class KeyedQueue {
     await Promise.all(Array.from(this.#running.values(), ({ done }) => done));
   }
 
-  /** Adds a key for now; a running back-off or a later appointment is overtaken. */
+  /** Adds a key now, ahead of a pending backoff or requeue. */
   add(key: string, priority: Priority = 'high'): void {
     this.#cancelTimer(key);
     if (this.#running.has(key)) {
@@ -96,7 +99,7 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  /** Adds a key for later, after 24 days at the latest; an earlier appointment stands, with the higher priority of both. */
+  /** Adds a key later, in at most 24 days. An earlier requeue takes precedence, with the higher priority of both. */
   addAfter(key: string, wantedMs: number, priority: Priority = 'low'): void {
     const afterMs = timerMs(wantedMs);
     const due = this.#now() + afterMs;
@@ -114,8 +117,8 @@ export class KeyedQueue {
   }
 
   /**
-   * Forgets a key that is gone for good: a queue that is not started, as a spare's, would keep it. Where its handler runs,
-   * it is handled once more, since what the handler keeps from now on has to go as well.
+   * Forgets a deleted key, which a queue that isn't started (on a spare) would keep. If its handler is running, the key
+   * is handled once more, to drop what the handler keeps.
    */
   forget(key: string): void {
     this.#cancelTimer(key);
@@ -135,7 +138,7 @@ export class KeyedQueue {
     while (handle && this.#running.size < this.#options.concurrency) {
       const taken = this.#take();
       if (taken === undefined) return;
-      // Begins a moment later: a handler that adds its own key at once must find it among those that run.
+      // Starts a moment later: a handler that adds its key at once must find it among the running ones.
       const done = Promise.resolve(taken).then((work) => this.#work(work, handle));
       this.#running.set(taken.key, { since: this.#now(), done });
     }
@@ -151,13 +154,13 @@ export class KeyedQueue {
     return { key, priority };
   }
 
-  /** Whether a worker may be for a namespace, as far as others need some, too. */
+  /** Whether a namespace can use another worker. */
   #hasRoom(namespace: string): boolean {
     const running = [...this.#running.keys()].filter((key) => namespaceOf(key) === namespace).length;
     return running < Math.ceil(this.#options.concurrency / WORKERS_SHARE);
   }
 
-  /** Since when the oldest key waits that a worker may take. */
+  /** Start of the wait of the oldest key that a worker could take. */
   #oldestWaiting(): number | undefined {
     for (const [key, { since }] of this.#waiting) if (this.#hasRoom(namespaceOf(key))) return since;
     return undefined;
@@ -183,7 +186,7 @@ export class KeyedQueue {
   }
 }
 
-/** A key that a worker has. */
+/** A key taken by a worker. */
 interface Taken {
   key: string;
   priority: Priority;

@@ -53,10 +53,10 @@ export interface ReconcilerOptions {
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const TOKEN_RETRY_MS = 60_000;
-/** Time until the next try if this process may not write, because the renewal of its lease is late (ms). */
+/** Delay before the next attempt if this process can't write, because the renewal of its lease is late (ms). */
 const LEADERSHIP_RETRY_MS = 1_000;
 
-/** Reconciles one resource: gather inputs, give agents access, decide, and write the status once. */
+/** Reconciles a resource: gathers inputs, gives agents access, decides, and writes the status once. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #limits: SharedLimits;
@@ -68,7 +68,7 @@ export class Reconciler {
     this.#limits = new SharedLimits(options.client);
   }
 
-  /** Reconciles one resource. Errors of the API server are thrown: the queue retries with backoff. */
+  /** Throws errors of the API server; the queue retries with backoff. */
   async reconcile(key: ObjectKey): Promise<Requeue> {
     const { installation, commitStatuses, mayWrite } = this.#options;
     const state = this.#stateOf(key);
@@ -124,19 +124,19 @@ export class Reconciler {
     if (event) events.record(gatewaySync, [event]);
   }
 
-  /** Takes in a version of a resource that the watch brought. */
+  /** Handles a version of a resource from the watch. */
   onWatchEvent(key: ObjectKey, gatewaySync: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
     this.#stateOf(key).statusWriter.onWatchEvent(gatewaySync, previous);
   }
 
-  /** Makes the next query of the repository fetch what this resource needs, so that many resources cost one query. */
+  /** Adds the refs of this resource to the next query of the repository, so that many resources cost one query. */
   subscribe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
     if (gatewaySync.spec.paused || gatewaySync.deleting) return;
     const subscription = subscriptionOf(gatewaySync, readIntents(gatewaySync), this.#stateOf(key));
     this.#options.repositories.subscribe(key, subscription);
   }
 
-  /** Drops the state of a resource, and what it shares with others. */
+  /** Drops the state of a resource, including shared state. */
   forget(key: ObjectKey): void {
     this.#states.delete(key);
     this.#options.repositories.unsubscribe(key);
@@ -160,7 +160,7 @@ export class Reconciler {
     return state;
   }
 
-  /** What is known of a resource now; undefined if it is gone, or being deleted. */
+  /** Gathers the facts about a resource; undefined if it is gone or being deleted. */
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
@@ -193,7 +193,10 @@ export class Reconciler {
     return await binder.bind(gatewaySync, bindingOf(pods, current), log);
   }
 
-  /** If GitHub gives no token, the query fails as well and the status shows it; only a failed write is a problem here. */
+  /**
+   * If GitHub returns no token, the query fails as well, and the status shows that. Only a failed write is a problem
+   * here.
+   */
   async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult> {
     try {
       return withoutUndefined({ retryAfterMs: await this.#options.gitTokens?.supply(key, gatewaySync) });

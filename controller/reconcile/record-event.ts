@@ -15,8 +15,8 @@ const MAX_MESSAGE = 1024;
 const MAX_NAME = 253;
 
 /**
- * Writes an event about a resource, or about the pod that a transition names. Of v1 and not of events.k8s.io/v1, which
- * has no `lastTimestamp`: people and tools sort by it.
+ * Writes an event about a resource, or about the pod of a transition. It uses v1 because events.k8s.io/v1 lacks
+ * `lastTimestamp`, by which users and tools sort.
  */
 export async function recordEvent(
   client: KubernetesClient,
@@ -50,33 +50,36 @@ export async function recordEvent(
   );
 }
 
-/** The name of the subject, as much as fits, and a suffix in the order of time: events of one second are listed by name. */
+/**
+ * Returns the name of the subject, shortened if necessary, and a chronological suffix, because events of the same
+ * second are listed by name.
+ */
 function eventName(about: string): string {
   const microseconds = Math.round((performance.timeOrigin + performance.now()) * 1_000);
   const suffix = `${microseconds.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;
-  // No part of a name ends with a dot or a hyphen.
+  // No part of a name can end with a dot or a hyphen.
   const beginning = about.slice(0, MAX_NAME - suffix.length - 1).replace(/[-.]+$/, '');
   return `${beginning}.${suffix}`;
 }
 
-/** Events of a resource, of all resources of a namespace, and of all. */
+/** Event limits per resource, per namespace, and in total. */
 const LIMITS = {
   resource: { perMinute: 3, burst: 12, maxKeys: 1_000 },
   namespace: { perMinute: 12, burst: 60, maxKeys: 1_000 },
-  /** A start with thousands of resources must not cost as many events as status writes: status and log say the same. */
+  /** A start with thousands of resources must not cost as many events as status writes, which show the same. */
   all: { perMinute: 300, burst: 200, maxKeys: 1 },
 };
 
 /**
- * Keeps resources that flap, and many that change at once, from flooding the API server. A namespace spends its own
- * events, and none of the others': half of all are for namespaces that have not spent any for a while.
+ * Keeps flapping resources, and many simultaneous changes, from flooding the API server. Each namespace has its own
+ * budget, and half of the total is for namespaces that haven't used theirs recently.
  */
 export class EventLimiter {
   readonly #resources = new RateLimit(LIMITS.resource);
   readonly #namespaces = new RateLimit(LIMITS.namespace);
   readonly #all = new RateLimit(LIMITS.all);
 
-  /** Whether an event of the resource may be written now, in milliseconds of a monotonic clock. */
+  /** Whether an event of the resource can be written now (ms of a monotonic clock). */
   take(key: ObjectKey, now: number): boolean {
     const namespace = namespaceOf(key);
     const isFirst = LIMITS.namespace.burst - this.#namespaces.left(namespace, now) < 1;

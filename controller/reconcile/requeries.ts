@@ -1,24 +1,25 @@
 /**
- * Numbers the queries for a ref that the git server does not show yet. The answer to one serves until the next is due,
- * however long it takes and however often the resource is reconciled meanwhile. A restart starts again with a new query.
+ * Numbers the queries for a ref that the git server doesn't show yet. A response is valid until the next query is due,
+ * no matter how long it takes and how often the resource is reconciled in the meantime. A restart begins with a new
+ * query.
  */
 export class Requeries {
   #number = 0;
   #dueAt = Number.POSITIVE_INFINITY;
 
-  /** Number of the query whose answer counts now. */
+  /** Number of the query whose response is valid now. */
   get number(): number {
     return this.#number;
   }
 
-  /** Starts the next query if it is due; `now` is in milliseconds of a monotonic clock. */
+  /** Starts the next query if it is due; `now` is the time of a monotonic clock (ms). */
   advance(now: number): void {
     if (now < this.#dueAt) return;
     this.#number += 1;
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
 
-  /** After an answer: plans the next query for a time of a monotonic clock (ms), or none. */
+  /** Schedules the next query after a response (ms of a monotonic clock), or none. */
   plan(dueAt: number | undefined): void {
     this.#dueAt = dueAt ?? Number.POSITIVE_INFINITY;
   }

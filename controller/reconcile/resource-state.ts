@@ -14,7 +14,7 @@ import { StatusWriter } from './status-writer.ts';
 /** Limits that all resources share. */
 export class SharedLimits {
   readonly secretReader: SecretReader;
-  /** Revisions read as a whole, each of which may have a megabyte. */
+  /** Slots for reading whole revisions, each of up to 1 MiB. */
   readonly revisionReads = new Slots(1);
 
   constructor(client: KubernetesClient) {
@@ -27,7 +27,7 @@ export interface ResourceStateOptions {
   limits: SharedLimits;
   /** Whether this process may write. */
   mayWrite: () => boolean;
-  /** The resource as the watch brought it last. */
+  /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;
   /** Enqueues the resource. */
   enqueue: () => void;
@@ -35,10 +35,10 @@ export interface ResourceStateOptions {
   repair: () => void;
 }
 
-/** Foreign repositories remembered. */
+/** Maximum number of foreign repositories that are remembered. */
 const MAX_REPOSITORIES = 100;
 
-/** Everything that reconciles remember of one GatewaySync between each other; dropped when it is deleted. */
+/** State of one GatewaySync that is kept between reconciles, until it is deleted. */
 export class ResourceState {
   readonly throttle = new StatusThrottle();
   readonly requeries = new Requeries();
@@ -56,7 +56,7 @@ export class ResourceState {
     this.revisions = new RevisionKeeper(client, limits.revisionReads);
   }
 
-  /** Notes a foreign repository that has an event; false if it was noted before: one event for each is enough. */
+  /** Notes a foreign repository that got an event; false if it had one before, because one is enough. */
   noteRepository(repository: string): boolean {
     const isNew = this.#repositories.get(repository) === undefined;
     if (isNew) this.#repositories.set(repository, true);

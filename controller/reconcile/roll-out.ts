@@ -12,20 +12,23 @@ import { restsOf, type WantedFiles } from './discover-gateways.ts';
 import type { RolloutObservation } from './observation.ts';
 import { rolloutInput } from './observe-rollout.ts';
 
-/** What becomes of a rollout, and what each gateway is to have by it. */
+/** Result of a rollout, and the files that each gateway should have. */
 export interface RolledOut {
   fields: Partial<Pick<GatewaySyncStatus, 'rollout' | 'history' | 'lastRequest'>>;
   wantedOf: (pod: ObservedPod) => WantedFiles;
-  /** Milliseconds until the clock alone may change something. */
+  /** Time until the clock alone can change something (ms). */
   wakeInMs: number | undefined;
   /**
-   * Whether what is wanted is in no rollout yet: its `spec.sync` is not kept as a revision, or which commit belongs to
-   * it is not known.
+   * Whether the wanted release isn't part of a rollout yet: its `spec.sync` isn't stored as a revision, or its commit
+   * is unknown.
    */
   isHeldBack: boolean;
 }
 
-/** Takes a rollout on; `sync` says what is followed, and by which spec. Without `spec.rollout` all have the newest commit. */
+/**
+ * Advances a rollout; `sync` has the followed ref and its spec. Without `spec.rollout`, all gateways get the newest
+ * commit.
+ */
 export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation, moment: Moment): RolledOut {
   const { now, isResolved, isAnswered } = moment;
   const { gatewaySync, isRevisionKept } = observation;
@@ -34,9 +37,9 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
     return { fields: {}, wantedOf: () => ({ commit: sync.lastSyncCommit }), wakeInMs: undefined, isHeldBack: false };
   }
   const state = before.rollout && { rollout: before.rollout, history: before.history ?? [] };
-  // Nothing moves by a spec that is not judged yet.
+  // Nothing changes for a spec that hasn't been judged yet.
   const mayMove = !spec.paused && sync.observedGeneration === generation;
-  // New mappings never meet an old commit, and nobody could read a revision that is not kept; what is under way goes on.
+  // New mappings never meet an old commit, and a revision that isn't stored can't be read. A current rollout continues.
   const mayBegin = isResolved && isRevisionKept;
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
   const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
@@ -57,20 +60,20 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
 interface Moment {
   /** Milliseconds since the epoch. */
   now: number;
-  /** Whether it is known which commit belongs to the spec. */
+  /** Whether the commit of the spec is known. */
   isResolved: boolean;
-  /** Whether the host was asked about the present ref and repository. */
+  /** Whether the git server has responded about the current ref and repository. */
   isAnswered: boolean;
 }
 
-/** Notes which revision was kept ahead, so that it goes again. */
+/** Records a revision that was stored ahead, so that it is deleted later. */
 function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: RolloutObservation): RolloutState {
   const { revision } = gatewaySync.spec;
   const isAhead = isRevisionKept && revision !== rollout.revision && revision !== rollout.stableRevision;
   return { history, rollout: withoutUndefined({ ...rollout, nextRevision: isAhead ? revision : undefined }) };
 }
 
-/** Who is not among the gateways has ended, and is told nothing. */
+/** A pod that isn't among the gateways has ended; its result doesn't matter. */
 function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]): (pod: ObservedPod) => WantedFiles {
   const { commit, revision, stableCommit, stableRevision, admission } = rollout;
   const admitted = new Set(gateways.flatMap((gateway) => (isAdmitted(gateway, admission) ? gateway.name : [])));
@@ -78,8 +81,8 @@ function wantedBy({ rollout }: RolloutState, gateways: readonly RolloutGateway[]
 }
 
 /**
- * Marks a request as failed if its commit was given up before all gateways had it. Once they had it, the outcome is final,
- * whatever is rolled back later.
+ * Marks a request as failed if its commit was abandoned before all gateways had it. Later, its outcome is final, even
+ * after a rollback.
  */
 function requestOf(
   sync: GatewaySyncStatus,
@@ -99,16 +102,16 @@ function requestOf(
 
 type Request = NonNullable<GatewaySyncStatus['lastRequest']>;
 
-/** Whether the status says already that this very request was applied. */
+/** Whether the status already shows that exactly this request was applied. */
 const isSameRequest = (one: Request | undefined, { ref, at, by, id, outcome }: Request): boolean =>
   one?.ref === ref && one.at === at && one.by === by && one.id === id && one.outcome === outcome;
 
-/** Whether all gateways had a commit since it was asked for. */
+/** Whether all gateways have had a commit since it was requested. */
 function wasReached(commit: string, { rollout, history = [], targetTime = '' }: GatewaySyncStatus): boolean {
   const isSince = (time: string) => !(Date.parse(time) < Date.parse(targetTime));
   return rollout?.stableCommit === commit || history.some((entry) => entry.commit === commit && isSince(entry.time));
 }
 
-/** Whether a commit was rolled out, or waited for that. */
+/** Whether a commit was being rolled out, or was waiting for that. */
 const wasComing = (commit: string, rollout: RolloutStatus | undefined): boolean =>
   rollout?.nextCommit === commit || (rollout?.commit === commit && !GIVEN_UP.includes(rollout.phase));

@@ -4,26 +4,29 @@ import { isEqual } from './merge-patch.ts';
 
 export type Written = Pick<ObservedGatewaySync, 'uid' | 'resourceVersion' | 'status'>;
 
-/** What a process knows of one status that it writes. */
+/** Facts of a process about one status that it writes. */
 export interface StatusMemory {
-  /** What was written last, until the watch has brought it back. */
+  /** The last write, until the watch has delivered it. */
   written?: ObservedGatewaySync | undefined;
-  /** When that was, in milliseconds of a monotonic clock. */
+  /** When it was written (ms of a monotonic clock). */
   writtenAt?: number;
-  /** What the status is to be, while somebody else's is stored. */
+  /** The status to restore, while another writer's is stored. */
   rightful?: Pick<Written, 'uid' | 'status'> | undefined;
-  /** What was sent, and nobody has said what came of it. */
+  /** Writes that were sent and have no response. */
   sent?: readonly GatewaySyncStatus[] | undefined;
-  /** Whether the status was ever what it decided: before that, changes are the last leader's. */
+  /** Whether the status was ever the decided one; before that, changes are those of the previous leader. */
   hasDecided?: boolean;
-  /** While a write is under way nobody knows yet whose a change is. */
+  /** During a write, the author of a change is unknown. */
   isWriting?: boolean;
 }
 
-/** A watch brings back within milliseconds what was written, and within minutes where it fell silent, in milliseconds. */
+/** Time in which the watch delivers a write (ms): milliseconds, or minutes if it fell silent. */
 const BROUGHT_BACK_MS = 4 * 60_000;
 
-/** What the watch has not brought back by now is stored no more: the API server was restored from a backup. */
+/**
+ * A write that the watch hasn't delivered by now is no longer stored, because the API server was restored from a
+ * backup.
+ */
 export function expireWritten(memory: StatusMemory, now: number): StatusMemory {
   const { written, writtenAt = now } = memory;
   return written && now - writtenAt > BROUGHT_BACK_MS
@@ -32,14 +35,14 @@ export function expireWritten(memory: StatusMemory, now: number): StatusMemory {
 }
 
 /**
- * The cached resource, or what it was written on where that is later: whoever decides by an earlier spec must not write
- * for a version in which there is a later one.
+ * Returns the cached resource, or the one that was last written if it is later. A decision from an earlier spec must
+ * not be written onto a later version.
  */
 export function storedIn({ written }: StatusMemory, cached: ObservedGatewaySync | undefined) {
   return cached && written && isLater(written, cached) ? written : cached;
 }
 
-/** The resource from which the next decision is made: what somebody else made of its status counts for nothing. */
+/** Returns the resource for the next decision, ignoring changes of its status by other writers. */
 export function latestIn(memory: StatusMemory, cached: ObservedGatewaySync | undefined) {
   const stored = storedIn(memory, cached);
   const { rightful } = memory;
@@ -51,16 +54,16 @@ export const beginWrite = (memory: StatusMemory): StatusMemory => ({ ...memory, 
 /** Maximum number of remembered writes without a response, if the API server keeps losing responses. */
 const MAX_SENT = 4;
 
-/** A patch is on its way. */
+/** A patch was sent. */
 export const noteSent = (memory: StatusMemory, status: GatewaySyncStatus): StatusMemory => ({
   ...memory,
   sent: [...(memory.sent ?? []), status].slice(-MAX_SENT),
 });
 
-/** The API server has refused the last one. */
+/** The API server refused the last one. */
 export const noteRefused = (memory: StatusMemory): StatusMemory => ({ ...memory, sent: memory.sent?.slice(0, -1) });
 
-/** What is stored is what it is to be. */
+/** The stored status is the decided one. */
 export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
   ...memory,
   rightful: undefined,
@@ -70,14 +73,14 @@ export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync,
   ...(written && now !== undefined && { writtenAt: now }),
 });
 
-/** The write is over, and `seen` is what the watch brought meanwhile. */
+/** The write ended; `seen` is the version that the watch delivered in the meantime. */
 export function endWrite(memory: StatusMemory, seen: ObservedGatewaySync | undefined, mayWrite: boolean): MemoryUpdate {
   const { written } = memory;
   if (!seen || !written || isLater(written, seen)) return { memory, isForeign: false };
   return judge({ ...memory, written: undefined }, { known: written, seen, mayWrite });
 }
 
-/** The watch brought a resource: what is no later than that is dropped. */
+/** Handles a version from the watch; drops a write that isn't later. */
 export function noteWatched(
   memory: StatusMemory,
   { object, previous, mayWrite }: { object: ObservedGatewaySync; previous: Written | undefined; mayWrite: boolean },
@@ -90,9 +93,9 @@ export function noteWatched(
 }
 
 /**
- * Whether a status may be written on what there is now, though it was decided by what there was before. Where the status
- * is another one, by the last leader or by a patch whose answer was lost, that has to be taken into account first. A new
- * resource of the same name needs its own decision.
+ * Whether a status that was decided from `before` can be written onto `now`. If the status differs (because of the
+ * previous leader, or a patch whose response was lost), that must be considered first. A new resource of the same name
+ * needs its own decision.
  */
 export function stillApplies(
   status: GatewaySyncStatus,
@@ -104,7 +107,7 @@ export function stillApplies(
   return isEqual(before.status.rollout, status.rollout) || !isAskedElse(before, now);
 }
 
-/** What a process knows now, and whether somebody else changed a status that has to be repaired. */
+/** The new facts, and whether another writer changed a status that has to be repaired. */
 export interface MemoryUpdate {
   memory: StatusMemory;
   isForeign: boolean;
@@ -114,7 +117,7 @@ function judge(
   memory: StatusMemory,
   { known, seen, mayWrite }: { known: Written; seen: ObservedGatewaySync; mayWrite: boolean },
 ): MemoryUpdate {
-  // It was stored all the same, and its answer was lost.
+  // It was stored, but the response was lost.
   if (known.uid === seen.uid && memory.sent?.some((sent) => isEqual(sent, seen.status)))
     return { memory: noteWritten(memory, undefined), isForeign: false };
   const isOurs =

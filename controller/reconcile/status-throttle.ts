@@ -1,18 +1,19 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { isEqual } from './merge-patch.ts';
 
-/** Time between two writes that are only about the fleet, and between two of one rollout's phases, in milliseconds. */
+/** Time between two writes that are only about the fleet, and between two phases of a rollout (ms). */
 const PERIOD_MS = { fleet: 1_000, phase: 500 };
 
 /**
- * Holds back writes that are only about the fleet: a hundred agents that report within a second make one write. What
- * people and agents wait for (a commit, an answer to a request, a rollout that begins, stops or goes back) is written at
- * once. Other phases are written twice a second: an agent may say 'well' and 'not well' in turns.
+ * Delays writes that are only about the fleet, so that the reports of a hundred agents within a second cost one write.
+ * Results that users and agents wait for (a commit, the outcome of a request, a rollout that begins, stops, or rolls
+ * back) are written at once. Other phases are written twice a second, because an agent can alternate between healthy
+ * and unhealthy.
  */
 export class StatusThrottle {
   readonly #writtenAt: Partial<typeof PERIOD_MS> = {};
 
-  /** Milliseconds to wait before the write; 0 to write now. */
+  /** Time to wait before the write (ms); 0 to write now. */
   waitMs(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number {
     if (!isEqual(urgentFieldsOf(before), urgentFieldsOf(after)) || isEqual(before, after)) return 0;
     const kind = isEqual(phaseOf(before), phaseOf(after)) ? 'fleet' : 'phase';

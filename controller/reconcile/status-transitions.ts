@@ -9,19 +9,19 @@ import type { ObservedPod } from '../watch/observed-pod.ts';
 import { conditionOf } from './merge-conditions.ts';
 import { isEqual } from './merge-patch.ts';
 
-/** A change that people want to hear of: an event and a log line. */
+/** A change that is worth an event and a log line. */
 export interface Transition {
   type: 'Normal' | 'Warning';
   /** CamelCase, stable. */
   reason: string;
   message: string;
-  /** The event is about this pod of the resource, so that its owner sees it, and not about the resource itself. */
+  /** The event is about this pod instead of the resource, so that the pod's owner sees it. */
   pod?: { name: string; uid: string };
-  /** The repository that it is about: one event for each is enough. */
+  /** The repository that it is about, because one event per repository is enough. */
   repository?: string;
 }
 
-/** Compares two states of a resource; a poll that finds nothing new gives nothing. */
+/** Compares two states of a resource; a poll without changes returns nothing. */
 export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return [
     commitTransition(before, after),
@@ -32,7 +32,10 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   ].filter((transition) => transition !== undefined);
 }
 
-/** Pods that are in the list for the first time: who creates them sees no warning of admission, which the workload gets. */
+/**
+ * Returns warnings about newly listed pods. Their authors don't see admission warnings, which only the workload
+ * controller gets.
+ */
 export function podTransitions(
   before: GatewaySyncStatus,
   after: GatewaySyncStatus,
@@ -48,13 +51,13 @@ export function podTransitions(
     .map(({ name, uid }) => ({ type: 'Warning', reason: 'RunAsUserNotSet', message: userNotSet, pod: { name, uid } }));
 }
 
-/** Pods that are named at once: the others of a workload are like them. */
+/** Maximum number of pods per write; other pods of the workload are alike. */
 const MAX_PODS = 10;
 
 const userNotSet =
   'the container that mounts the data has no securityContext.runAsUser, so the sync agent runs as the user of its image and may be unable to write; set runAsUser in the pod template so that both own the same files';
 
-/** An event of a pod that was evicted because it had no sidecar. */
+/** Returns the event of a pod that was evicted because it had no sidecar. */
 export function evictionOf({ name, uid }: ObservedPod, owner: OwnerReference): Transition {
   const message = `evicted because it was created without the sync agent; ${owner.kind} ${owner.name} creates a new pod`;
   return { type: 'Warning', reason: 'EvictedWithoutSidecar', message, pod: { name, uid } };
@@ -70,7 +73,7 @@ function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): 
   };
 }
 
-/** One for each rollout, wave and phase; the first state of a rollout, when `spec.rollout` is added, has none. */
+/** Returns an event for each rollout, wave, and phase, except for the first state after `spec.rollout` was added. */
 function rolloutTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (!before.rollout || !after.rollout || isEqual(stepOf(before.rollout), stepOf(after.rollout))) return undefined;
   const { phase, message, summary } = after.rollout;
@@ -86,7 +89,7 @@ const ORDERS = {
   retry: { reason: 'RetryOrdered', what: (value: string) => `${ROLLOUT_ANNOTATIONS.retry}: ${value} was set` },
 } as const;
 
-/** One for each order of people that is noted for the first time, with who gave it. */
+/** Returns an event with the author for each new order. */
 export function orderTransitions(
   before: GatewaySyncStatus,
   after: GatewaySyncStatus,
@@ -133,7 +136,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
-/** Conditions with their own event, since Ready may be about something worse. */
+/** Conditions with events of their own, because Ready may be about a worse problem. */
 const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
 const TOLD = [...TOLD_APART, 'CommitStatus'] as const;
 
@@ -153,15 +156,15 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
   const { status, reason, message } = current;
   if (previous?.status === status && previous.reason === reason) return [];
   if (TOLD_APART.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
-  // The phase has its own event.
+  // The phase has a separate event.
   if (reason === `Rollout${after.rollout?.phase}`) return [];
   if (status === 'False') return [{ type: 'Warning', reason, message }];
   return status === 'True' && reason === 'Synced' ? [{ type: 'Normal', reason: 'Synced', message }] : [];
 }
 
 /**
- * Seconds from a request and from a push until now, for each of the two that this status is the first to call applied.
- * Nothing for one whose time cannot be read, and 0 for one that is ahead of our clock.
+ * Returns the seconds from a request and from a push until now, for each that this status is the first to show as
+ * applied. Excludes times that can't be read, and returns 0 for one ahead of our clock.
  */
 export function appliedDelays(before: GatewaySyncStatus, after: GatewaySyncStatus, now: number): number[] {
   const kinds = [

@@ -26,20 +26,20 @@ export interface StatusWriterOptions {
   client: KubernetesClient;
   /** Whether this process may write. */
   mayWrite: () => boolean;
-  /** The resource as the watch brought it last. */
+  /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;
   /** Reconciles the resource soon, because another writer changed its status. */
   repair: () => void;
-  /** Milliseconds of a monotonic clock. */
+  /** A monotonic clock (ms). */
   now?: () => number;
 }
 
-/** Attempts of one write: each finds the resource changed by somebody, such as the receiver. */
+/** Attempts of one write, if other clients, such as the receiver, keep changing the resource. */
 const ATTEMPTS = 5;
 
 /**
- * Writes the status of one resource, and remembers what was written until the watch has brought it back. Changes of other
- * writers are ignored: decisions continue from what was written, and the next write restores it.
+ * Writes the status of one resource, and remembers it until the watch has delivered it. Changes of other writers are
+ * ignored: decisions continue from the written status, and the next write restores it.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
@@ -51,15 +51,15 @@ export class StatusWriter {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** The cached resource, with the status that was written last. */
+  /** The cached resource, with the status that was last written. */
   latest(): ObservedGatewaySync | undefined {
     return latestIn(this.#believed(), this.#options.cached());
   }
 
   /**
-   * One merge patch of what differs from what is stored; none where nothing does. Throws errors of the API server, and
-   * of the client where nothing may be written now: nobody else would write it later. Also where the status was decided
-   * by what was `seen`, and has to be decided again by what came since.
+   * Sends one merge patch with the changed fields, or none. Throws errors of the API server, and of the client if
+   * nothing can be written now, because there is no later write. Also throws if the status was decided from `seen`, and
+   * must be decided again because of a later change.
    */
   async write(status: GatewaySyncStatus, seen = this.latest()): Promise<void> {
     const { cached, mayWrite } = this.#options;
@@ -73,7 +73,7 @@ export class StatusWriter {
     }
   }
 
-  /** Takes in a version of the resource that the watch brought. */
+  /** Handles a version of the resource from the watch. */
   onWatchEvent(object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
     this.#take(noteWatched(this.#believed(), { object, previous, mayWrite: this.#options.mayWrite() }));
   }
@@ -114,7 +114,7 @@ export class StatusWriter {
     this.#memory = noteWritten(this.#believed(), written, this.#now());
   }
 
-  /** Patches only the version that was seen, so that no write of another client is overwritten unseen. */
+  /** Patches only the version that was seen, so that writes of other clients aren't overwritten. */
   async #patch({ stored, status, patch, attempt }: Write): Promise<PatchResult> {
     const { client } = this.#options;
     const { namespace, name, uid, resourceVersion } = stored;
@@ -122,7 +122,7 @@ export class StatusWriter {
     try {
       const body = { metadata: { uid, resourceVersion }, status: patch };
       const query = { fieldManager: FIELD_MANAGERS.controller };
-      // The object may have a megabyte; what its status is now is known.
+      // The object can have 1 MiB, and its new status is known.
       const { metadata } = await client.mergePatch<Pick<GatewaySync, 'metadata'>>(`${path}/status`, body, {
         query,
         accept: METADATA_ONLY,
@@ -132,7 +132,7 @@ export class StatusWriter {
       if (isApiError(conflict, 404)) return { kind: 'gone' };
       if (!isApiError(conflict, 409) || attempt >= ATTEMPTS) throw conflict;
       const live = await client.get<GatewaySync>(path).catch(ignoreAbsence);
-      // Created again under the same name: the watch brings it.
+      // Created again under the same name: the watch delivers it.
       return live?.metadata.uid === uid
         ? { kind: 'changed', live: projectGatewaySync(live), conflict }
         : { kind: 'gone' };
