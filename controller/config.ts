@@ -10,7 +10,7 @@ const amount = v.union(
   AMOUNT,
 );
 const quantities = v.optional(v.record(v.string(), amount, 'must name resources'));
-/** As a container has them. */
+/** As in a container. */
 const resources = v.strictObject({ requests: quantities, limits: quantities }, 'can have only requests and limits');
 
 const configMapKey = v.strictObject(
@@ -21,7 +21,7 @@ const configMapKey = v.strictObject(
   'must have a name and a key',
 );
 
-/** Environment of the controller; the reference in docs/reference/configuration.md says the same. */
+/** Environment of the controller; docs/reference/configuration.md describes it. */
 export const configSchema = v.pipe(
   v.object({
     POD_NAME: v.optional(v.string(), 'controller'),

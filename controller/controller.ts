@@ -36,16 +36,16 @@ import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
 import { PodIndex } from './watch/pod-index.ts';
 
-/** Everything through which the controller reaches the world. */
+/** Connections of the controller to the outside. */
 export interface ControllerPorts {
   client: KubernetesClient;
-  /** For writes that each replica may make. */
+  /** For writes that each replica is allowed to make. */
   replicaClient: KubernetesClient;
   mayWrite: () => boolean;
   connect: (source: RepositorySource) => ReturnType<RepositoriesOptions['connect']>;
   githubApps: GithubApps | undefined;
   sendStatus: SendStatus;
-  /** What admission would do with a pod; undefined if pods without the sidecar are not to be evicted. */
+  /** Returns what admission would do with a pod; undefined if pods without the sidecar aren't evicted. */
   reviewForEviction: EvictorOptions['review'] | undefined;
   metrics: Metrics;
   log: Logger;
@@ -64,7 +64,7 @@ export interface ControllerSettings {
   resyncMs?: number;
 }
 
-/** Workers; one namespace has at most half of them. */
+/** Number of workers; one namespace uses at most half of them. */
 const CONCURRENCY = 16;
 const MINUTE_MS = 60_000;
 const RESYNC_MS = 10 * MINUTE_MS;
@@ -72,7 +72,7 @@ const RESYNC_MS = 10 * MINUTE_MS;
 const REPAIR_AFTER_MS = 1_000;
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
 
-/** Watches on every replica, and reconciles on the one that leads. */
+/** Watches on every replica, and reconciles on the leader. */
 export class Controller {
   readonly caches: Caches;
   readonly #ports: ControllerPorts;
@@ -84,7 +84,7 @@ export class Controller {
   readonly #commitStatuses: StatusPoster;
   readonly #reconciler: Reconciler;
 
-  /** Everything below causes a reconcile by `enqueue` alone. */
+  /** All parts cause a reconcile only through `enqueue`. */
   constructor(ports: ControllerPorts, settings: ControllerSettings) {
     const { client, mayWrite, githubApps, metrics, log } = ports;
     const { limits, bindAgents, installation, instance } = settings;
@@ -177,12 +177,12 @@ export class Controller {
     ];
   }
 
-  /** Takes in that admission on this replica denied a pod. */
+  /** Handles a pod that admission denied on this replica. */
   onDenied(pod: DeniedPod): void {
     this.#denials.add(pod);
   }
 
-  /** The page of all metrics. */
+  /** Returns the page of all metrics. */
   async metricsPage(): Promise<Buffer> {
     const { metrics, mayWrite } = this.#ports;
     metrics.queueDepth.set(this.#queue.depth);
@@ -251,15 +251,14 @@ export class Controller {
     for (const key of keys) this.#enqueue(key, 'high');
   }
 
-  /** Has a resource reconciled, unless it is gone. If omitted, the priority is high if anything about it waits. */
+  /** Enqueues a resource unless it is gone. If omitted, the priority is high if the resource waits for a result. */
   #enqueue(key: ObjectKey, priority: Priority = priorityOf(this.caches.gatewaySync(key))): void {
     if (this.caches.gatewaySync(key)) this.#queue.add(key, priority);
   }
 }
 
 /**
- * Milliseconds until a reconcile is tried again. What it throws comes from the API server, or is a defect; git hosts have
- * their own back-off.
+ * Delay before the next attempt (ms). Errors come from the API server or are bugs; git servers have a separate backoff.
  */
 export function retryAfterMs(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfterMs !== undefined)

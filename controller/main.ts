@@ -35,9 +35,9 @@ import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
 import { RepositoryClient } from './polling/repository-client.ts';
 
-/** Without an attempt to get or renew the lease for so long, in milliseconds, the program is restarted. */
+/** Time without an attempt to get or renew the lease after which the program is restarted (ms). */
 const LEASE_STUCK_MS = 2 * 60_000;
-/** Whatever is larger does not fit into etcd. */
+/** Larger objects don't fit into etcd. */
 const MAX_REVIEW_BYTES = 2 * 1024 * 1024;
 const DRAIN_MS = 5_000;
 /** Time for the work in progress to end after a signal to stop (ms); nothing is written later. */
@@ -72,7 +72,7 @@ const clientOptions = {
   maxSockets: 32,
   onCall: (method: string, code: number) => metrics.apiCalls.inc({ method, code: String(code) }),
 };
-/** For what every replica does, and for the lease, which must not wait behind a thousand writes. */
+/** For the work of every replica, and for the lease, which must not wait behind a thousand writes. */
 const client = new KubernetesClient(credentials, clientOptions);
 const guard = new AddressGuard(new HostResolver(), deniedAddresses(config.GIT_DENIED_NETWORKS, config.GIT_ALLOW_LOCAL));
 const http = new GitHttp(process.env, guard);
@@ -94,12 +94,12 @@ const lease = new LeaderLease({
   podUid: config.POD_UID,
   log,
 });
-/** For what only the leader writes. */
+/** For writes of the leader. */
 const fencedClient = new FencedClient(credentials, {
   ...clientOptions,
   writeWithinMs: () => (config.LEADER_ELECTION ? lease.writeWithinMs : Number.POSITIVE_INFINITY),
 });
-/** What decides what pods become. */
+/** Settings of the sidecars. */
 const injection: InjectionSettings = {
   images: {
     defaultImage: config.DEFAULT_AGENT_IMAGE ?? '',
@@ -170,10 +170,10 @@ http.close();
 if (ending === 'leaseLost') startOver();
 log.info('controller stopped');
 
-/** Why this process stops: a signal, or the lease that passed to another replica. */
+/** Why this process stops: a signal, or a lease that passed to another replica. */
 type Ending = 'signal' | 'leaseLost';
 
-/** Reconciles while this replica leads, and ends with the lease: another replica leads then. */
+/** Reconciles while this replica is the leader, which ends with the lease. */
 async function lead(): Promise<Ending> {
   if (!config.LEADER_ELECTION) {
     await controller.lead(stopping.signal);
@@ -193,8 +193,8 @@ async function lead(): Promise<Ending> {
 }
 
 /**
- * Stops as after a signal if the lease was lost: unready at once, but reviews in progress get their response, because the
- * API server has no other one for the pod. Nothing more is written: it would conflict with the next leader.
+ * Stops as after a signal if the lease was lost: unready at once, but reviews in progress get their response, because
+ * there is no other for the pod. Nothing more is written, because it would conflict with the next leader.
  */
 function stopIfLeaseIsLost(): Ending {
   if (stopping.signal.aborted) return 'signal';
@@ -211,7 +211,7 @@ function startOver(): never {
   process.exit(1);
 }
 
-/** Resolves when the next leader is not to be kept waiting any longer: a git host may be silent for many seconds. */
+/** Resolves when the next leader shouldn't wait any longer, because a git server can take many seconds to respond. */
 async function handOverDue(): Promise<void> {
   await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve, { once: true }));
   await sleep(HAND_OVER_MS, undefined, { ref: false });
@@ -230,7 +230,7 @@ async function startMetrics() {
   });
 }
 
-/** What admission would do with a pod, by what the caches hold. */
+/** Returns what admission would do with a pod, according to the caches. */
 function reviewForEviction(namespace: string, pod: AdmittedPod): Injection {
   return injectSidecar({ ...injection, pod, namespace, candidates: candidates.cached(namespace) ?? [] });
 }

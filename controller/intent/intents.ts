@@ -146,10 +146,7 @@ export function isSettled({ generation, status }: ObservedGatewaySync, { request
   return status.observedGeneration === generation && !request && !push;
 }
 
-/**
- * Whether the status shows at least that this spec, request, and push wait for the git server, so a retry changes
- * nothing.
- */
+/** Whether the status shows that this spec, request, and push are pending, so a retry changes nothing. */
 export function isMentioned({ generation, status }: ObservedGatewaySync, { request, push }: Intents): boolean {
   const { observedGeneration, lastRequest, lastPush } = status;
   const requestWaits = !request || sameAsEcho(request, lastRequest);

@@ -91,9 +91,7 @@ function superseded({ winner: { target }, intents }: JudgedIntents): Ending {
   return { outcome: 'Superseded', message: by[target.source] };
 }
 
-/**
- * Returns the outcomes while nothing can be decided, because the resource is paused or the git server hasn't responded.
- */
+/** Returns the outcomes while nothing can be decided, because of a pause or a missing response. */
 export function pendingEcho({ request, push }: Intents, message: string): Echo {
   const endingOf = ({ ignored }: Open<PushAnnotations>): Ending =>
     ignored ? { outcome: 'Ignored', message: ignored } : { outcome: 'Pending', message };

@@ -35,9 +35,7 @@ export type Resolution =
       kind: 'resolved';
       followed: Followed;
       echo: Echo;
-      /**
-       * Time until the git server is queried again for a ref that it doesn't show yet (ms); undefined if nothing waits.
-       */
+      /** Delay before the git server is queried again for a ref that it doesn't show yet (ms), if any. */
       requeryInMs: number | undefined;
     }
   | Failure;

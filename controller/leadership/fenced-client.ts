@@ -6,7 +6,7 @@ import {
 } from '../../shared/io/kubernetes/client.ts';
 import type { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 
-/** Nothing may be written: this replica does not lead, or is about to hand over. */
+/** A write refused because this replica isn't the leader, or is about to hand over. */
 class FencedError extends Error {
   readonly code = 'leadership.fenced';
 
@@ -16,11 +16,11 @@ class FencedError extends Error {
 }
 
 export interface FencedClientOptions extends ClientOptions {
-  /** Time budget for a write started now (whole ms); 0 if none may start. */
+  /** Time budget for a write started now (whole ms); 0 if none can start. */
   writeWithinMs: () => number;
 }
 
-/** A client whose writes end before the lease does, so that none of them lands next to those of another leader. */
+/** A client whose writes end before the lease does, so that none overlaps with those of another leader. */
 export class FencedClient extends KubernetesClient {
   readonly #writeWithinMs: () => number;
   readonly #writes = new Set<Promise<unknown>>();
@@ -31,12 +31,12 @@ export class FencedClient extends KubernetesClient {
     this.#writeWithinMs = writeWithinMs;
   }
 
-  /** Whether a write may begin now. */
+  /** Whether a write can start now. */
   get mayWrite(): boolean {
     return this.writeWithinMs > 0;
   }
 
-  /** Time budget for a write started now, here or elsewhere (ms); 0 if none may start. */
+  /** Time budget for a write started now, here or elsewhere (ms); 0 if none can start. */
   get writeWithinMs(): number {
     return this.#isSealed ? 0 : this.#writeWithinMs();
   }
@@ -46,7 +46,7 @@ export class FencedClient extends KubernetesClient {
     const withinMs = this.writeWithinMs;
     if (withinMs <= 0) throw new FencedError();
     const timeoutMs = Math.min(request.timeoutMs ?? DEFAULT_TIMEOUT_MS, withinMs);
-    // What waits for a connection goes out before the timer when a process wakes up.
+    // After a process wakes up, writes that wait for a connection are sent before timers fire.
     const refusal = () => (this.#writeWithinMs() > 0 ? undefined : new FencedError());
     const write = super.request<T>({ ...request, timeoutMs, refusal });
     this.#writes.add(write);
@@ -57,7 +57,7 @@ export class FencedClient extends KubernetesClient {
     }
   }
 
-  /** Refuses new writes, and resolves when those under way have ended. */
+  /** Refuses new writes, and resolves when those in progress have ended. */
   async seal(): Promise<void> {
     this.#isSealed = true;
     await Promise.allSettled(this.#writes);

@@ -9,7 +9,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 
-/** `metadata` is that of a stored or of a new one. */
+/** `metadata` is complete only in a stored lease. */
 interface Lease {
   metadata: Partial<ObjectMeta>;
   spec: AsJson<V1LeaseSpec>;
@@ -19,44 +19,44 @@ export interface LeaseOptions {
   client: KubernetesClient;
   namespace: string;
   name: string;
-  /** Name of this replica, which is its pod; the lease adds what tells two processes of that name apart. */
+  /** Name of this replica (its pod). The lease adds a suffix, because two processes can have the same name. */
   replica: string;
-  /** UID of the pod. The Lease is then deleted with the pod of its holder, unless it was given back. */
+  /** UID of the pod. The Lease is then deleted with the pod of its holder, unless it was released. */
   podUid?: string | undefined;
   log: Logger;
-  /** How long the lease is valid without renewal, in milliseconds. */
+  /** Time for which the lease is valid without renewal (ms). */
   durationMs?: number;
-  /** Without a renewal for so long leadership is given up, in milliseconds: what was begun before can still end in time. */
+  /** Time without renewal after which leadership is given up (ms); writes in progress can still end in time. */
   giveUpMs?: number;
-  /** Time between two renewals, in milliseconds. */
+  /** Time between two renewals (ms). */
   retryMs?: number;
-  /** Time between two looks at a lease that another replica holds, in milliseconds: a released one is taken so soon. */
+  /** Time between two checks of a lease that another replica holds (ms), and so until a released one is taken. */
   lookMs?: number;
-  /** A clock in milliseconds that nobody sets, and that goes on while the machine sleeps. */
+  /** A clock (ms) that can't be set, and that continues while the machine sleeps. */
   now?: () => number;
 }
 
 /** Safety margin for clock drift and the last steps of a write (ms). */
 const MARGIN_MS = 1_000;
 
-/** Time for the call that gives the lease back, in milliseconds: without it a spare waits until the lease has run out. */
+/** Timeout of the call that releases the lease (ms). If it fails, a spare waits until the lease has expired. */
 const RELEASE_MS = 2_000;
 
-/** leaseDurationSeconds that marks a lease as released by its holder: only the holder knows that it has stopped. */
+/** leaseDurationSeconds that marks a lease as released by its holder; only the holder knows that it has stopped. */
 const GIVEN_BACK_SECONDS = 1;
 
-/** What came of an attempt: `taken` by another replica, or somebody wrote the lease at the same moment (`conflict`). */
+/** Result of an attempt: `taken` if another replica holds it, `conflict` if another wrote it at the same moment. */
 type Acquisition = 'held' | 'taken' | 'conflict' | 'failed';
 
 /**
- * Leadership by a Lease, as client-go's leader election does it. Clocks of other machines are never compared: a
- * foreign lease has expired when it has not changed here for its duration, also if it is deleted meanwhile, and one's
- * own is valid only until the duration after the last renewal that was *sent*. `performance.now()` would stand still while
- * the machine sleeps (CLOCK_MONOTONIC); the uptime does not (CLOCK_BOOTTIME).
+ * Leader election with a Lease, as in client-go. Clocks of other machines are never compared: another replica's lease
+ * expires when it hasn't changed here for its duration, even if it is deleted in the meantime. The replica's own is
+ * valid only for the duration after the last renewal was *sent*. `performance.now()` (CLOCK_MONOTONIC) would stand
+ * still while the machine sleeps; the uptime (CLOCK_BOOTTIME) doesn't.
  */
 export class LeaderLease {
   readonly #options: Required<Omit<LeaseOptions, 'podUid'>>;
-  /** After `helm uninstall`, the permissions are gone before the pods: no process can give the lease back then. */
+  /** After `helm uninstall`, the permissions are deleted before the pods, so no process can release the lease. */
   readonly #ownerReferences: object[] | undefined;
   readonly #identity: string;
   #renewedAt = Number.NEGATIVE_INFINITY;
@@ -71,18 +71,18 @@ export class LeaderLease {
     this.#ownerReferences = uid ? [{ apiVersion: 'v1', kind: 'Pod', name, uid }] : undefined;
   }
 
-  /** Whether this process leads. False well before the lease may pass to another. */
+  /** Whether this process leads. False well before the lease can pass to another. */
   get isHeld(): boolean {
     return this.#leftMs(this.#options.giveUpMs) > 0;
   }
 
-  /** Time budget for a write started now, so that it ends before the lease (whole ms); 0 if none may start. */
+  /** Time budget for a write started now, so that it ends before the lease (whole ms); 0 if none can start. */
   get writeWithinMs(): number {
     if (!this.isHeld) return 0;
     return Math.max(0, Math.floor(this.#leftMs(this.#options.durationMs - MARGIN_MS)));
   }
 
-  /** Milliseconds since the last attempt to get or renew it; 0 before the first one and after the last. */
+  /** Time since the last attempt to get or renew it (ms); 0 before the first one and after the last. */
   get stuckForMs(): number {
     return this.#attemptedAt === undefined ? 0 : performance.now() - this.#attemptedAt;
   }
@@ -95,18 +95,18 @@ export class LeaderLease {
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
 
-  /** Renews until the lease is lost or the signal aborts, then resolves. Seeing another holder means that it is lost. */
+  /** Renews until the lease is lost (for example, to another holder) or the signal aborts, then resolves. */
   async hold(signal: AbortSignal): Promise<void> {
     let last: Acquisition = 'held';
     while (!signal.aborted && this.isHeld) {
-      // A conflict may be another holder, so look again without a pause.
+      // A conflict may be another holder, so check again without a pause.
       if (last !== 'conflict') await sleep(this.#options.retryMs, undefined, { signal }).catch(() => {});
       if (!signal.aborted) last = await this.#tryOnce(signal);
     }
     this.#attemptedAt = undefined;
   }
 
-  /** Gives the lease back, so that a spare takes over at once. Nothing may be written afterwards. */
+  /** Releases the lease, so that a spare takes over at once. Nothing can be written afterwards. */
   async release(): Promise<void> {
     const held = this.#held;
     if (!this.isHeld || !held) return;
@@ -114,7 +114,7 @@ export class LeaderLease {
     try {
       await this.#giveBack(held).catch(async (error: unknown) => {
         if (!isApiError(error, 409)) throw error;
-        // Written since: by somebody else, or by a renewal whose answer was not waited for.
+        // Written by another client, or by a renewal whose response wasn't awaited.
         const current = await this.#read();
         if (current?.spec.holderIdentity === this.#identity) await this.#giveBack(current);
       });
@@ -123,7 +123,7 @@ export class LeaderLease {
     }
   }
 
-  /** Milliseconds until the last renewal is so old. */
+  /** Time until the last renewal reaches an age (ms). */
   #leftMs(ageMs: number): number {
     return this.#renewedAt + ageMs - this.#options.now();
   }
@@ -156,8 +156,8 @@ export class LeaderLease {
   }
 
   /**
-   * Not while another replica may think that it holds the lease, even if somebody deleted it or removed the holder: its
-   * holder writes it again. The holder itself stops for anybody else whom it sees there.
+   * Not while another replica may rely on the lease, even if the lease was deleted or its holder removed, because that
+   * replica writes it again. A holder stops if it sees another one.
    */
   #mayTake(lease: Lease | undefined): boolean {
     const { holderIdentity, leaseDurationSeconds } = lease?.spec ?? {};

@@ -1,15 +1,15 @@
 import type { Logger } from '../../shared/log.ts';
 
-/** Something that must go on for the program to be of use. */
+/** A loop without which the program is useless. */
 export interface Loop {
   name: string;
-  /** Milliseconds without progress, though there is something to do. */
+  /** Time without progress although there is work (ms). */
   stuckForMs: () => number;
   /** Time after which only a restart helps (ms); longer than all time limits of the loop together. */
   limitMs: number;
 }
 
-/** Checks for the kubelet whether a restart is due because a loop has stopped, and logs which one. */
+/** Checks for the kubelet whether a loop has stopped and a restart is due, and logs the loop. */
 export function checkLiveness(loops: Loop[], log: Logger): boolean {
   const stuck = loops.filter(({ stuckForMs, limitMs }) => stuckForMs() > limitMs);
   for (const { name, stuckForMs } of stuck) {

@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts';
 
-/** Runs a reconcile, and counts it with its time. One that is deferred doesn't count: it runs later. */
+/** Runs a reconcile, and counts and times it, unless it is deferred. */
 export async function measureReconcile<Requeue extends { isDeferred?: boolean } | undefined>(
   { reconciles, reconcileSeconds }: Pick<Metrics, 'reconciles' | 'reconcileSeconds'>,
   reconcile: () => Promise<Requeue>,

@@ -60,7 +60,7 @@ export function createMetrics() {
     ),
     transitions: counter('sync_controller_transitions_total', 'Changes of resources by reason.', 'reason'),
   };
-  // Prometheus sees no increase in a series that begins with its first event.
+  // Prometheus sees no increase in a series that starts with its first event.
   for (const each of [metrics.reconciles, metrics.gitQueries]) {
     for (const outcome of ['success', 'failure']) each.inc({ outcome }, 0);
   }

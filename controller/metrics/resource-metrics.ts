@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConditionType, GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
 import { omit } from '../../shared/domain/objects.ts';
 
-/** The fields of a GatewaySync that its series show. */
+/** The fields of a GatewaySync that its series contain. */
 export interface SampledResource {
   namespace: string;
   name: string;
@@ -10,7 +10,7 @@ export interface SampledResource {
   status: GatewaySyncStatus;
 }
 
-/** The metrics that each resource has; docs/reference/metrics.md lists them. */
+/** Metrics of each resource; docs/reference/metrics.md lists them. */
 export const RESOURCE_METRICS = {
   sync_controller_conditions: 'GatewaySyncs by the state of each condition; on the leader only.',
   sync_controller_gatewaysync_condition:
@@ -25,16 +25,16 @@ export const RESOURCE_METRICS = {
   sync_controller_rollout_failed_gateways: 'Gateways that failed in the rollout of a GatewaySync; on the leader only.',
 } as const;
 
-/** They sum up the others, of which `sync_controller_conditions` has the counts. */
+/** Summaries of the other conditions, which `sync_controller_conditions` counts. */
 const SUMMARIES: readonly string[] = ['Ready', 'Stalled'] satisfies ConditionType[];
 const STATUSES = ['True', 'False', 'Unknown'];
-/** Resources that are written down before others have their turn on the event loop: 1 to 2 ms. */
+/** Resources rendered before the event loop gets its turn (1 to 2 ms). */
 const SLICE = 250;
 
 /**
- * Writes down the series of all resources in Prometheus' text format, in slices. A library's gauges would hold 20,000
- * series in memory, and stop everything while they are set again. In bytes, since the page has megabytes and the heap is
- * small.
+ * Renders the series of all resources in Prometheus' text format, in slices. The gauges of a library would keep 20,000
+ * series in memory, and block the process while they are set. Returns bytes, because the page has megabytes and the
+ * heap is small.
  */
 export async function renderResources(resources: Iterable<SampledResource>): Promise<Buffer> {
   const all = [...resources];
@@ -66,7 +66,7 @@ function seriesOf(metric: string, { namespace, name }: SampledResource, samples:
   return samples.map(([value, labels]) => `${metric}{${labels ? `${own},${labelsOf(labels)}` : own}} ${value}`);
 }
 
-/** In a loop, because a page has 100,000 of them. */
+/** Uses a loop, because a page has 100,000 of them. */
 function labelsOf(labels: Record<string, string>): string {
   let text = '';
   for (const name in labels) text += `${text ? ',' : ''}${name}="${escapeLabel(labels[name] ?? '')}"`;
@@ -80,12 +80,12 @@ function countConditions(status: GatewaySyncStatus, counts: Map<string, number>)
   }
 }
 
-/** A value, and its labels next to those of the resource. */
+/** A value, with its labels besides those of the resource. */
 type Sample = [value: number, labels?: Record<string, string>];
 
 type MetricName = keyof typeof RESOURCE_METRICS;
 
-/** The samples of a resource for each metric, in the order of the page. */
+/** Samples of a resource for each metric, in the order of the page. */
 const SAMPLES: Record<Exclude<MetricName, 'sync_controller_conditions'>, (resource: SampledResource) => Sample[]> = {
   sync_controller_gatewaysync_condition: ({ status: { conditions = [] } }) =>
     conditions

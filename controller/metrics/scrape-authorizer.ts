@@ -6,27 +6,27 @@ import { Slots } from '../../shared/domain/slots.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 
-/** Whether somebody may read; `busy`: too many others ask; to be tried again in a second. */
+/** Whether a client can read; `busy` if too many others wait, and the client should retry in a second. */
 export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
-/** Reviews under way at a time: anybody can ask for them, and the lease is renewed over the same connections. */
+/** Maximum concurrent reviews: unauthenticated clients can cause them, and lease renewals use the same connections. */
 const AT_ONCE = { unknown: 3, remembered: 1 };
-/** Maximum number of reviews that wait for one of these, in total and per client network. */
+/** Maximum number of waiting reviews, in total and per client network. */
 const MAX_WAITING = { total: 256, perNetwork: 8 };
 
-/** A token whose bearer may read, or might lately. */
+/** A token that is allowed to read, or was recently. */
 interface Remembered {
-  /** By the monotonic clock, in milliseconds; then the API server is asked again. */
+  /** Time of a monotonic clock (ms) after which the API server is queried again. */
   until: number;
   renewal: Promise<Access> | undefined;
 }
 
 /**
- * Decides as kube-rbac-proxy does who may read `/metrics`: whom the API server knows by the bearer token
- * (TokenReview), and whom it lets `get` that path (SubjectAccessReview). Who may is remembered for a minute, and nobody
- * else, so that made-up tokens take no place. After that they do not wait behind those who are not known.
+ * Authorizes readers of `/metrics` as kube-rbac-proxy does: the API server authenticates the bearer token
+ * (TokenReview), and must allow `get` for the path (SubjectAccessReview). Only allowed tokens are remembered, for a
+ * minute, so that fabricated ones occupy no memory. After that, they don't wait behind unknown ones.
  */
 export class ScrapeAuthorizer {
   readonly #client: KubernetesClient;

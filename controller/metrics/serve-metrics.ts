@@ -12,17 +12,16 @@ export interface MetricsOptions {
   host: string;
   port: number;
   /**
-   * Gives the certificate to serve: the current one while it is good, otherwise a new one. Clients do not have to trust
-   * it, since the token says who may read. With it, HTTPS for callers whom the API server lets in; undefined: plain
-   * HTTP for everybody.
+   * Returns the certificate to serve: the current one while it is valid, otherwise a new one. Clients needn't trust it,
+   * because the token authorizes them. If undefined, any client can read over plain HTTP.
    */
   renew: ((current: KeyPair | undefined) => KeyPair) | undefined;
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
-  /** Folder for the certificate. */
+  /** Directory of the certificate. */
   folder: string;
   log: Logger;
-  /** Interval at which the certificate is checked, in milliseconds. */
+  /** Interval of certificate checks (ms). */
   checkMs?: number;
 }
 
@@ -33,7 +32,7 @@ interface KeyPair {
 }
 
 const CHECK_MS = 3_600_000;
-/** A Prometheus needs one or two; addresses that hold all must not keep it out. */
+/** Prometheus needs one or two; addresses that hold all of them must not keep it out. */
 const LIMITS = { maxConnections: 50, maxConnectionsPerAddress: 10, headTimeoutMs: 5_000 };
 
 const refusals: Record<Exclude<Access, 'allowed'>, { status: number; headers?: Record<string, string> }> = {
@@ -63,11 +62,11 @@ export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listen
     log.info('certificate of the metrics endpoint renewed');
   };
   const keepCurrent = async () => {
-    // Each check ends before the next one: two that overlap would each renew the certificate.
+    // Each check ends before the next one, because two overlapping ones would each renew the certificate.
     for await (const _ of setInterval(checkMs, undefined, { signal: closing.signal }))
       await check().catch((error) => log.warn({ err: error }, 'certificate of the metrics endpoint not renewed'));
   };
-  // Closing ends it with an error.
+  // It rejects when it is closed.
   keepCurrent().catch(() => {});
   return {
     close: (graceMs) => {

@@ -44,10 +44,7 @@ function requestedStateOf({ uid, generation, request, push, orders, deleting }: 
   return { uid, generation, request, push, orders, deleting };
 }
 
-/**
- * Whether fields that are kept changed. A list delivers all objects again, and most changes of a pod are in other
- * fields.
- */
+/** Whether kept fields changed. A list delivers all objects again, and most changes of pods are in others. */
 function isNews<T>(change: Change<T>): boolean {
   return change.type === 'deleted' || !isEqual(change.object, change.previous);
 }

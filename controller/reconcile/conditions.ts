@@ -24,10 +24,7 @@ export interface Facts {
   rolloutProblems: string[];
   /** Messages of the first gateways in the state `Error`. */
   gatewayErrors: string[];
-  /**
-   * First gateways whose clocks differ from the API server's, except for those in the state `Error`, whose messages
-   * include it.
-   */
+  /** First gateways with a wrong clock, except for those in the state `Error`, whose messages include it. */
   wrongClocks: string[];
   /** First pods that don't start, with the cause. */
   podsThatWait: string[];

@@ -27,10 +27,7 @@ export interface Decision {
   holdForMs: number;
   /** Delay before the git server is queried again (ms), if a poll wouldn't help. */
   retryAfterMs: number | undefined;
-  /**
-   * Delay before the git server is queried again for a ref that it doesn't show yet (ms); only a new response counts
-   * then.
-   */
+  /** Delay before the git server is queried again for a ref that it doesn't show yet (ms). */
   requeryInMs: number | undefined;
   /** Time after which the clock alone can advance a rollout (ms). */
   wakeInMs: number | undefined;

@@ -6,7 +6,7 @@ import type { Transition } from './status-transitions.ts';
 
 export interface EventRecorderOptions {
   client: KubernetesClient;
-  /** Whether this process may write. */
+  /** Whether this process can write. */
   mayWrite: () => boolean;
   /** Called for every transition, for metrics. */
   onTransition: (reason: string) => void;

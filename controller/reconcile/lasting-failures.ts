@@ -13,10 +13,7 @@ const PERIOD_MS = 25 * 60_000;
 export class LastingFailures {
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Returns the event to record for the latest of several consecutive failures, if any; `now` is the time of a
-   * monotonic clock (ms).
-   */
+  /** Returns the event for the latest of several consecutive failures, if any; `now` is a monotonic time (ms). */
   eventOf(failures: number, error: unknown, now: number): Transition | undefined {
     if (failures === 1) this.#reportedAt = Number.NEGATIVE_INFINITY;
     if (failures < MIN_FAILURES || now - this.#reportedAt < PERIOD_MS) return undefined;

@@ -41,9 +41,7 @@ export interface Observation extends Installation {
   reportOf: (pod: ObservedPod) => ObservedReport | undefined;
   /** Why agents don't have the permissions or the token that they need. */
   accessProblems: AccessProblem[];
-  /**
-   * Whether the revision of `spec.sync` is stored as an object (with rollouts). Before that, no rollout can name it.
-   */
+  /** Whether the revision of `spec.sync` is stored (with rollouts). Before that, no rollout can name it. */
   isRevisionKept: boolean;
   /** Reported earlier revisions that are stored, if the status has no rollout. */
   storedRevisions?: readonly string[];

@@ -85,8 +85,7 @@ export function approvedRevision({ orders, spec, status }: Approval): string | u
   const { rollout } = status;
   const approve = orders?.approve;
   if (approve === undefined || approve === rollout?.handled?.approve) return rollout?.handled?.approvedRevision;
-  // If no other revision was stored, the waiting release has that of the rollout or the stable one; any other arrived
-  // with the approval.
+  // If no other revision was stored, the waiting release has that of the rollout, or the stable one.
   const known = spec.revision === rollout?.stableRevision ? spec.revision : rollout?.revision;
   if (approve === rollout?.nextCommit) return rollout.nextRevision ?? known;
   return approve === rollout?.commit ? rollout.revision : spec.revision;

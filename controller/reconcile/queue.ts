@@ -13,8 +13,7 @@ export type Requeue =
   | undefined;
 
 /**
- * Handles one key; an error results in a retry with backoff. The attempt starts at 1, and increases with each
- * consecutive failure.
+ * Handles one key; an error results in a retry with backoff. `attempt` is 1 plus the number of consecutive failures.
  */
 export type Handle = (key: string, attempt: number) => Promise<Requeue>;
 
@@ -61,9 +60,7 @@ export class KeyedQueue {
     return this.#waiting.size;
   }
 
-  /**
-   * Age of the oldest running handler, or of the oldest key that a free worker doesn't take (ms); 0 if there is none.
-   */
+  /** Age of the oldest running handler, or of the oldest key that a free worker doesn't take (ms); else 0. */
   get stuckForMs(): number {
     const isFree = this.#handle && this.#running.size < this.#options.concurrency;
     const [oldest] = this.#running.values();

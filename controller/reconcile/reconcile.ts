@@ -28,7 +28,7 @@ import { appliedDelays, type Transition } from './status-transitions.ts';
 
 export interface ReconcilerOptions {
   client: KubernetesClient;
-  /** Whether this process may write. */
+  /** Whether this process can write. */
   mayWrite: () => boolean;
   caches: Caches;
   pods: PodIndex;
@@ -193,10 +193,7 @@ export class Reconciler {
     return await binder.bind(gatewaySync, bindingOf(pods, current), log);
   }
 
-  /**
-   * If GitHub returns no token, the query fails as well, and the status shows that. Only a failed write is a problem
-   * here.
-   */
+  /** If GitHub returns no token, the query fails as well, and the status shows it. Only a failed write matters. */
   async #supplyToken(key: ObjectKey, gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult> {
     try {
       return withoutUndefined({ retryAfterMs: await this.#options.gitTokens?.supply(key, gatewaySync) });

@@ -50,10 +50,7 @@ export async function recordEvent(
   );
 }
 
-/**
- * Returns the name of the subject, shortened if necessary, and a chronological suffix, because events of the same
- * second are listed by name.
- */
+/** Returns the subject's name and a chronological suffix, because events of one second are listed by name. */
 function eventName(about: string): string {
   const microseconds = Math.round((performance.timeOrigin + performance.now()) * 1_000);
   const suffix = `${microseconds.toString(16).padStart(14, '0')}${randomBytes(2).toString('hex')}`;

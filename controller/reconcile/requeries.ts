@@ -1,7 +1,6 @@
 /**
  * Numbers the queries for a ref that the git server doesn't show yet. A response is valid until the next query is due,
- * no matter how long it takes and how often the resource is reconciled in the meantime. A restart begins with a new
- * query.
+ * no matter how often the resource is reconciled in the meantime. A restart begins with a new query.
  */
 export class Requeries {
   #number = 0;

@@ -25,7 +25,7 @@ export class SharedLimits {
 export interface ResourceStateOptions {
   client: KubernetesClient;
   limits: SharedLimits;
-  /** Whether this process may write. */
+  /** Whether this process can write. */
   mayWrite: () => boolean;
   /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;

@@ -25,10 +25,7 @@ export interface RolledOut {
   isHeldBack: boolean;
 }
 
-/**
- * Advances a rollout; `sync` has the followed ref and its spec. Without `spec.rollout`, all gateways get the newest
- * commit.
- */
+/** Advances a rollout; `sync` has the followed ref. Without `spec.rollout`, all gateways get the newest commit. */
 export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation, moment: Moment): RolledOut {
   const { now, isResolved, isAnswered } = moment;
   const { gatewaySync, isRevisionKept } = observation;

@@ -23,10 +23,7 @@ export interface StatusMemory {
 /** Time in which the watch delivers a write (ms): milliseconds, or minutes if it fell silent. */
 const BROUGHT_BACK_MS = 4 * 60_000;
 
-/**
- * A write that the watch hasn't delivered by now is no longer stored, because the API server was restored from a
- * backup.
- */
+/** After this time, a write is no longer stored: the API server was restored from a backup. */
 export function expireWritten(memory: StatusMemory, now: number): StatusMemory {
   const { written, writtenAt = now } = memory;
   return written && now - writtenAt > BROUGHT_BACK_MS

@@ -5,10 +5,9 @@ import { isEqual } from './merge-patch.ts';
 const PERIOD_MS = { fleet: 1_000, phase: 500 };
 
 /**
- * Delays writes that are only about the fleet, so that the reports of a hundred agents within a second cost one write.
- * Results that users and agents wait for (a commit, the outcome of a request, a rollout that begins, stops, or rolls
- * back) are written at once. Other phases are written twice a second, because an agent can alternate between healthy
- * and unhealthy.
+ * Delays writes that are only about the fleet, so that a hundred reports within a second cost one write. Results that
+ * users and agents wait for (a commit, the outcome of a request, a rollout that begins, stops, or rolls back) are
+ * written at once. Other phases are written twice a second, because an agent can alternate between states.
  */
 export class StatusThrottle {
   readonly #writtenAt: Partial<typeof PERIOD_MS> = {};

@@ -32,10 +32,7 @@ export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatu
   ].filter((transition) => transition !== undefined);
 }
 
-/**
- * Returns warnings about newly listed pods. Their authors don't see admission warnings, which only the workload
- * controller gets.
- */
+/** Returns warnings about newly listed pods, because only their workload's controller gets admission warnings. */
 export function podTransitions(
   before: GatewaySyncStatus,
   after: GatewaySyncStatus,

@@ -24,7 +24,7 @@ import {
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
-  /** Whether this process may write. */
+  /** Whether this process can write. */
   mayWrite: () => boolean;
   /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;

@@ -5,10 +5,7 @@ import type { RolloutGateway } from './rollout-input.ts';
 export type Admission = RolloutStatus['admission'];
 type Place = Pick<RolloutGateway, 'fits' | 'key'>;
 
-/**
- * Makes the admission of all waves, each with the same `admitted`. Facts about earlier waves of the same names are
- * kept.
- */
+/** Makes the admission of all waves, each with this `admitted`. Facts about earlier waves are kept by name. */
 export function makeAdmission(
   { waves = [] }: RolloutSpec,
   gateways: readonly RolloutGateway[],
@@ -69,9 +66,9 @@ export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission
 
 /**
  * Replaces gateways of a percentage wave that disappeared, or are paused, with the next candidates. This admits no
- * gateway, because all earlier members are below the previous boundary. After the first admission it happens only once
- * per wave: otherwise, a commit that kills pods would walk through the fleet. If a later wave has admitted gateways,
- * nothing changes, because they could lose the release.
+ * gateway: all earlier members are below the previous boundary. After the first admission it happens once per wave,
+ * because a commit that kills pods would otherwise walk through the fleet. It never happens if a later wave has
+ * admitted gateways, which could lose the release.
  */
 export function chooseAgain(
   admission: Admission,

@@ -51,9 +51,7 @@ export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGatewa
   });
 }
 
-/**
- * Returns a test for gateways that the rollout doesn't wait for: not ready before a time, for example on a lost node.
- */
+/** Returns a test for gateways that the rollout doesn't wait for: not ready before a time (a lost node?). */
 export function skippedBefore(time: string): (gateway: RolloutGateway) => boolean {
   // Kubernetes stores whole seconds.
   const second = Math.floor(Date.parse(time) / 1000) * 1000;

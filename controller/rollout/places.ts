@@ -16,10 +16,9 @@ export interface Places {
 }
 
 /**
- * An admitted gateway occupies a place until it is verified or has failed. A gateway that isn't waited for (for
- * example, because its node is gone, or because it was created later and doesn't start) frees its place after the
- * deadline. Gateways that start together therefore never get a commit all at once. Paused gateways occupy no place, and
- * are admitted when all others have the commit.
+ * An admitted gateway occupies a place until it is verified or has failed. One that isn't waited for (on a lost node,
+ * or created later and not starting) frees its place after the deadline. Gateways that start together therefore never
+ * get a commit all at once. Paused gateways occupy no place, and are admitted when all others have the commit.
  */
 export function placesOf(rollout: RolloutStatus, index: number, { standing, input }: Context): Places {
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;

@@ -90,10 +90,7 @@ function refill({ state, rollout, index, standing, input }: Situation): RolloutS
   return isSame ? undefined : { ...state, rollout: { ...rollout, admission } };
 }
 
-/**
- * Refills a completed percentage wave whose gateways disappeared before the next admission; the new ones must be
- * verified.
- */
+/** Refills a completed percentage wave that lost its gateways before the next admission; verifies it again. */
 function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
   if (earlier.kind !== 'nobody') return undefined;
   const next = refill({ ...situation, index: earlier.index });
@@ -107,10 +104,9 @@ const isEmptyForLong = ({ waitsFor, waitsSince }: RolloutStatus, { now, deadline
   waitsFor === 'Gateways' && waitsSince !== undefined && now >= Date.parse(waitsSince) + deadlineMs;
 
 /**
- * Whether a wave without gateways is done. A wave that never had one is done, unless it is new and its gateways may be
- * starting, or no gateway is left although some existed. The last wave that had any is done after it was empty for the
- * whole deadline, if other gateways are verified. All other waves wait, because later waves must not get an unverified
- * release.
+ * Whether a wave without gateways is done. One that never had any is done, unless it is new and they may be starting,
+ * or no gateway is left although some existed. The last wave that had any is done after it was empty for the whole
+ * deadline, if other gateways are verified. Other waves wait: later waves must not get an unverified release.
  */
 function mayPassOver({ rollout, index, standing, input }: Situation): boolean {
   const { admission, startedAt } = rollout;
@@ -172,8 +168,7 @@ const awaitWindow = (state: RolloutState): Advanced => ({
 function waitFor({ state, rollout, index, wave, standing, input }: Situation, earlier: Wait | undefined): Advanced {
   const { counted, awaited, pending } = wave;
   const waiting = progress(state, earlier ?? { kind: 'gateways', index });
-  // If all gateways that count have failed, the release failed regardless of maxFailures, unless replacements may still
-  // come.
+  // The release failed on all gateways that count, so maxFailures doesn't matter, unless replacements may come.
   if (awaited.length > 0 && pending.length === 0 && !counted.some((gateway) => standing.verified.has(gateway))) {
     const isWhole = awaited.length >= (rollout.admission[index]?.gateways ?? 0);
     return isWhole || isEmptyForLong(rollout, input) ? giveUp(state, input) : waiting;

@@ -33,7 +33,5 @@ export function reportedRelease(input: ReportedInput): Release | undefined {
   return first?.[1].release;
 }
 
-/**
- * Votes of a healthy gateway; exceeds the number of gateways. Without a revision it has one more, which decides a tie.
- */
+/** Votes of a healthy gateway; exceeds the number of gateways. One more, without a revision, decides a tie. */
 const HEALTHY = 1_000_000;

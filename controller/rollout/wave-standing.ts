@@ -19,10 +19,7 @@ export interface WaveStanding {
   unhealthy: RolloutGateway[];
   /** At least one is verified; the rest are verified, or are replacements that may still start. */
   isWell: boolean;
-  /**
-   * The wave is healthy, all awaited gateways are admitted, and few are missing: it can end, and later waves can
-   * continue.
-   */
+  /** The wave is healthy, all awaited gateways are admitted, and few are missing, so it can end. */
   isDone: boolean;
 }
 

@@ -24,9 +24,8 @@ type Judged = Span & { window: RolloutWindow; problem?: string | undefined };
 const ALWAYS = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
 
 /**
- * Judges whether `windows` allow changes at `now`. Without windows, they do. Otherwise, no Deny window can be open and,
- * if there are Allow windows, one of them must be. Never throws: an invalid window counts as closed (`windowProblems`
- * reports it).
+ * Judges whether `windows` allow changes at `now`: no Deny window can be open and, if there are Allow windows, one of
+ * them must be. Never throws: an invalid window doesn't allow changes (`windowProblems` reports it).
  */
 export function judgeWindows(windows: RolloutWindow[] | undefined, now: number): WindowJudgement {
   const judged = (windows ?? []).map((window) => judgeWindow(window, now));

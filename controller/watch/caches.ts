@@ -27,20 +27,20 @@ export interface CacheListeners {
 
 export interface CacheOptions {
   client: KubernetesClient;
-  /** Empty: the whole cluster. */
+  /** Empty for the whole cluster. */
   namespaces: string[];
-  /** Whether RoleBindings are watched; without, there is no right to do so. */
+  /** Whether RoleBindings are watched; if not, the permission is missing. */
   roleBindings: boolean;
   log: Logger;
   onRestart?: (kind: string, reason: string) => void;
 }
 
-/** Objects of one page of a list where each may have a megabyte. */
+/** Objects per page of a list in which each object can have 1 MiB. */
 const LARGE_OBJECTS_PAGE = 25;
 
 type AnyReflector = Pick<Reflector<GatewaySync, unknown>, 'hasSynced' | 'stuckForMs' | 'firstSync' | 'run'>;
 
-/** The controller's view of the cluster: GatewaySyncs, injected pods, reports and role bindings, always current. */
+/** The controller's current view of the cluster: GatewaySyncs, injected pods, reports, and role bindings. */
 export class Caches {
   readonly #gatewaySyncs: Reflector<GatewaySync, ObservedGatewaySync>[] = [];
   readonly #pods: Reflector<Pod, ObservedPod>[] = [];
@@ -109,7 +109,7 @@ export class Caches {
     return this.#all.every((reflector) => reflector.hasSynced);
   }
 
-  /** For how long some watch has neither heard anything nor tried again, in milliseconds. */
+  /** Time for which a watch has neither received anything nor retried (ms). */
   get stuckForMs(): number {
     return Math.max(...this.#all.map((reflector) => reflector.stuckForMs));
   }
@@ -120,7 +120,7 @@ export class Caches {
     const others = [...this.#gatewaySyncs, ...this.#pods, ...this.#roleBindings];
     await Promise.all([
       ...others.map((loop) => loop.run(signal)),
-      // Only a bounded number of reports is kept without their pods.
+      // Only a limited number of reports is kept without their pods.
       ...this.#reports.map(async (reports, index) => {
         await Promise.race([this.#pods[index]?.firstSync, stopped]);
         await reports.run(signal);
@@ -145,7 +145,7 @@ export class Caches {
     return find(this.#reports, key);
   }
 
-  /** The report of this very pod, and not that of an earlier one of its name. */
+  /** Returns the report of exactly this pod, and not of an earlier one with its name. */
   reportOf({ namespace, name, uid }: ObservedPod): ObservedReport | undefined {
     const report = this.report(`${namespace}/${name}`);
     return report?.podUID === uid ? report : undefined;
@@ -163,7 +163,7 @@ export class Caches {
     for (const reflector of this.#pods) yield* reflector.store.values();
   }
 
-  /** Keeps the content of each report that has its pod, and of a bounded number of others. */
+  /** Keeps the content of each report whose pod exists, and of a limited number of others. */
   #boundReports(key: ObjectKey): void {
     const report = this.report(key);
     this.#withoutPod.delete(key);

@@ -11,7 +11,7 @@ import { validateProfiles } from '../../shared/domain/validate-profiles.ts';
 import { isApplied, ownerOfField, timeOf } from './observed-owner.ts';
 import { clip } from './observed-text.ts';
 
-/** A request to move, as its annotations say it. */
+/** A request for a ref, as in its annotations. */
 export interface RequestAnnotations {
   ref: string;
   at?: string;
@@ -21,7 +21,7 @@ export interface RequestAnnotations {
   repo?: string;
 }
 
-/** A push to a branch, as its annotations say it. */
+/** A push to a branch, as in its annotations. */
 export interface PushAnnotations {
   ref: string;
   at?: string;
@@ -29,21 +29,21 @@ export interface PushAnnotations {
   repo?: string;
 }
 
-/** What the API server knows of annotations, apart from what they say; times in milliseconds since the epoch. */
+/** Facts about annotations from the API server; times in milliseconds since the epoch. */
 export interface Origin {
-  /** They come from a manifest that somebody keeps, not from an event. */
+  /** They were applied from a manifest, not written after an event. */
   applied: boolean;
-  /** When they were stored last; whole seconds. */
+  /** When they were last stored; whole seconds. */
   writtenAt?: number;
-  /** The ref is no older than this, whatever its time says: the time is from somebody else, such as an earlier webhook. */
+  /** The ref is at least as new as this, if its stated time belongs to an earlier webhook. */
   notBefore?: number;
 }
 
-/** What the controller uses of `spec.sync`, which may have a megabyte: agents read the rest themselves. */
+/** The part of `spec.sync` (up to 1 MiB) that the controller uses; agents read the rest. */
 interface ObservedSync {
-  /** By name, with what each inherits: whether agents leave the files alone, and the failures that they put up with. */
+  /** By name, with inherited values: pauses, dry runs, and the number of tolerated failures. */
   profiles: Record<string, Pick<Profile, 'paused' | 'dryRun' | 'maxFailures'>>;
-  /** What is wrong with them beyond what the CRD refuses, the first few sentences. */
+  /** The first problems that the CRD doesn't detect, one sentence each. */
   problems?: string[];
 }
 
@@ -56,34 +56,34 @@ type Header = NonNullable<
   NonNullable<NonNullable<GatewaySyncSpec['gateway']['reload']>['requests']>[number]['headersFrom']
 >[number];
 
-/** Of the calls to the gateway only the Secrets: the sidecar mounts them. */
+/** For calls to the gateway, only the Secrets are kept, because the sidecar mounts them. */
 type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
   /** Whether gateways are verified. */
   verifies?: true;
   reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
 };
 
-/** What the controller uses of a spec, 130 kB at most. */
+/** The part of a spec that the controller uses, at most 130 kB. */
 export type ObservedSpec = Pick<GatewaySyncSpec, 'polling' | 'webhook' | 'agent' | 'paused' | 'rollout' | 'history'> & {
   git: ObservedGit;
   gateway: ObservedGateway;
   sync: ObservedSync;
-  /** Revision of `spec.sync`, where there are rollouts. */
+  /** Revision of `spec.sync`, with rollouts. */
   revision?: string;
 };
 
-/** What people ask of a rollout. */
+/** Orders of users for a rollout. */
 type Orders = { [Name in keyof typeof ROLLOUT_ANNOTATIONS]?: string };
 
-/** Who set an annotation. */
+/** Author of an annotation. */
 export interface Author {
-  /** The user, as an annotation says: anybody's to write, unless a policy checks it. */
+  /** The user in an annotation, which any writer can set, unless a policy checks it. */
   user?: string;
   /** The client. */
   manager?: string;
 }
 
-/** The fields of a GatewaySync that the controller uses; the mappings and managedFields are boiled down. */
+/** The fields of a GatewaySync that the controller uses; mappings and managedFields are reduced. */
 export interface ObservedGatewaySync {
   namespace: string;
   name: string;
@@ -98,15 +98,15 @@ export interface ObservedGatewaySync {
   request?: RequestAnnotations & Origin;
   push?: PushAnnotations & Origin;
   orders?: Orders;
-  /** Who gave them. */
+  /** Authors of the orders. */
   orderedBy?: { [Name in keyof Orders]?: Author };
-  /** When spec.git.ref was last written, in milliseconds since the epoch; whole seconds. */
+  /** When spec.git.ref was last written (ms since the epoch); whole seconds. */
   refWrittenAt?: number;
-  /** The same of spec.git.repo. */
+  /** The same for spec.git.repo. */
   repoWrittenAt?: number;
 }
 
-/** Keeps what is used of a GatewaySync. A spec is read once a generation; `previous` is what is kept of the name. */
+/** Reduces a GatewaySync to the fields used. A spec is read once per generation; `previous` is the earlier result. */
 export function projectGatewaySync(
   { metadata, spec, status }: GatewaySync,
   previous?: ObservedGatewaySync,
@@ -131,7 +131,7 @@ export function projectGatewaySync(
   };
 }
 
-/** Keeps what is used of a spec. */
+/** Reduces a spec to the fields used. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
   const { repo, ref, auth, caSecretRef, verify, commitStatus, timeout } = git;
   const { polling, webhook, agent, paused, rollout, history } = rest;
@@ -147,7 +147,7 @@ export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): O
   };
 }
 
-/** Of no use without rollouts. */
+/** Reads orders, which have no use without rollouts. */
 function ordersOf(
   metadata: GatewaySync['metadata'],
   { rollout }: GatewaySyncSpec,
@@ -171,7 +171,7 @@ function authorOf({ annotations, managedFields }: GatewaySync['metadata'], annot
   });
 }
 
-/** Characters of an order: a commit at most. */
+/** Maximum length of an order (characters), enough for a commit. */
 const MAX_ORDER = 64;
 
 function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gateway']): ObservedGateway {
@@ -215,7 +215,7 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   return { request: { ref: clip(ref, BOUNDS.text), ...withoutUndefined(optional), ...origin } };
 }
 
-/** Who asked, where somebody changed nothing but the ref: what is next to it is about an earlier request. */
+/** Author of a request in which only the ref was edited, because the other annotations belong to an earlier one. */
 const BY_HAND = 'manual';
 
 /** Whether an annotation was written together with the ref, or after it. */
@@ -235,7 +235,7 @@ function pushOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync, 'p
   return { push: { ref: clip(ref, BOUNDS.text), ...optional, ...originOf(metadata, pushedRef, pushedAt) } };
 }
 
-/** The repository of a delivery, unless another writer left it next to a ref that is not its own. */
+/** Returns the repository of a delivery, unless another writer left it next to a different ref. */
 function repositoryOf(
   { annotations = {}, managedFields }: GatewaySync['metadata'],
   ref: string,
@@ -246,10 +246,10 @@ function repositoryOf(
   return value === NO_REPOSITORY ? undefined : value;
 }
 
-/** An empty annotation says nothing: the status has no field for it, and could not tell that it was handled. */
+/** An empty annotation is ignored, because the status couldn't show that it was handled. */
 const nonEmpty = (annotation: string | undefined): string | undefined => annotation || undefined;
 
-/** Of a ref in one annotation, whose time is in another. */
+/** Returns the origin of a ref and its time, which are in separate annotations. */
 function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time: string): Origin {
   const refOwner = ownerOfAnnotation(managedFields, ref);
   const timeOwner = ownerOfAnnotation(managedFields, time);
@@ -262,5 +262,5 @@ function originOf({ managedFields }: GatewaySync['metadata'], ref: string, time:
 const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation: string) =>
   ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
 
-/** More do not fit into the message of a condition. */
+/** More don't fit into the message of a condition. */
 const SHOWN_PROBLEMS = 8;

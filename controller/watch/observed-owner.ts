@@ -3,7 +3,7 @@ import type { ManagedFieldsEntry } from '../../shared/api/object-meta.ts';
 /** Manager that `kubectl apply` uses without --server-side; its writes are kept in a file, like those of an Apply. */
 const CLIENT_SIDE_APPLY = 'kubectl-client-side-apply';
 
-/** The entry that owns the field at the path (`['f:spec', 'f:git', 'f:ref']`), the latest if several do. */
+/** Returns the entry that owns the field at the path (`['f:spec', 'f:git', 'f:ref']`), the latest if several do. */
 export function ownerOfField(
   entries: ManagedFieldsEntry[] | undefined,
   path: string[],
@@ -35,7 +35,7 @@ export function isApplied(entry: ManagedFieldsEntry | undefined): boolean {
   return entry?.operation === 'Apply' || entry?.manager === CLIENT_SIDE_APPLY;
 }
 
-/** When it was written last, in milliseconds since the epoch; whole seconds. */
+/** When it was last written (ms since the epoch); whole seconds. */
 export function timeOf(entry: ManagedFieldsEntry | undefined): number | undefined {
   return entry?.time === undefined ? undefined : Date.parse(entry.time);
 }

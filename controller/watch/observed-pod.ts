@@ -6,38 +6,38 @@ import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { clip } from './observed-text.ts';
 import { crashedAt, hasAgentRun, isUnstarted, runsSince, type StartingStatus, waitingOf } from './observed-waiting.ts';
 
-/** What the controller reads of a pod. */
+/** The fields of a pod that the controller reads. */
 export interface Pod {
   metadata: ObjectMeta;
   spec: Partial<Pick<V1PodSpec, 'serviceAccountName' | 'securityContext' | 'containers' | 'initContainers'>>;
   status?: StartingStatus & { phase?: string };
 }
 
-/** The fields of a pod with the label of injected ones that the controller uses. */
+/** The fields that the controller uses of a pod with the label of injected ones. */
 export interface ObservedPod {
   namespace: string;
   name: string;
   uid: string;
   crName: string | undefined;
-  /** UID of the object that controls it; only for pods that were found without the sidecar. */
+  /** UID of the object that controls it; only for pods without the sidecar. */
   ownerUid?: string | undefined;
-  /** The one that its agent has. */
+  /** As configured in its agent. */
   gatewayName: string;
   profile: string;
   serviceAccountName: string;
-  /** Whether it has the sidecar: the label and the annotations of injected pods are anybody's to set, containers are not. */
+  /** Whether it has the sidecar container. Any user can set the label and annotations of injected pods. */
   sidecar: 'present' | 'missing' | 'unasked';
-  /** It runs or will run; pods that ended or are being deleted are no gateways any more. */
+  /** It runs or will run; pods that ended or are being deleted are no longer gateways. */
   live: boolean;
   /** In milliseconds since the epoch. */
   createdAt?: number;
-  /** Since when it has not been ready, in milliseconds since the epoch; undefined where it is. */
+  /** Since when it has been unready (ms since the epoch); undefined if it is ready. */
   notReadySince?: number | undefined;
-  /** Since when it has been ready, in milliseconds since the epoch; undefined where it is not. */
+  /** Since when it has been ready (ms since the epoch); undefined if it isn't. */
   readySince?: number | undefined;
-  /** When one of its containers ended with an error the last time, in milliseconds since the epoch. */
+  /** When one of its containers last exited with an error (ms since the epoch). */
   crashedAt?: number | undefined;
-  /** When the last of its containers began to run, in milliseconds since the epoch. */
+  /** When the last of its containers started (ms since the epoch). */
   runsSince?: number | undefined;
   /** One of its containers has not run yet, and none has crashed. */
   isUnstarted?: boolean;
@@ -45,20 +45,20 @@ export interface ObservedPod {
   hasAgentRun?: boolean;
   /** For the waves of a rollout. */
   labels?: Record<string, string>;
-  /** Why it does not start, in a few words; undefined where it does, or where nobody knows yet. */
+  /** Why it doesn't start; undefined if it does, or if that is unknown. */
   waiting?: string | undefined;
-  /** Nothing says as which user the sidecar is to run, and so it runs as that of its image. */
+  /** The sidecar runs as the user of its image, because no user is specified. */
   userUnset?: boolean;
 }
 
-/** Characters of a name that is looked up: one more than any has, so that a longer one is still none. */
+/** Maximum length of a name that is looked up: one more than is valid, so that a longer one stays invalid. */
 const MAX_NAME = BOUNDS.name + 1;
 
 const ENDED = new Set(['Succeeded', 'Failed']);
 
 /**
- * Keeps what is used of a pod. Anybody may set the label by which pods are watched, on thousands of pods, so that of
- * those that are no gateways next to nothing is kept.
+ * Reduces a pod to the fields used. Any user can set the label of watched pods, on thousands of pods, so almost nothing
+ * is kept of pods that aren't gateways.
  */
 export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   const { namespace, name, uid } = metadata;
@@ -84,7 +84,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
 /** Only the existence of an unrelated pod is kept. */
 const NOBODY = { crName: undefined, gatewayName: '', profile: '', serviceAccountName: '' };
 
-/** The resource that a pod belongs to: one that has the label of injected ones and no sidecar is nobody's gateway. */
+/** Returns the key of the resource that a pod belongs to; none if it has the label without the sidecar. */
 export function ownerOf({
   namespace,
   crName,
@@ -93,7 +93,7 @@ export function ownerOf({
   return crName === undefined || sidecar !== 'present' ? undefined : `${namespace}/${crName}`;
 }
 
-/** A pod of which nobody has said anything yet has not been ready since it was made. */
+/** A pod without a status has been unready since its creation. */
 function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const since = Date.parse(ready?.lastTransitionTime ?? creationTimestamp);
@@ -103,8 +103,8 @@ function readiness({ creationTimestamp }: ObjectMeta, status: Pod['status']) {
 }
 
 /**
- * Who a pod is, as its metadata tell: annotations have any length, since anybody sets them. What its sidecar was told
- * when it was created counts more, as nobody can change that any more.
+ * Reads the identity of a pod. Annotations can have any length, because any user can set them. The variables of the
+ * sidecar take precedence, because they can't be changed after creation.
  */
 export function podIdentity(metadata: ObjectMeta, sidecar?: V1Container) {
   const { namespace, name, uid, annotations = {}, labels } = metadata;
@@ -120,17 +120,17 @@ export function podIdentity(metadata: ObjectMeta, sidecar?: V1Container) {
   };
 }
 
-/** The gateway's name as the injector writes it. */
+/** Returns the gateway's name as the injector wrote it. */
 function nameGivenTo(sidecar: V1Container, podName: string): string | undefined {
   const variable = variableOf(sidecar, 'GATEWAY_NAME');
   if (variable?.valueFrom?.fieldRef?.fieldPath === 'metadata.name') return podName;
   return variableText(sidecar, 'GATEWAY_NAME');
 }
 
-/** Of two variables of one name the last one counts. */
+/** The last of several variables with the same name applies. */
 const variableOf = ({ env = [] }: V1Container, wanted: string) => env.findLast(({ name }) => name === wanted);
 
-/** The kubelet takes `$$` for a plain `$`. */
+/** The kubelet replaces `$$` with `$`. */
 const variableText = (sidecar: V1Container, name: string): string | undefined =>
   variableOf(sidecar, name)?.value?.replaceAll('$$', () => '$');
 
@@ -149,12 +149,12 @@ function isUserUnset(spec: Pod['spec']): boolean {
 const findSidecar = ({ initContainers = [], containers = [] }: Pod['spec']) =>
   [...initContainers, ...containers].find(({ name }) => name === AGENT_CONTAINER);
 
-/** What of a pod says whether it wants the sidecar. */
+/** The part of a pod that decides about the sidecar. */
 interface Annotated {
   metadata: { annotations?: Record<string, string> | undefined };
 }
 
-/** Tells whether a pod is to have the sidecar: the annotation counts in exactly this spelling, as in the API server. */
+/** Whether a pod requests the sidecar. The annotation applies only in exactly this spelling, as in the API server. */
 export function asksForSidecar({ metadata }: Annotated): boolean {
   return metadata.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 }

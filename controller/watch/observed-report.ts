@@ -5,7 +5,7 @@ import { omit } from '../../shared/domain/objects.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 import { clip, MAX_UID } from './observed-text.ts';
 
-/** Fields that aren't used: paths and answers to questions are for people, and names come from the pod itself. */
+/** Unused fields: paths and inspections are for users, and the pod has its names. */
 const UNUSED = ['podUID', 'gateway', 'profile', 'crName', 'reportedAt', 'changes', 'inspection'] as const;
 
 /** The fields of a status that the controller uses. The CRD limits the length of each. */
@@ -13,14 +13,14 @@ export type ObservedReportStatus = Omit<SyncReportStatus, (typeof UNUSED)[number
 
 /** The fields of a SyncReport that the controller uses, at most 7 kB. */
 export interface ObservedReport {
-  /** UID of the pod that owns the report, as the API server knows it; what the report says of itself is not trusted. */
+  /** UID of the pod that owns the report, from the API server, because the content of a report isn't trusted. */
   podUID: string | undefined;
   status: ObservedReportStatus | undefined;
-  /** Seconds by which the clock of its agent is ahead, or behind if negative; undefined up to 30 s. */
+  /** Seconds by which the clock of its agent is ahead (negative if behind); undefined up to 30 s. */
   clockSkew?: number;
 }
 
-/** Keeps the fields of a report that are used. */
+/** Reduces a report to the fields used. */
 export function projectReport(report: SyncReport, previous?: ObservedReport): ObservedReport {
   const { metadata, status } = report;
   const podUID = clip(metadata.ownerReferences?.find(({ kind }) => kind === 'Pod')?.uid, MAX_UID);
@@ -30,7 +30,7 @@ export function projectReport(report: SyncReport, previous?: ObservedReport): Ob
   return { podUID, status: omit(status, ...UNUSED), ...(clockSkew !== undefined && { clockSkew }) };
 }
 
-/** The same number as before while it differs little: else each report would be news. */
+/** Keeps the previous number if it differs little, so that not each report is a change. */
 function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): number | undefined {
   const { clockSkew: before } = previous ?? {};
   const skewMs = clockSkewOf(report);
@@ -40,9 +40,9 @@ function noticedSkew(report: SyncReport, previous: ObservedReport | undefined): 
   return Math.abs(skewMs) > TOLERATED_SKEW_MS ? seconds : undefined;
 }
 
-/** Seconds. */
+/** In seconds. */
 const SAME_SKEW = 5;
 
-/** Whether a report is that of this very pod, and the pod a gateway. */
+/** Whether a report belongs to exactly this pod, and the pod is a gateway. */
 export const isReportOf = ({ podUID }: Pick<ObservedReport, 'podUID'>, pod: ObservedPod | undefined): boolean =>
   pod !== undefined && pod.uid === podUID && ownerOf(pod) !== undefined;

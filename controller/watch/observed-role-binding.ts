@@ -8,10 +8,10 @@ import { clip, MAX_UID } from './observed-text.ts';
 
 export const RBAC = 'rbac.authorization.k8s.io/v1';
 
-/** More pods than the controller makes owners. */
+/** Maximum number of owners, more than the controller sets. */
 const MAX_PODS = 8;
 
-/** Label of the RoleBindings that the controller keeps. */
+/** Label of the RoleBindings that the controller manages. */
 export const MANAGED_BY = { 'app.kubernetes.io/managed-by': FIELD_MANAGERS.controller };
 
 export const ROLE_BINDING_SELECTOR = `app.kubernetes.io/managed-by=${FIELD_MANAGERS.controller}`;
@@ -24,18 +24,18 @@ export interface RoleBinding extends Pick<V1RoleBinding, 'roleRef' | 'subjects'>
 export interface ObservedRoleBinding {
   namespace: string;
   name: string;
-  /** Fingerprint of its subjects, by {@link fingerprintOf}: there may be a megabyte of them. */
+  /** Fingerprint of its subjects, from {@link fingerprintOf}, because they can have 1 MiB. */
   subjects: string;
   roleRef: string;
-  /** Of the GatewaySync that owns it. */
+  /** UID of the GatewaySync that owns it. */
   ownerUID: string | undefined;
-  /** Of the pods that own it as well. */
+  /** UIDs of the pods that own it as well. */
   podUIDs: string[];
-  /** It has the label, and belongs to nobody else: another RoleBinding of the name is left alone. */
+  /** It has the label and no other owner. A foreign RoleBinding of this name stays unchanged. */
   isOurs: boolean;
 }
 
-/** Keeps what is used of a RoleBinding. */
+/** Reduces a RoleBinding to the fields used. */
 export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBinding): ObservedRoleBinding {
   const own = ({ kind, namespace }: { kind: string; namespace?: string }) =>
     kind === 'ServiceAccount' && namespace === metadata.namespace;
@@ -50,7 +50,7 @@ export function projectRoleBinding({ metadata, subjects = [], roleRef }: RoleBin
   };
 }
 
-/** Of the names of ServiceAccounts of the same namespace, in any order; anything else has another one. */
+/** Hashes names of ServiceAccounts in the same namespace, in any order. Other subjects result in another hash. */
 export const fingerprintOf = (subjects: string[]): string =>
   createHash('sha256')
     .update(JSON.stringify([...subjects].sort()))
@@ -61,7 +61,7 @@ function podUIDsOf({ ownerReferences = [] }: ObjectMeta): string[] {
   return pods.map(({ uid }) => clip(uid, MAX_UID));
 }
 
-/** The pods of a GatewaySync that was deleted may be the only owners. */
+/** After its GatewaySync is deleted, pods may be the only owners. */
 function isOurs({ name, labels = {}, ownerReferences = [] }: ObjectMeta): boolean {
   const isLabelled = Object.entries(MANAGED_BY).every(([key, value]) => labels[key] === value);
   const isOwned = ownerReferences.some((owner) => isGatewaySync(owner) && agentRoleBindingName(owner.name) === name);

@@ -3,25 +3,25 @@ import { AGENT_CONTAINER } from '../../shared/api/names.ts';
 import type { AsJson, DeepPartial } from '../../shared/api/object-meta.ts';
 import { clip } from './observed-text.ts';
 
-/** A container as the kubelet describes it. */
+/** A container, as described by the kubelet. */
 type ContainerStatus = DeepPartial<AsJson<V1ContainerStatus>>;
 
-/** What of a pod's status says why it does not start. */
+/** The part of a pod's status that explains why it doesn't start. */
 export type StartingStatus = DeepPartial<
   AsJson<Pick<V1PodStatus, 'conditions' | 'initContainerStatuses' | 'containerStatuses'>>
 >;
 
-/** What every pod waits for on its way: no news. */
+/** Normal states of every starting pod. */
 const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);
-/** The kubelet says itself what is missing, such as a ConfigMap; other messages may hold words of a registry. */
+/** The kubelet names what is missing, such as a ConfigMap; other messages can contain text from a registry. */
 const SAYS_WHAT_IS_MISSING = new Set(['CreateContainerConfigError']);
 const ABOUT_THE_IMAGE = /Image|Registry/;
-/** Characters that are kept: thousands of pods may wait at once. */
+/** Maximum length (characters), because thousands of pods can wait at once. */
 const MAX_LENGTH = 200;
 
 /**
- * Why a pod does not start, in a short line of text without control characters; undefined where it does, or where nothing
- * is known yet. Its status is what the cluster says of it, but names of images and containers are the tenant's.
+ * Returns why a pod doesn't start, in a short line without control characters; undefined if it does, or if nothing is
+ * known yet. The status comes from the cluster, but names of images and containers come from the tenant.
  */
 export function waitingOf(status: StartingStatus = {}): string | undefined {
   const scheduled = status.conditions?.find(({ type }) => type === 'PodScheduled');
@@ -40,16 +40,16 @@ const hasRun = ({ state, lastState }: ContainerStatus): boolean =>
 const agentOf = ({ initContainerStatuses = [] }: StartingStatus): ContainerStatus[] =>
   initContainerStatuses.filter(({ name }) => name === AGENT_CONTAINER);
 
-/** Whether the agent of the pod runs, or has run. */
+/** Whether the agent of the pod is running, or has run. */
 export const hasAgentRun = (status: StartingStatus = {}): boolean => agentOf(status).some(hasRun);
 
-/** Whether one of the pod's containers has not run yet, for want of a node, an image, a Secret; a crash is no such want. */
+/** Whether a container hasn't run yet (no node, image, or Secret), and none of the pod has crashed. */
 export function isUnstarted(status: StartingStatus = {}): boolean {
   const { containerStatuses = [] } = status;
   return crashedAt(status) === undefined && (containerStatuses.length === 0 || !containerStatuses.every(hasRun));
 }
 
-/** When the last of the pod's containers began to run, in milliseconds since the epoch. */
+/** When the last of the pod's containers started (ms since the epoch). */
 export function runsSince({ containerStatuses = [] }: StartingStatus = {}): number | undefined {
   const times = containerStatuses.flatMap(({ state, lastState }) => {
     const began = state?.running?.startedAt ?? state?.terminated?.startedAt ?? lastState?.terminated?.startedAt;
@@ -58,7 +58,7 @@ export function runsSince({ containerStatuses = [] }: StartingStatus = {}): numb
   return times.length > 0 ? Math.max(...times) : undefined;
 }
 
-/** When a container of the pod, or its agent, ended with an error the last time, in milliseconds since the epoch. */
+/** When a container of the pod, or its agent, last exited with an error (ms since the epoch). */
 export function crashedAt(status: StartingStatus = {}): number | undefined {
   const times = [...agentOf(status), ...(status.containerStatuses ?? [])].flatMap(({ state, lastState }) =>
     [state?.terminated, lastState?.terminated].flatMap((ended) =>
@@ -79,7 +79,7 @@ function waitingText({ name, image, state, lastState }: ContainerStatus): string
   return `${text} (exit code ${exitCode}${end ? `, ${end}` : ''})`;
 }
 
-/** One line that a terminal shows as it is. */
+/** One line without characters that affect a terminal. */
 function line(text: string): string {
   const printable = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim();
   return printable.length > MAX_LENGTH ? `${clip(printable, MAX_LENGTH - 1)}…` : clip(printable, MAX_LENGTH);

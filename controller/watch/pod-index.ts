@@ -1,11 +1,11 @@
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import { type ObservedPod, ownerOf } from './observed-pod.ts';
 
-/** Injected pods by the resource that they belong to. */
+/** Index of injected pods by their resource. */
 export class PodIndex {
   readonly #pods = new Map<ObjectKey, Map<ObjectKey, ObservedPod>>();
 
-  /** Takes a change of a pod in. */
+  /** Applies a change of a pod. */
   update(change: Change<ObservedPod>): void {
     if (change.previous) this.#remove(change.key, change.previous);
     if (change.type === 'upserted') this.#add(change.key, change.object);

@@ -5,8 +5,8 @@ import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 const MAX = 4_000;
 
 /**
- * Bounds the reports that have no pod: a report may arrive before its pod, because two watches keep no order, and it may
- * outlive it. The namespace that has the most loses its oldest first.
+ * Limits reports without a pod. A report can arrive before its pod, because two watches have no common order, and can
+ * outlive it. The namespace with the most reports loses its oldest first.
  */
 export class ReportsWithoutPod {
   /** Oldest first. */

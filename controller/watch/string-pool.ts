@@ -1,18 +1,18 @@
 import { LruMap } from '../../shared/domain/lru-map.ts';
 
-/** Maximum number of strings kept. */
+/** Maximum number of strings. */
 const MAX_STRINGS = 8_192;
-/** Longer ones, in characters, are not those that come again, and a tenant could fill the pool with them. */
+/** Maximum length (characters). Longer ones rarely recur, and a tenant could fill the pool with them. */
 const MAX_LENGTH = 512;
 
 /**
- * Keeps one copy of strings that come again and again: in the conditions of thousands of resources stand the same few
- * sentences, and each parse of JSON makes them again. Bounded.
+ * Keeps one copy of recurring strings: thousands of resources have conditions with the same few messages, and each
+ * parse of JSON creates them again. Limited in size.
  */
 export class StringPool {
   readonly #strings = new LruMap<string, string>(MAX_STRINGS);
 
-  /** Replaces all strings inside a value, which must be the caller's own, by the copies that are kept; gives the value. */
+  /** Replaces all strings in a value, which must belong to the caller, with the kept copies; returns the value. */
   intern<T>(value: T): T {
     if (typeof value === 'string') return this.#keep(value) as T;
     if (typeof value !== 'object' || value === null) return value;
