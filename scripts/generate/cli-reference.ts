@@ -39,7 +39,7 @@ const introduction = [
   '| doctor | None are required: checks that you lack permissions for are marked `!`. To run all checks except the checks of Secrets, you need `view` in the whole cluster, and `get` and `list` on ClusterRoles, webhook configurations, policies, and CRDs |',
   '| pause, resume, sync | `patch` on `gatewaysyncs`, which the role `edit` includes |',
   '| diff, drift | The same, and `list` on `syncreports` |',
-  '| approve, rollback, retry | `patch` on `gatewaysyncs`, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-may-approve) is set |',
+  '| approve, rollback, retry | `patch` on `gatewaysyncs`, and the verb `approve` if [`rollout.approverRole.enabled`](../how-to/approve-a-rollout.md#who-can-approve) is set |',
   '| migrate, completion | None: they do not access the cluster |',
   '',
   'If you can read only one namespace, the plugin shows only this namespace, and totals include only this namespace.',

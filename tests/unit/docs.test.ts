@@ -73,3 +73,28 @@ test('the diagrams of the architecture show the modules that the check of import
     assert.ok(page.includes(`  ${line}\n`), `docs/explanation/architecture.md has no diagram of ${order}`);
   }
 });
+
+/** Where other pages repeat figures of the benchmarks: the row, and the text with the numbers of its last column. */
+const repeatedFigures: [page: string, row: string, text: (...numbers: string[]) => string][] = [
+  ['README.md', 'time from a push to the file', (median) => `after ${Number(median) / 1_000} s (median`],
+  ['docs/how-to/sizing.md', 'deliveries that one receiver', (one) => `about ${one} deliveries per second for one`],
+  ['docs/how-to/sizing.md', 'deliveries that one receiver', (_, many) => `about ${many} per second for 1,000`],
+  ['docs/how-to/sizing.md', 'memory of the controller', (_, many) => `| ${many} MB, measured |`],
+  ['docs/how-to/sizing.md', 'memory of the controller', (_one, _many, most) => `| ${most} MB, measured |`],
+  ['docs/explanation/scaling.md', 'deliveries that one receiver', (_, many) => `about ${many} deliveries per second`],
+];
+
+suite('figures of the benchmarks', () => {
+  const textOf = (file: string) => pages.find((page) => page.file === file)?.text ?? '';
+  const rows = textOf('docs/explanation/benchmarks.md').split('\n');
+  for (const [page, name, text] of repeatedFigures) {
+    const row = rows.find((line) => line.startsWith(`| ${name}`)) ?? '';
+    const numbers =
+      row
+        .split('|')
+        .at(-2)
+        ?.match(/\d[\d,.]*\d|\d/g) ?? [];
+    const expected = text(...numbers);
+    test(`are the same in ${page}: "${expected}"`, () => assert.ok(textOf(page).includes(expected)));
+  }
+});
