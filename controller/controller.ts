@@ -145,7 +145,8 @@ export class Controller {
       resyncMs: settings.resyncMs ?? RESYNC_MS,
       enqueue,
       repair: (key) => {
-        log.warn({ key }, 'another writer changed the status: restoring it');
+        // Without the lease, the writer is the next leader, or the renewal is late.
+        if (mayWrite()) log.warn({ key }, 'another writer changed the status: restoring it');
         this.#queue.addAfter(key, REPAIR_AFTER_MS);
       },
       onApplied: (seconds) => metrics.requestSeconds.observe(seconds),

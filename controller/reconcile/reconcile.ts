@@ -145,13 +145,12 @@ export class Reconciler {
   }
 
   #stateOf(key: ObjectKey): ResourceState {
-    const { client, mayWrite, caches, enqueue, repair } = this.#options;
+    const { client, caches, enqueue, repair } = this.#options;
     const known = this.#states.get(key);
     if (known) return known;
     const state = new ResourceState({
       client,
       limits: this.#limits,
-      mayWrite,
       cached: () => caches.gatewaySync(key),
       enqueue: () => enqueue(key),
       repair: () => repair(key),

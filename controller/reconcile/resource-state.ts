@@ -25,8 +25,6 @@ export class SharedLimits {
 export interface ResourceStateOptions {
   client: KubernetesClient;
   limits: SharedLimits;
-  /** Whether this process can write. */
-  mayWrite: () => boolean;
   /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;
   /** Enqueues the resource. */
@@ -49,8 +47,8 @@ export class ResourceState {
   readonly revisions: RevisionKeeper;
   readonly #repositories = new LruMap<string, true>(MAX_REPOSITORIES);
 
-  constructor({ client, limits, mayWrite, cached, enqueue, repair }: ResourceStateOptions) {
-    this.statusWriter = new StatusWriter({ client, mayWrite, cached, repair });
+  constructor({ client, limits, cached, enqueue, repair }: ResourceStateOptions) {
+    this.statusWriter = new StatusWriter({ client, cached, repair });
     this.binder = new AgentBinder(client);
     this.secrets = new NamedSecrets({ reader: limits.secretReader, cached, enqueue });
     this.revisions = new RevisionKeeper(client, limits.revisionReads);

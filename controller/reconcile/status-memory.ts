@@ -71,22 +71,23 @@ export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync,
 });
 
 /** The write ended; `seen` is the version that the watch delivered in the meantime. */
-export function endWrite(memory: StatusMemory, seen: ObservedGatewaySync | undefined, mayWrite: boolean): MemoryUpdate {
+export function endWrite(memory: StatusMemory, seen: ObservedGatewaySync | undefined): MemoryUpdate {
   const { written } = memory;
   if (!seen || !written || isLater(written, seen)) return { memory, isForeign: false };
-  return judge({ ...memory, written: undefined }, { known: written, seen, mayWrite });
+  return judge({ ...memory, written: undefined }, written, seen);
 }
 
 /** Handles a version from the watch; drops a write that isn't later. */
 export function noteWatched(
   memory: StatusMemory,
-  { object, previous, mayWrite }: { object: ObservedGatewaySync; previous: Written | undefined; mayWrite: boolean },
+  object: ObservedGatewaySync,
+  previous: Written | undefined,
 ): MemoryUpdate {
   const { written } = memory;
   if (memory.isWriting || (written && isLater(written, object))) return { memory, isForeign: false };
   const known = written ?? previous;
   const next = written ? { ...memory, written: undefined } : memory;
-  return known ? judge(next, { known, seen: object, mayWrite }) : { memory: next, isForeign: false };
+  return known ? judge(next, known, object) : { memory: next, isForeign: false };
 }
 
 /**
@@ -110,16 +111,12 @@ export interface MemoryUpdate {
   isForeign: boolean;
 }
 
-function judge(
-  memory: StatusMemory,
-  { known, seen, mayWrite }: { known: Written; seen: ObservedGatewaySync; mayWrite: boolean },
-): MemoryUpdate {
+function judge(memory: StatusMemory, known: Written, seen: ObservedGatewaySync): MemoryUpdate {
   // It was stored, but the response was lost.
   if (known.uid === seen.uid && memory.sent?.some((sent) => isEqual(sent, seen.status)))
     return { memory: noteWritten(memory, undefined), isForeign: false };
   const isOurs =
     !memory.hasDecided ||
-    !mayWrite ||
     known.uid !== seen.uid ||
     known.resourceVersion === seen.resourceVersion ||
     isEqual(known.status, seen.status);

@@ -24,8 +24,6 @@ import {
 
 export interface StatusWriterOptions {
   client: KubernetesClient;
-  /** Whether this process can write. */
-  mayWrite: () => boolean;
   /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;
   /** Reconciles the resource soon, because another writer changed its status. */
@@ -62,20 +60,20 @@ export class StatusWriter {
    * must be decided again because of a later change.
    */
   async write(status: GatewaySyncStatus, seen = this.latest()): Promise<void> {
-    const { cached, mayWrite } = this.#options;
+    const { cached } = this.#options;
     const latest = this.latest();
     if (seen && latest && !stillApplies(status, seen, latest)) throw changedMeanwhile();
     this.#memory = beginWrite(this.#believed());
     try {
       await this.#bringAbout(status);
     } finally {
-      this.#take(endWrite({ ...this.#believed(), isWriting: false }, cached(), mayWrite()));
+      this.#take(endWrite({ ...this.#believed(), isWriting: false }, cached()));
     }
   }
 
   /** Handles a version of the resource from the watch. */
   onWatchEvent(object: ObservedGatewaySync, previous: ObservedGatewaySync | undefined): void {
-    this.#take(noteWatched(this.#believed(), { object, previous, mayWrite: this.#options.mayWrite() }));
+    this.#take(noteWatched(this.#believed(), object, previous));
   }
 
   #believed(): StatusMemory {

@@ -44,8 +44,7 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   if (!version) return world;
   const previous = controller.cached;
   const object = parts.projectGatewaySync(version, previous);
-  const { mayWrite } = controller;
-  const judged = parts.noteWatched(controller.memory, { object, previous, mayWrite });
+  const judged = parts.noteWatched(controller.memory, object, previous);
   const woken = parts.affectedByGatewaySync({ type: 'upserted', key: KEY, object, previous }).length > 0;
   const next = { ...took(controller, judged), cached: object };
   return prune(withController(world, index, { ...next, isAwake: next.isAwake || woken }));
@@ -228,7 +227,7 @@ function end(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));
   const memory = { ...controller.memory, isWriting: false };
-  return withController(world, index, took(controller, parts.endWrite(memory, controller.cached, controller.mayWrite)));
+  return withController(world, index, took(controller, parts.endWrite(memory, controller.cached)));
 }
 
 /** A write failed: the resource comes again. */
@@ -236,7 +235,7 @@ function fail(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));
   const memory = { ...controller.memory, isWriting: false };
-  const judged = parts.endWrite(memory, controller.cached, controller.mayWrite);
+  const judged = parts.endWrite(memory, controller.cached);
   return withController(world, index, { ...took(controller, judged), isAwake: true });
 }
 

@@ -8,7 +8,6 @@ test('a resource gets one event per foreign repository, and remembers a limited 
   const state = new ResourceState({
     client,
     limits: new SharedLimits(client),
-    mayWrite: () => true,
     cached: () => undefined,
     enqueue: () => {},
     repair: () => {},

@@ -104,7 +104,6 @@ function arrange() {
   });
   const options = {
     client,
-    mayWrite: () => lease.isHeld,
     cached: () => cached,
     repair: () => repairs.count++,
     now: () => clock.now,
@@ -270,6 +269,19 @@ suite('the status of a resource', () => {
     assert.equal(repairs.count, 2);
   });
 
+  test('is repaired if another client changed it while the renewal of the lease was late', async () => {
+    const { change, watch, writer, repairs, lease } = arrange();
+    const status = { observedGeneration: 1, target: { ref: 'main', source: 'Spec' as const } };
+    await writer.write(status);
+    watch();
+    lease.isHeld = false;
+    change({ observedGeneration: -1 });
+    watch();
+    lease.isHeld = true;
+    assert.deepEqual(writer.latest()?.status, status);
+    assert.equal(repairs.count, 1);
+  });
+
   test('counts as our own if its response was lost and the watch delivers it', async () => {
     const { watch, writer, repairs, network } = arrange();
     const status = { observedGeneration: 1, target: { ref: 'v1', source: 'Request' as const } };
@@ -310,12 +322,8 @@ suite('the status that a process remembers', () => {
   /** We wrote the second version, which the watch has brought. */
   const decided: StatusMemory = { hasDecided: true };
   const previous = versionOf(2, ours);
-  const see = (
-    memory: StatusMemory,
-    status: GatewaySyncStatus,
-    more: Partial<ObservedGatewaySync> = {},
-    mayWrite = true,
-  ) => noteWatched(memory, { object: versionOf(3, status, more), previous, mayWrite });
+  const see = (memory: StatusMemory, status: GatewaySyncStatus, more: Partial<ObservedGatewaySync> = {}) =>
+    noteWatched(memory, versionOf(3, status, more), previous);
 
   test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
     const rightful = { uid: 'uid', status: ours };
@@ -332,24 +340,17 @@ suite('the status that a process remembers', () => {
     assert.deepEqual(noteWritten(writing, versionOf(9)).written, versionOf(9));
   });
 
-  const isOurs: [
-    what: string,
-    StatusMemory,
-    GatewaySyncStatus,
-    more?: Partial<ObservedGatewaySync>,
-    mayWrite?: boolean,
-  ][] = [
+  const isOurs: [what: string, StatusMemory, GatewaySyncStatus, more?: Partial<ObservedGatewaySync>][] = [
     ['that says the same', decided, ours],
     ['of before we decided anything', {}, theirs],
-    ['of a new leader', decided, theirs, {}, false],
     ['of another resource of that name', decided, theirs, { uid: 'next' }],
     ['that is the same version', decided, theirs, { resourceVersion: '2' }],
     ['that comes while we write', { ...decided, isWriting: true }, theirs],
     ['that is older than what we wrote', { ...decided, written: versionOf(4, ours) }, theirs],
   ];
-  for (const [what, memory, status, more, mayWrite] of isOurs) {
+  for (const [what, memory, status, more] of isOurs) {
     test(`isn't foreign: ${what}`, () => {
-      assert.deepEqual(see(memory, status, more, mayWrite), { memory, isForeign: false });
+      assert.deepEqual(see(memory, status, more), { memory, isForeign: false });
     });
   }
 
@@ -362,7 +363,7 @@ suite('the status that a process remembers', () => {
       false,
       'the very version that we wrote',
     );
-    const first = noteWatched(decided, { object: versionOf(3, theirs), previous: undefined, mayWrite: true });
+    const first = noteWatched(decided, versionOf(3, theirs), undefined);
     assert.deepEqual(first, { memory: decided, isForeign: false });
   });
 
@@ -386,13 +387,12 @@ suite('the status that a process remembers', () => {
 
   test('is compared after a write with the object that the watch delivered in the meantime', () => {
     const memory = { ...decided, written: previous };
-    assert.deepEqual(endWrite(memory, undefined, true), { memory, isForeign: false });
-    assert.deepEqual(endWrite(decided, versionOf(3, theirs), true), { memory: decided, isForeign: false });
-    assert.deepEqual(endWrite(memory, versionOf(1, theirs), true), { memory, isForeign: false }, 'the watch is behind');
+    assert.deepEqual(endWrite(memory, undefined), { memory, isForeign: false });
+    assert.deepEqual(endWrite(decided, versionOf(3, theirs)), { memory: decided, isForeign: false });
+    assert.deepEqual(endWrite(memory, versionOf(1, theirs)), { memory, isForeign: false }, 'the watch is behind');
     const rightful = { uid: 'uid', status: ours };
     const foreign = { memory: { ...decided, written: undefined, rightful }, isForeign: true };
-    assert.deepEqual(endWrite(memory, versionOf(3, theirs), true), foreign);
-    assert.equal(endWrite(memory, versionOf(3, theirs), false).isForeign, false);
+    assert.deepEqual(endWrite(memory, versionOf(3, theirs)), foreign);
   });
 
   test('is the later of the written and the seen one, for the same resource', () => {
