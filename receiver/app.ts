@@ -11,7 +11,7 @@ export interface AppOptions extends RespondOptions, AuthenticateOptions, Pick<De
 
 /** The receiver as a request listener: `POST /webhook/{namespace}/{name}`, and a refusal for all else. */
 export function createApp(options: AppOptions): RequestListener {
-  // `respond` makes every response, also to a malformed path.
+  // `respond` creates every response, even to a malformed path.
   const app = new H3({ allowMalformedURL: true });
   app.use(respond(options));
   app.post('/webhook/:namespace/:name', deliver(options), { middleware: [authenticate(options)] });

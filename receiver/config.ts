@@ -5,19 +5,19 @@ import { LOG_LEVELS, type LogOptions } from '../shared/log.ts';
 import type { SecretSource, SecretSources } from './authentication/secrets.ts';
 
 export interface Config {
-  /** Address to take deliveries on; any if undefined. */
+  /** Address to listen on; any if undefined. */
   host: string | undefined;
   port: number;
   healthPort: number;
   metricsPort: number;
   maxBodyBytes: number;
-  /** Connections at most: one more closes an idle one, or is closed itself. */
+  /** Maximum number of connections. A further one closes an idle connection, or is closed. */
   maxConnections: number;
-  /** Connections that one address keeps when all are in use; 0: no limit by address. */
+  /** Maximum number of connections per address when all are in use; 0 disables the limit. */
   maxConnectionsPerAddress: number;
-  /** Proxies before the receiver whose `X-Forwarded-For` counts. */
+  /** Number of trusted proxies that append to `X-Forwarded-For`. */
   trustedHops: number;
-  /** Failed authentications of one address a minute before it is refused unread; 0: no limit. */
+  /** Failed authentications per minute and address before requests are refused unread; 0 disables the limit. */
   maxFailuresPerMinute: number;
   tls: TlsFiles | undefined;
   secrets: SecretSources;
@@ -46,7 +46,7 @@ const schema = v.pipe(
     LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
     LOG_DEV_MODE: flag(false),
   }),
-  // With half a pair the server would not be what was asked for.
+  // With only one of the two files, the server would ignore the configuration.
   v.forward(
     v.partialCheck(
       [['TLS_CERT_FILE'], ['TLS_KEY_FILE']],
@@ -89,7 +89,7 @@ export function readReceiverConfig(environment: Record<string, string | undefine
   };
 }
 
-/** A quarter of all; behind proxies everybody comes from their few addresses. */
+/** A quarter of all connections, but no limit behind proxies, because all senders share the proxies' addresses. */
 function shareOf({ MAX_CONNECTIONS, TRUSTED_PROXY_HOPS }: Environment): number {
   return TRUSTED_PROXY_HOPS > 0 ? 0 : Math.ceil(MAX_CONNECTIONS / 4);
 }

@@ -21,21 +21,21 @@ import { type Config, readReceiverConfig } from './config.ts';
 import { createMetrics, type ReceiverMetrics } from './metrics.ts';
 import { createLogResponse } from './routes/log-response.ts';
 
-/** Time in which the cluster learns that this pod is to get no more requests, in milliseconds. */
+/** Time until the cluster stops sending requests to this pod (ms). */
 const LAME_DUCK_MS = 3000;
-/** Time that requests under way have to end, in milliseconds: more than the deadline of storing. */
+/** Time for open requests to end (ms), longer than the deadline of the queue. */
 const DRAIN_MS = 10_000;
 const CERTIFICATE_REFRESH_MS = 10_000;
-/** How often secrets that are missing at the start are looked for, in milliseconds. */
+/** Interval of checks for secrets that are missing at startup (ms). */
 const SECRETS_PERIOD_MS = 1_000;
-/** Bytes of large bodies that are held at a time; together with a little of each other body it fits the pod's limit. */
+/** Total size of large bodies in memory; with the beginnings of all other bodies, it fits the pod's memory limit. */
 const BODY_BUDGET_BYTES = 8 * 1024 * 1024;
-/** Signatures that are checked for an address that failed too often: an honest sender may share it. */
+/** Signature checks for an address with too many failures, which an honest sender may share. */
 const SECOND_LOOKS = { perMinute: 6000, burst: 100 };
 const MAX_PATCHES = 50;
-/** Time that the API server has for its first answer, in milliseconds. */
+/** Timeout of the first call to the API server (ms). */
 const FIRST_CALL_MS = 2000;
-/** Addresses whose failures are remembered; together they take about 1 MB. */
+/** Maximum number of addresses with remembered failures; they need about 1 MB. */
 const MAX_ADDRESSES = 10_000;
 
 await main();
@@ -47,14 +47,14 @@ async function main(): Promise<void> {
   try {
     await run(config, log);
   } catch (error) {
-    log.fatal({ err: error }, 'the receiver cannot start');
+    log.fatal({ err: error }, 'failed to start the receiver');
     process.exit(1);
   }
 }
 
 async function run(config: Config, log: Logger): Promise<void> {
-  // Heard from the beginning: who is asked to end while it starts ends in order as well.
-  const askedToEnd = firstSignal();
+  // Handled from the beginning, so that a signal during startup also causes a graceful shutdown.
+  const terminated = firstSignal();
   const state = { hasSecrets: (await missingSecrets(config.secrets)).length === 0, isEnding: false };
   const metrics = createMetrics();
   const readSecrets = createReadSecrets(config.secrets);
@@ -71,16 +71,16 @@ async function run(config: Config, log: Logger): Promise<void> {
   ]);
   log.info({ version, port, tls: tls !== undefined }, 'listening');
 
-  // Later the last good value stays: a Secret that is broken then takes no replica out of service.
+  // Only at startup: later, the last valid secrets are kept, so a broken Secret doesn't make replicas unready.
   void untilSecretsAreThere(config.secrets, log).then(() => {
     state.hasSecrets = true;
   });
 
   const refresh = setInterval(() => {
-    listening.reloadCertificate().catch((err) => log.warn({ err }, 'the certificate cannot be read again'));
+    listening.reloadCertificate().catch((err) => log.warn({ err }, 'failed to reload the certificate'));
   }, CERTIFICATE_REFRESH_MS);
 
-  await askedToEnd;
+  await terminated;
   log.info('shutting down');
   state.isEnding = true;
   await listening.close(DRAIN_MS, LAME_DUCK_MS);
@@ -90,23 +90,23 @@ async function run(config: Config, log: Logger): Promise<void> {
   process.exit(0);
 }
 
-/** Says what a person would otherwise find out by wrong answers, and whether everybody is let in. */
+/** Logs problems with secrets, which would otherwise only show as refused deliveries. Returns whether authentication is off. */
 async function reportSecrets(readSecrets: AppOptions['readSecrets'], log: Logger): Promise<boolean> {
   const { hmac, bearer } = await readSecrets({ namespace: '', name: '' });
   const isOpen = hmac === undefined && bearer === undefined;
   if (isOpen)
-    log.warn('neither a secret nor a token is configured: anybody who reaches this endpoint can request a sync');
-  if (hmac?.length === 0) log.warn('no HMAC secret can be read where one is configured: no signature is accepted');
-  if (bearer?.length === 0) log.warn('no bearer token can be read where one is configured: no token is accepted');
+    log.warn('authentication is off, so all clients can request a sync; configure an HMAC secret or a bearer token');
+  if (hmac?.length === 0) log.warn("the configured HMAC secret can't be read, so no signature is accepted");
+  if (bearer?.length === 0) log.warn("the configured bearer token can't be read, so no token is accepted");
   return isOpen;
 }
 
 async function untilSecretsAreThere(secrets: SecretSources, log: Logger): Promise<void> {
-  for (let told = ''; ; ) {
+  for (let logged = ''; ; ) {
     const detail = (await missingSecrets(secrets)).join('; ');
     if (detail === '') return;
-    if (detail !== told) log.error({ detail }, 'not ready until the secrets can be read');
-    told = detail;
+    if (detail !== logged) log.error({ detail }, 'not ready until the secrets can be read');
+    logged = detail;
     await sleep(SECRETS_PERIOD_MS, undefined, { ref: false });
   }
 }
@@ -153,7 +153,7 @@ async function createQueue(metrics: ReceiverMetrics, log: Logger): Promise<Annot
     onCall: (method, code, seconds) => method === 'PATCH' && metrics.countPatch(code, seconds),
     onServerTime: (date) => clock.observe(date),
   });
-  // Whatever it answers tells its time, by which the very first delivery is to be stamped already.
+  // Every response contains the API server's time, which the first delivery already needs for its timestamp.
   await client
     .get('/version', { timeoutMs: FIRST_CALL_MS })
     .catch((err) => log.warn({ err }, 'API server unreachable at startup'));

@@ -5,48 +5,48 @@ import type { HandledRequest } from './routes/respond.ts';
 
 export interface ReceiverMetrics {
   page: MetricsPage;
-  /** Counts an answered request: a delivery, or a stray request such as a scan. */
+  /** Counts a request: a delivery, or a stray request such as a scan. */
   countAnswer(record: HandledRequest): void;
-  /** Counts a call of the API server; `code` is 0 where no answer came. */
+  /** Counts a call to the API server; `code` is 0 without a response. */
   countPatch(code: number, seconds: number): void;
-  /** Counts the deliveries that one patch carried beyond the first. */
+  /** Counts the deliveries in one patch beyond the first. */
   countMerged(deliveries: number): void;
   countRetried(): void;
-  /** Counts a connection that was closed since there were too many, in all or from one address. */
+  /** Counts a connection that was closed due to a limit. */
   countDropped(): void;
-  /** Shows how many deliveries are not yet answered, at the time of each look. */
+  /** Exports the number of pending deliveries at the time of a scrape. */
   watchQueue(waiting: () => number): void;
-  /** Whether anybody may ask for a sync, since no secret and no token is configured. */
+  /** Records whether unauthenticated clients can request a sync. */
   setOpen(isOpen: boolean): void;
 }
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PATCH_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Makes the receiver's metrics in their own registry. Label values are from fixed lists, whoever sends what. */
+/** Creates the receiver's metrics in a new registry. Label values are from fixed lists, independent of requests. */
 export function createMetrics(): ReceiverMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = counterIn(registry);
-  const deliveries = counter('deliveries_total', 'Answered deliveries, by sender, outcome and reason.', [
+  const deliveries = counter('deliveries_total', 'Deliveries with a response, by sender, outcome, and reason.', [
     'source',
     'outcome',
     'reason',
   ]);
   const strays = counter(
     'stray_requests_total',
-    'Requests that are no deliveries: other paths and methods, by reason.',
+    "Requests that aren't deliveries, by reason: other paths or methods.",
     ['reason'],
   );
-  const merged = counter('merged_deliveries_total', 'Deliveries that went into the patch of another one.');
-  const retried = counter('patch_retries_total', 'Patches that failed and were tried again.');
+  const merged = counter('merged_deliveries_total', "Deliveries that were merged into another delivery's patch.");
+  const retried = counter('patch_retries_total', 'Failed patches that were retried.');
   const dropped = counter(
     'dropped_connections_total',
-    'Connections closed since there were too many, in all or from one address.',
+    'Connections closed because of the limit in total or per address.',
   );
   const requests = histogramIn(registry, 'request', REQUEST_BUCKETS);
   const patches = histogramIn(registry, 'patch', PATCH_BUCKETS);
-  // Prometheus sees no increase in a series that begins with its first event.
+  // Prometheus doesn't see an increase in a series that begins with its first event.
   for (const outcome of ['stored', 'ignored', 'refused'] satisfies Outcome['kind'][]) requests.zero({ outcome });
   patches.zero({ code: 200 });
   const open = new Gauge({
@@ -69,7 +69,7 @@ export function createMetrics(): ReceiverMetrics {
     watchQueue: (waiting) => {
       new Gauge({
         name: 'sync_receiver_queued_deliveries',
-        help: 'Deliveries that are not yet answered.',
+        help: 'Deliveries without a response yet.',
         registers: [registry],
         collect() {
           this.set(waiting());
@@ -86,8 +86,8 @@ function counterIn(registry: Registry) {
 }
 
 const histograms = {
-  request: { help: 'Time from the headers of a delivery to its answer, by outcome.', label: 'outcome' },
-  patch: { help: 'Time of one patch of a GatewaySync, by HTTP status; 0 where no answer came.', label: 'code' },
+  request: { help: 'Time from the headers of a delivery to its response, by outcome.', label: 'outcome' },
+  patch: { help: 'Time of one patch of a GatewaySync, by HTTP status; 0 without a response.', label: 'code' },
 };
 
 function histogramIn(registry: Registry, what: keyof typeof histograms, buckets: number[]) {

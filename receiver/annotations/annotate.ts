@@ -5,25 +5,25 @@ import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Annotations } from './annotations-of.ts';
 import type { Target } from './target.ts';
 
-/** Sets annotations of a GatewaySync, others untouched. Throws `ApiError`, or an error with the code of a connection's. */
+/** Sets annotations of a GatewaySync and keeps all others. Throws `ApiError`, or an error with a connection's code. */
 export type Annotate = (target: Target, annotations: Annotations, timeoutMs: number) => Promise<void>;
 
-/** Annotates by one JSON merge patch (RFC 7386), the only call that the receiver makes. */
+/** Annotates with one JSON merge patch (RFC 7386), the only call that the receiver makes. */
 export function createAnnotate(client: KubernetesClient): Annotate {
   return async ({ namespace, name }, annotations, timeoutMs) => {
     const path = gatewaySyncPath(namespace, name);
     const query = { fieldManager: FIELD_MANAGERS.receiver };
-    // Without its spec, which may be large.
+    // The response omits the spec, which can be large.
     const options = { query, accept: METADATA_ONLY, timeoutMs };
-    const answer = await client
+    const response = await client
       .mergePatch<{ kind?: string } | null>(path, { metadata: { annotations } }, options)
       .catch((error: unknown) => {
         throw error instanceof SyntaxError ? notTheApiServer() : error;
       });
-    if (answer?.kind !== 'PartialObjectMetadata') throw notTheApiServer();
+    if (response?.kind !== 'PartialObjectMetadata') throw notTheApiServer();
   };
 }
 
-/** A proxy's page, for one: nothing is stored, whatever status it has. */
+/** The response of a proxy, for example, which stores nothing even if its status is 200. */
 const notTheApiServer = () =>
-  new CodedError('the answer to a patch is not the object: something else than the API server answers', 'EPROTO');
+  new CodedError("the response to a patch isn't from the API server; check the proxies in front of it", 'EPROTO');

@@ -18,7 +18,7 @@ import {
 import { judgeFailure } from './judge-failure.ts';
 import { keyOf, type Target } from './target.ts';
 
-/** What became of a delivery: it or a newer one in its place is stored, or neither. */
+/** Result of a delivery. If `superseded`, a newer delivery is stored instead. */
 export type StoreResult = { kind: 'stored'; superseded: boolean } | { kind: 'foreign' } | Failed;
 
 interface Failed {
@@ -31,18 +31,18 @@ export interface QueueOptions {
   annotate: Annotate;
   log: Logger;
   clock?: Pick<ServerClock, 'at' | 'offsetMs'>;
-  /** Called with the number of deliveries in a patch, and for each patch that is tried again; for metrics. */
+  /** Called with the number of deliveries in a patch, and for each retry, for metrics. */
   onMerged?: (deliveries: number) => void;
   onRetried?: () => void;
-  /** Time in which annotations are stored or given up, in milliseconds: senders wait 10 s. */
+  /** Deadline for storing annotations (ms). Senders wait 10 s. */
   deadlineMs?: number;
-  /** Time that one patch may take, in milliseconds. */
+  /** Timeout of one patch (ms). */
   attemptMs?: number;
-  /** Time for which a missing right may be one that the API server has not loaded yet, in milliseconds. */
+  /** Time for which a missing permission is retried, because the API server may not have loaded it yet (ms). */
   forbiddenMs?: number;
-  /** Patches under way at most, over all resources. */
+  /** Maximum number of concurrent patches. */
   concurrency?: number;
-  /** Deliveries that wait at most, over all resources and for one. */
+  /** Maximum number of waiting deliveries, in total and per resource. */
   maxWaiting?: number;
   maxWaitingForOne?: number;
 }
@@ -50,14 +50,14 @@ export interface QueueOptions {
 interface Waiter {
   delivery: AcceptedDelivery;
   arrived: number;
-  /** Parts in whose place something newer is stored. */
+  /** Parts that were superseded by stored ones. */
   lost: Set<Part>;
-  /** Whether it was sent again with another time. */
+  /** Whether it was already retried with a corrected time. */
   isRestamped: boolean;
   settle(result: StoreResult): void;
 }
 
-/** The deliveries for one resource that are not yet answered, oldest first. */
+/** Pending deliveries for one resource, oldest first. */
 interface Lane {
   target: Target;
   waiters: Set<Waiter>;
@@ -73,7 +73,7 @@ interface SentPatch {
 
 const BACKOFF = { baseMs: 100, maxMs: 2_000, jitter: 0.5 };
 const RETRY_AFTER_MS = 5000;
-/** Log lines about failed patches: an unavailable API server must not become a flood of them. */
+/** Rate limit of warnings about failed patches, which an unavailable API server would cause in large numbers. */
 const WARNINGS = { perMinute: 60, burst: 1, maxKeys: 1 };
 
 const ignore = () => {};
@@ -81,8 +81,8 @@ const failed = (reason: Failed['reason'], retryAfterMs?: number): Failed =>
   retryAfterMs === undefined ? { kind: 'failed', reason } : { kind: 'failed', reason, details: { retryAfterMs } };
 
 /**
- * Stores annotations with at most one patch per resource under way: what arrives meanwhile goes into the next one,
- * merged, so that a burst costs a handful of writes. A patch that may succeed later is tried again.
+ * Stores annotations with at most one patch per resource at a time. Deliveries that arrive during a patch are merged into
+ * the next one, so a burst causes only a few writes. A patch that may succeed later is retried.
  */
 export class AnnotationQueue {
   readonly #lanes = new Map<string, Lane>();
@@ -99,12 +99,12 @@ export class AnnotationQueue {
     this.#slots = new Slots(this.#options.concurrency);
   }
 
-  /** Deliveries that are not yet answered. */
+  /** Number of pending deliveries. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Resolves when a patch with the annotations of this delivery or a newer one is stored, or when it is given up. */
+  /** Resolves when a patch with the annotations of this delivery or a newer one is stored, or at the deadline. */
   async enqueue(target: Target, delivery: AcceptedDelivery): Promise<StoreResult> {
     if (this.#waiting >= this.#options.maxWaiting) return failed('Overloaded', RETRY_AFTER_MS);
     const key = keyOf(target);
@@ -115,7 +115,7 @@ export class AnnotationQueue {
     this.#lanes.set(key, opened);
     const stored = this.#wait(opened, delivery);
     this.#drain(key, opened).catch((error: unknown) => {
-      // An answer that nobody foresaw must neither end the process nor leave anybody waiting.
+      // An unexpected failure must not end the process or leave senders without a response.
       this.#lanes.delete(key);
       this.#warn(target, error, 'unexpected patch failure');
       for (const waiter of opened.waiters) waiter.settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
@@ -133,7 +133,7 @@ export class AnnotationQueue {
         resolve(result);
       };
       const giveUp = () => {
-        this.#warn(lane.target, lane.lastError ?? new Error('no answer yet'), 'a delivery could not be stored in time');
+        this.#warn(lane.target, lane.lastError ?? new Error('no response yet'), 'failed to store a delivery in time');
         settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
       };
       const deadline = setTimeout(giveUp, this.#options.deadlineMs);
@@ -154,11 +154,11 @@ export class AnnotationQueue {
       const waitMs = next.afterMs + backoffMs(failures, BACKOFF, Math.random());
       await sleep(Math.min(waitMs, this.#options.deadlineMs));
     }
-    // In the same turn in which nobody was found waiting: nobody can have joined a lane that is no longer served.
+    // Deleted in the same turn in which the lane was found empty, so no delivery can join a lane without a worker.
     this.#lanes.delete(key);
   }
 
-  /** Sends what waits, and says when to send what still waits then. */
+  /** Patches the pending deliveries, and returns when to patch the remaining ones. */
   async #patch(lane: Lane): Promise<Next> {
     if (lane.waiters.size === 0) return GO_ON;
     const attempt = this.#prepare(lane);
@@ -175,7 +175,7 @@ export class AnnotationQueue {
     return GO_ON;
   }
 
-  /** Takes what waits up to the first delivery about another repository: a patch of both would be refused for one. */
+  /** Merges deliveries up to the first one of another repository, because a patch of both could be rejected for one. */
   #prepare(lane: Lane): SentPatch {
     const parts = new Map<Waiter, Annotations>();
     let repository: string | undefined;
@@ -188,7 +188,7 @@ export class AnnotationQueue {
     return { parts, merged: mergeAnnotations([...parts.values()]), offsetMs: this.#options.clock.offsetMs };
   }
 
-  /** The annotations of a delivery, with its time by the clock of the API server as it is known now. */
+  /** The annotations of a delivery, with its time by the current estimate of the API server's clock. */
   #annotationsOf({ delivery, arrived }: Waiter): Annotations {
     return annotationsOf(delivery, this.#options.clock.at(arrived));
   }
@@ -217,20 +217,20 @@ export class AnnotationQueue {
   }
 
   #refuse({ target }: Lane, attempt: SentPatch, error: unknown): Next {
-    this.#warn(target, error, 'a patch is refused for good');
+    this.#warn(target, error, 'the API server rejected a patch');
     return settleAll(attempt, failed('ApiServerRefused'));
   }
 
-  /** Refuses every delivery about this repository that waits by now, so that a flood from it costs one patch. */
+  /** Refuses all pending deliveries of this repository, so that a flood of them costs one patch. */
   #refuseRepository({ waiters }: Lane, repository: string): void {
     for (const waiter of waiters)
       if (repositoryOf(this.#annotationsOf(waiter)) === repository) waiter.settle({ kind: 'foreign' });
   }
 
-  /** Takes the part that is too old out of what is sent next; what has nothing else is done. */
+  /** Removes the outdated part from later patches, and settles the deliveries that consist of nothing else. */
   #supersede({ parts, offsetMs }: SentPatch, part: Part): void {
-    // The answer may have told that our clock is wrong: then the same is sent with the right time, but once. Behind one
-    // address there may be API servers whose clocks differ.
+    // If the response corrected the estimate of the clock, the delivery is retried with the right time. Only once, because
+    // API servers with different clocks can share one address.
     const hasNewTime = this.#options.clock.offsetMs !== offsetMs;
     for (const [waiter, annotations] of parts) {
       if (hasNewTime && !waiter.isRestamped) {
@@ -248,12 +248,12 @@ export class AnnotationQueue {
   }
 }
 
-/** What a lane does after a patch. */
+/** Next action of a lane after a patch. */
 type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 
 const GO_ON: Next = { kind: 'go on' };
 
-/** How long the oldest delivery of an attempt has waited, in milliseconds. */
+/** Age of the oldest delivery of an attempt (ms). */
 function ageOf({ parts }: SentPatch): number {
   return performance.now() - Math.min(...[...parts.keys()].map(({ arrived }) => arrived));
 }

@@ -3,7 +3,7 @@ import type { WebhookIntent } from '../sources/delivery.ts';
 
 export type Annotations = Readonly<Record<string, string>>;
 
-/** The two things that a GatewaySync can be annotated with, each with its own time. */
+/** Independent groups of annotations, each with a time. */
 export type Part = 'request' | 'push';
 
 /** The annotation that holds the time of a part. */
@@ -15,10 +15,10 @@ export const TIME_ANNOTATIONS: Readonly<Record<Part, string>> = {
 const { pushedRef, pushedAt, pushedRepo, requestedRepo } = REQUEST_ANNOTATIONS;
 const pushKeys = new Set<string>([pushedRef, pushedAt, pushedRepo]);
 
-/** An authentic delivery that asks for something, and the ID that its response names. */
+/** An authentic delivery with a request or push, and the ID in its response. */
 export type AcceptedDelivery = WebhookIntent & { source: RequestSource; requestId: string };
 
-/** The annotations that carry a delivery to the controller. A push leaves those of a request alone, and the reverse. */
+/** The annotations that carry a delivery to the controller. A push doesn't change a request's annotations, and vice versa. */
 export function annotationsOf(delivery: AcceptedDelivery, at: Date): Annotations {
   const time = at.toISOString();
   const { repository = NO_REPOSITORY } = delivery;
@@ -34,22 +34,22 @@ export function annotationsOf(delivery: AcceptedDelivery, at: Date): Annotations
   };
 }
 
-/** The repository that a delivery is about: its request and its push are about the same one. */
+/** The repository of a delivery, which is the same for its request and its push. */
 export function repositoryOf(annotations: Annotations): string {
   return annotations[requestedRepo] ?? annotations[pushedRepo] ?? NO_REPOSITORY;
 }
 
-/** What remains when one part is taken out. */
+/** Removes one part from annotations. */
 export function withoutPart(annotations: Annotations, part: Part): Annotations {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => pushKeys.has(key) !== (part === 'push')));
 }
 
-/** Puts several deliveries about one repository, oldest first, into one: the newest request and the newest push remain. */
+/** Merges deliveries of one repository, ordered from oldest to newest, into the newest request and the newest push. */
 export function mergeAnnotations(deliveries: readonly Annotations[]): Annotations {
   return Object.assign({}, ...deliveries);
 }
 
-/** Whether a newer delivery took the place of this one in what was stored. */
+/** Checks whether the stored annotations are those of a newer delivery. */
 export function isSuperseded(annotations: Annotations, stored: Annotations): boolean {
   return Object.entries(annotations).some(([key, value]) => stored[key] !== value);
 }

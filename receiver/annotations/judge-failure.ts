@@ -3,20 +3,20 @@ import { ApiError, isApiError, isRetryable } from '../../shared/io/kubernetes/ap
 import { type Part, TIME_ANNOTATIONS } from './annotations-of.ts';
 import type { Target } from './target.ts';
 
-/** What a failed patch means. */
+/** Meaning of a failed patch. */
 export type Failure =
   | { kind: 'missing' }
-  /** Something newer than this part is stored. */
+  /** A newer version of this part is stored. */
   | { kind: 'superseded'; part: Part }
-  /** The delivery is about another repository than the resource. */
+  /** The delivery belongs to a repository other than the resource's. */
   | { kind: 'foreign' }
   | { kind: 'retry'; afterMs: number }
-  /** The right is missing: for good, or because the API server has just started and not loaded the roles yet. */
+  /** The permission is missing, or an API server that has just started hasn't loaded the roles yet. */
   | { kind: 'forbidden' }
-  /** Trying again would not help: a policy, credentials that cannot be read, a certificate. */
+  /** A permanent failure, for example due to a policy, unreadable credentials, or a certificate. */
   | { kind: 'refused' };
 
-/** Tells what to do about a failed patch. */
+/** Classifies a failed patch. */
 export function judgeFailure(error: unknown, target: Target): Failure {
   if (isMissing(error, target)) return { kind: 'missing' };
   if (causesOf(error).some((cause) => cause.includes('other repository: sync.io/'))) return { kind: 'foreign' };
@@ -30,15 +30,15 @@ export function judgeFailure(error: unknown, target: Target): Failure {
     : { kind: 'refused' };
 }
 
-/** Without the CRD the API server doesn't know the path, and it may come back. */
+/** Without the CRD, which may be installed again, the API server doesn't know the path. */
 const isUnknownPath = ({ status, reason }: ApiError): boolean => status === 404 && reason === '';
 
-/** A 404 counts only as the API server's own word on that very object: without the CRD the path itself is unknown. */
+/** Checks whether a 404 is about this object; without the CRD, the path itself is unknown. */
 function isMissing(error: unknown, { name }: Target): boolean {
   return isApiError(error, 404) && error.reason === 'NotFound' && error.objectName === name;
 }
 
-/** The admission policy of the receiver says which part is older than what is stored. */
+/** Reads the outdated part from the message of the receiver's admission policy. */
 function supersededPart(error: unknown): Part | undefined {
   const parts: Part[] = ['request', 'push'];
   return parts.find((part) =>
@@ -46,10 +46,10 @@ function supersededPart(error: unknown): Part | undefined {
   );
 }
 
-/** What the admission policy of the receiver says. */
+/** Messages of the receiver's admission policy. */
 const causesOf = (error: unknown): readonly string[] => (isApiError(error, 422) ? error.causes : []);
 
-/** Codes of errors on the way to the API server, which go away by themselves; all others are a person's to fix. */
+/** Codes of transient connection errors; all other errors require an administrator. */
 const connectionCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
   ...['EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO'],
@@ -57,6 +57,6 @@ const connectionCodes = new Set([
 
 function isConnectionError(error: unknown): boolean {
   const code = codeOf(error);
-  // What the parser of Node refuses is no HTTP: something else answers for a moment.
+  // A response that Node can't parse as HTTP comes from another program that uses the address temporarily.
   return connectionCodes.has(code) || code.startsWith('HPE_');
 }

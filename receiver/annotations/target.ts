@@ -6,9 +6,9 @@ export interface Target {
   name: string;
 }
 
-/** Names a target in a map. */
+/** Key of a target in a map. */
 export const keyOf = ({ namespace, name }: Target): string => `${namespace}/${name}`;
 
-/** Whether an object of that name can exist. */
+/** Checks whether an object of that name can exist. */
 export const isPossibleTarget = ({ namespace, name }: Target): boolean =>
   isNamespaceName(namespace) && isObjectName(name);

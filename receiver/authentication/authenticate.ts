@@ -14,16 +14,16 @@ import { verifyToken } from './verify-token.ts';
 export interface AuthenticateOptions {
   readBody: ReadBody;
   readSecrets: (target: Target) => Promise<Secrets>;
-  /** Failed authentications by address. */
+  /** Failed authentications per address. */
   failures: RateLimit;
-  /** Signatures that are checked for an address with too many failures: an honest sender may share it. */
+  /** Signature checks for an address with too many failures, which an honest sender may share. */
   secondLooks: RateLimit;
   replays: Replays;
-  /** Proxies before this server whose `X-Forwarded-For` counts. */
+  /** Number of trusted proxies that append to `X-Forwarded-For`. */
   trustedHops: number;
 }
 
-/** A body that is read for an address with too many failures, in bytes: more than the usual push has. */
+/** Maximum body read for an address with too many failures (bytes), larger than a usual push. */
 const SECOND_LOOK_BYTES = 64 * 1024;
 
 const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
@@ -35,8 +35,8 @@ const bodyRefusals: Record<Exclude<Body['kind'], 'read'>, RefusalReason> = {
 };
 
 /**
- * Lets a delivery in, or refuses it. Nothing of the body is parsed before its raw bytes are authentic, and nobody learns
- * anything about a resource before that.
+ * Admits a delivery, or refuses it. The body isn't parsed, and responses reveal nothing about a resource, until its raw
+ * bytes are authenticated.
  */
 export function authenticate(options: AuthenticateOptions): Middleware {
   const { readBody, readSecrets, failures, secondLooks, replays, trustedHops } = options;
@@ -51,7 +51,7 @@ export function authenticate(options: AuthenticateOptions): Middleware {
       forwardedFor: headers['x-forwarded-for'],
       trustedHops,
     });
-    // A token is known before the body is read: its holder is neither locked out nor cut off for the sake of others.
+    // A token is verified before the body is read, so limits for other clients of the address don't affect its holder.
     const isTrusted = verifyToken(headers, secrets.bearer ?? []);
     const waitMs = failures.waitMs(client, now);
     if (waitMs > 0 && !isTrusted && !getsSecondLook(request, secondLooks, client)) {
@@ -75,7 +75,7 @@ export function authenticate(options: AuthenticateOptions): Middleware {
   };
 }
 
-/** A small body of a known length is read all the same, at a bounded rate. */
+/** Allows reading a small body of known length despite failures, at a limited rate. */
 function getsSecondLook(request: IncomingMessage, secondLooks: RateLimit, client: string): boolean {
   const length = Number(request.headers['content-length'] ?? Number.NaN);
   return length <= SECOND_LOOK_BYTES && secondLooks.take(client, performance.now());

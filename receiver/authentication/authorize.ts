@@ -4,34 +4,34 @@ import { verifySignature } from './verify-signature.ts';
 import { type Signed, verifyStandardWebhook } from './verify-standard-webhook.ts';
 import { verifyToken } from './verify-token.ts';
 
-/** Secrets that are accepted, by method. Undefined: the method is not configured. Empty: it accepts nothing. */
+/** Accepted secrets per method. Undefined if the method isn't configured; an empty list accepts nothing. */
 export interface Secrets {
   hmac: readonly string[] | undefined;
   bearer: readonly string[] | undefined;
-  /** Maximum number of secrets of any resource: each check tries as many, so that its time reveals nothing. */
-  mostSecrets?: number;
+  /** Maximum number of secrets of any resource. Each check tries this many, so that its duration reveals nothing. */
+  maxSecrets?: number;
 }
 
-/** A delivery may ask for something. `replayKey` names it where its signature holds for a while only. */
+/** An authorized delivery. `replayKey` identifies it if its signature expires. */
 export interface Authorization {
   replayKey: string | undefined;
 }
 
 const AUTHORIZED: Authorization = { replayKey: undefined };
 
-/** Either method authorizes a delivery, and everybody may ask where none is configured; undefined: it may not. */
-export function authorize(delivery: Signed, { hmac, bearer, mostSecrets = 1 }: Secrets): Authorization | undefined {
+/** Authorizes a delivery with either method, or any delivery if none is configured. Undefined if it isn't authorized. */
+export function authorize(delivery: Signed, { hmac, bearer, maxSecrets = 1 }: Secrets): Authorization | undefined {
   if (hmac === undefined && bearer === undefined) return AUTHORIZED;
   if (verifyToken(delivery.headers, bearer ?? [])) return AUTHORIZED;
-  const secrets = padded(hmac ?? [], mostSecrets);
+  const secrets = padded(hmac ?? [], maxSecrets);
   if (verifySignature(delivery.headers, delivery.body, secrets)) return AUTHORIZED;
   return verifyStandardWebhook(delivery, secrets) ? { replayKey: replayKeyOf(delivery) } : undefined;
 }
 
-/** Used where there is no secret; nobody knows it. */
-const NOBODYS_SECRET = randomBytes(32).toString('hex');
+/** Random secret for padding, which never leaves the process. */
+const PADDING_SECRET = randomBytes(32).toString('hex');
 
 function padded(secrets: readonly string[], count: number): readonly string[] {
   if (secrets.length >= count) return secrets;
-  return [...secrets, ...Array<string>(count - secrets.length).fill(NOBODYS_SECRET)];
+  return [...secrets, ...Array<string>(count - secrets.length).fill(PADDING_SECRET)];
 }

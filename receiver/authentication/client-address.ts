@@ -1,24 +1,24 @@
 import { networkOf } from '../../shared/domain/ip-address.ts';
 
-/** From where a request came. */
+/** Origin of a request. */
 export interface Origin {
   /** Address of the other end of the connection. */
   remoteAddress: string | undefined;
-  /** `X-Forwarded-For`: each proxy appends the address of who connected to it. */
+  /** `X-Forwarded-For`, to which each proxy appends the address of its client. */
   forwardedFor: string | undefined;
-  /** Proxies before this server whose word is taken. */
+  /** Number of trusted proxies in front of this server. */
   trustedHops: number;
 }
 
 /**
- * The address that counts as the client's: of IPv6 the /64 network, of which a client has all addresses. Without
- * trusted proxies the header counts for nothing, since anybody can write it; with them only what they have appended.
+ * Returns the client's address, or its /64 network for IPv6, because a client has all addresses in it. Any client can
+ * set the header, so only entries that trusted proxies append are used.
  */
 export function clientAddress({ remoteAddress = '', forwardedFor, trustedHops }: Origin): string {
   if (trustedHops === 0 || !forwardedFor) return networkOf(remoteAddress);
   const hops = forwardedFor.split(',');
-  const told = hops[Math.max(0, hops.length - trustedHops)]?.trim();
-  return networkOf(told ? withoutPort(told) : remoteAddress);
+  const forwarded = hops[Math.max(0, hops.length - trustedHops)]?.trim();
+  return networkOf(forwarded ? withoutPort(forwarded) : remoteAddress);
 }
 
 function withoutPort(address: string): string {

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { LruMap } from '../../shared/domain/lru-map.ts';
 import type { Signed } from './verify-standard-webhook.ts';
 
-/** How long a delivery could be sent again by somebody else, in milliseconds: the time may be wrong by 5 minutes both ways. */
+/** Period in which a delivery could be replayed (ms), because its time can differ by 5 minutes in both directions. */
 const WINDOW_MS = 600_000;
 const MAX_FOR_ONE = 1000;
 const MAX_TARGETS = 1000;
 
 /**
- * Deliveries that were taken not long ago, so that copies of them are told apart. Bounded for each resource, so that
- * nobody can have those of another one forgotten: the oldest goes first.
+ * Remembers recently accepted deliveries to detect copies. Limited per resource, so that deliveries for one resource can't
+ * evict another resource's entries.
  */
 export class Replays {
-  /** When each was taken, oldest first, by resource. */
+  /** Time of acceptance of each delivery, oldest first, per resource. */
   readonly #taken = new LruMap<string, Map<string, number>>(MAX_TARGETS);
   readonly #now: () => number;
 
@@ -37,7 +37,7 @@ export class Replays {
   }
 }
 
-/** Tells a delivery of Standard Webhooks from others: a sender that tries again signs another time, a copy cannot. */
+/** Identifies a delivery of Standard Webhooks. A sender signs a new time for each retry, which a copy can't do. */
 export function replayKeyOf({ headers, body }: Pick<Signed, 'headers' | 'body'>): string {
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.`;
   return createHash('sha256').update(signed, 'latin1').update(body).digest('base64');

@@ -4,7 +4,7 @@ import { codeOf } from '../../shared/errors.ts';
 import type { Target } from '../annotations/target.ts';
 import type { Secrets } from './authorize.ts';
 
-/** Where the secrets of one method come from: a file, or a value given as it is. */
+/** Source of the secrets of one method: a file or a value. */
 export type SecretSource = { file: string } | { value: string };
 
 export interface SecretSources {
@@ -12,11 +12,11 @@ export interface SecretSources {
   bearer?: SecretSource | undefined;
 }
 
-/** The secrets of one method: those for all, and those of single resources by `<namespace>.<name>`. */
+/** The secrets of one method: global ones, and ones of single resources by `<namespace>.<name>`. */
 interface SecretSet {
   global: readonly string[];
   own: ReadonlyMap<string, readonly string[]>;
-  /** Lines of the longest of all these. */
+  /** Number of secrets in the longest of these lists. */
   most: number;
 }
 
@@ -24,21 +24,21 @@ function secretSetOf(global: readonly string[], own: SecretSet['own'] = new Map(
   return { global, own, most: Math.max(1, global.length, ...[...own.values()].map(({ length }) => length)) };
 }
 
-/** How old what was read from the files may be, in milliseconds. */
+/** Maximum age of secrets read from files (ms). */
 const REFRESH_MS = 1000;
-/** The link changes about once a minute: more than a second look is hardly needed. */
+/** Reads until the link is stable; it changes about once a minute, so two are usually enough. */
 const MAX_TRIES = 3;
 
-/** The file is there, and says that nothing is accepted: a person's doing, unlike a missing file. */
+/** Errors that an administrator caused, unlike a missing file. The file then accepts nothing. */
 const refusals = new Set(['EACCES', 'EPERM', 'EISDIR']);
 
-/** Names of resources. The links by which Kubernetes swaps a mounted Secret begin with a dot. */
+/** Names of resources. Names of the links that Kubernetes uses to swap a mounted Secret begin with a dot. */
 export const ownName = /^[a-z0-9][a-z0-9-]*\.[a-z0-9]/;
 
 /**
- * Reads secrets as they are now. A resource with its own file, `<namespace>.<name>` next to a configured file,
- * accepts what is in it and no global value of either method. All files are read at once, whichever resource is asked
- * for: the time that takes tells nothing about a resource.
+ * Creates a function that reads the current secrets. A resource with its own file, `<namespace>.<name>` in the directory
+ * of a configured file, accepts only the secrets in it, and no global secret of either method. All files are read at
+ * once for any resource, so that the duration reveals nothing about a resource.
  */
 export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Target) => Promise<Secrets> {
   const readHmac = readerOf(hmac);
@@ -49,35 +49,35 @@ export function createReadSecrets({ hmac, bearer }: SecretSources): (target: Tar
     const key = `${namespace}.${name}`;
     const ownHmac = hmacs?.own.get(key);
     const ownToken = tokens?.own.get(key);
-    const mostSecrets = hmacs?.most ?? 0;
-    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [], mostSecrets };
-    return { hmac: hmacs?.global, bearer: tokens?.global, mostSecrets };
+    const maxSecrets = hmacs?.most ?? 0;
+    if (ownHmac ?? ownToken) return { hmac: ownHmac ?? [], bearer: ownToken ?? [], maxSecrets };
+    return { hmac: hmacs?.global, bearer: tokens?.global, maxSecrets };
   };
 }
 
 function readerOf(source: SecretSource | undefined): (() => Promise<SecretSet>) | undefined {
   if (!source) return undefined;
   if ('file' in source) {
-    const folder = new SecretFolder(source.file);
-    return () => folder.read();
+    const directory = new SecretDirectory(source.file);
+    return () => directory.read();
   }
   const known = Promise.resolve(secretSetOf(linesOf(source.value)));
   return () => known;
 }
 
-/** A file with secrets, one a line, and the files next to it that replace it for one resource each. */
-class SecretFolder {
-  readonly #folder: string;
+/** A file with one secret per line, and the files in its directory that override it for single resources. */
+class SecretDirectory {
+  readonly #directory: string;
   readonly #file: string;
   #known: SecretSet = secretSetOf([]);
   #readAt = Number.NEGATIVE_INFINITY;
   #wasThere = false;
-  /** Where the link of a mounted Secret led when it was read: Kubernetes changes all files by changing this. */
+  /** Target of a mounted Secret's link when it was read. Kubernetes updates all files by changing the link. */
   #version: string | undefined;
   #reading: Promise<void> | undefined;
 
   constructor(file: string) {
-    this.#folder = dirname(file);
+    this.#directory = dirname(file);
     this.#file = basename(file);
   }
 
@@ -92,7 +92,7 @@ class SecretFolder {
     return this.#known;
   }
 
-  /** What was read while the link was changed may be a part of what was there: it does not count. */
+  /** Discards files that were read while the link changed, because they may be incomplete. */
   async #refresh(): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const version = await this.#linked();
@@ -108,24 +108,24 @@ class SecretFolder {
   }
 
   #linked(): Promise<string | undefined> {
-    return readlink(join(this.#folder, '..data')).catch(() => undefined);
+    return readlink(join(this.#directory, '..data')).catch(() => undefined);
   }
 
-  /** Undefined where the folder is being replaced. */
+  /** Reads all files. Undefined if the directory is being replaced. */
   async #readAll(version: string | undefined) {
-    // Behind the link all files change at once; the links to them come and go one by one.
-    const folder = resolve(this.#folder, version ?? '.');
-    const names = await readdir(folder).catch(() => undefined);
+    // Files behind the link change at once; links to single files change one by one.
+    const directory = resolve(this.#directory, version ?? '.');
+    const names = await readdir(directory).catch(() => undefined);
     const isThere = names?.includes(this.#file) ?? false;
     const { global, own } = this.#known;
     const ownNames = (names ?? []).filter((name) => ownName.test(name) && name !== this.#file);
-    // What is behind the link is complete, also where it is nothing: somebody took this key out of the Secret.
+    // The directory behind the link is complete, so a missing file means that its key was removed from the Secret.
     const isTakenOut = !isThere && version !== undefined && names !== undefined;
-    // Any other folder without the file is one that is being replaced: its other files did not go by intent either.
+    // Any other directory without the file is being replaced, so its other files weren't removed intentionally either.
     if (!isThere && !isTakenOut && (this.#wasThere || (!names && own.size > 0))) return undefined;
     const [file, ...files] = await Promise.all([
-      isTakenOut ? NO_SECRETS : readSecretFile(join(folder, this.#file), global),
-      ...ownNames.map((name) => readSecretFile(join(folder, name), own.get(name))),
+      isTakenOut ? NO_SECRETS : readSecretFile(join(directory, this.#file), global),
+      ...ownNames.map((name) => readSecretFile(join(directory, name), own.get(name))),
     ]);
     const ownSecrets = files.map(({ secrets }, index) => [ownNames[index] ?? '', secrets] as const);
     const isRead = [file, ...files].every((each) => each.isRead);
@@ -135,13 +135,13 @@ class SecretFolder {
 
 interface SecretFile {
   secrets: readonly string[];
-  /** Whether that is what the file holds now. */
+  /** Whether these are the file's current secrets. */
   isRead: boolean;
 }
 
 const NO_SECRETS: SecretFile = { secrets: [], isRead: true };
 
-/** What cannot be read stays as it was, unless nobody is meant to read it. */
+/** Reads a file. Keeps the previous secrets if it can't be read, unless access to it was denied. */
 async function readSecretFile(file: string, before: readonly string[] = []): Promise<SecretFile> {
   try {
     return { secrets: linesOf(await readFile(file, 'utf8')), isRead: true };
@@ -151,7 +151,7 @@ async function readSecretFile(file: string, before: readonly string[] = []): Pro
   }
 }
 
-/** The secrets of a text, one a line; blank lines and white space around a secret do not count. */
+/** The secrets of a text, one per line; ignores blank lines and surrounding white space. */
 export function linesOf(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => line.trim() || []);
 }

@@ -18,7 +18,7 @@ const signatureHeaders = [
   { name: 'x-gogs-signature', form: bare },
 ];
 
-/** Whether one of the headers holds a signature of these bytes by one of the secrets; headers of other forms do not. */
+/** Checks whether a header contains a signature of these bytes by one of the secrets. Ignores headers of other forms. */
 export function verifySignature(headers: DeliveryHeaders, body: Uint8Array, secrets: readonly string[]): boolean {
   const given = signaturesIn(headers);
   if (given.length === 0) return false;
@@ -26,7 +26,7 @@ export function verifySignature(headers: DeliveryHeaders, body: Uint8Array, secr
     const expected = createHmac('sha256', secret).update(body).digest();
     return given.some((signature) => timingSafeEqual(signature, expected));
   };
-  // All are tried, whichever is right.
+  // All secrets are tried, so that the duration doesn't reveal which one matches.
   return secrets.filter(isRight).length > 0;
 }
 

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 
-/** How far the sender's time may be from ours, in seconds: an older delivery may be a replay. */
+/** Maximum difference to the sender's time (s), because an older delivery may be a replay. */
 const TOLERANCE_SECONDS = 300;
 const KEY_PREFIX = 'whsec_';
 const MAX_SIGNATURES = 10;
 
-/** What is signed, and when that is looked at. */
+/** A signed delivery, and the time of the check. */
 export interface Signed {
   headers: DeliveryHeaders;
   body: Uint8Array;
@@ -14,8 +14,8 @@ export interface Signed {
 }
 
 /**
- * Checks the signature of the Standard Webhooks specification by one of the secrets: an HMAC-SHA256 over id, time and
- * body, in base64. GitLab signs so. A secret that starts with `whsec_` is the key in base64.
+ * Checks a signature of the Standard Webhooks specification, which GitLab uses: an HMAC-SHA256 over ID, time, and body, in
+ * base64. A secret that starts with `whsec_` is a key in base64.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function verifyStandardWebhook({ headers, body, at }: Signed, secrets: readonly string[]): boolean {
@@ -33,7 +33,7 @@ function isRecent(time: string, at: Date): boolean {
   return /^\d{1,12}$/.test(time) && Math.abs(at.getTime() / 1000 - Number(time)) <= TOLERANCE_SECONDS;
 }
 
-/** The header may hold several signatures while a key is rotated; those of versions other than `v1` do not count. */
+/** Reads the header, which can contain several signatures during a key rotation. Ignores versions other than `v1`. */
 function signaturesIn(header: string | undefined): Buffer[] {
   const parts = (header ?? '').split(' ').slice(0, MAX_SIGNATURES);
   return parts.flatMap((part) => {

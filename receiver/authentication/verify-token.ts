@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 
-/** Whether `Authorization: Bearer <token>` (RFC 6750) or GitLab's `X-Gitlab-Token` holds one of the tokens. */
+/** Checks whether `Authorization: Bearer <token>` (RFC 6750) or GitLab's `X-Gitlab-Token` contains one of the tokens. */
 export function verifyToken(headers: DeliveryHeaders, tokens: readonly string[]): boolean {
   return isOneOf(bearerIn(headers.authorization), tokens) || isOneOf(headers['x-gitlab-token'], tokens);
 }
@@ -12,8 +12,8 @@ function bearerIn(header: string | undefined): string | undefined {
 
 function isOneOf(token: string | undefined, tokens: readonly string[]): boolean {
   if (!token) return false;
-  // Digests are of one length, so that the comparison tells nothing about the length of the token either.
-  // Node gives a header's bytes as Latin-1.
+  // Digests have the same length, so the comparison doesn't reveal the length of the token.
+  // Node decodes headers as Latin-1.
   const given = digestOf(Buffer.from(token, 'latin1'));
   return tokens.some((expected) => timingSafeEqual(digestOf(expected), given));
 }

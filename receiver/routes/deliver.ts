@@ -13,7 +13,7 @@ export interface DeliverOptions {
   replays: { remember(target: string, replayKey: string): void };
 }
 
-/** Finds out what an authentic delivery asks for, and has it stored. */
+/** Classifies an authentic delivery, and stores its request or push. */
 export function deliver({ queue, replays }: DeliverOptions): (event: H3Event) => Promise<Outcome> {
   return async (event) => {
     const { admitted } = event.context;
@@ -26,7 +26,7 @@ export function deliver({ queue, replays }: DeliverOptions): (event: H3Event) =>
   };
 }
 
-/** Reads the body and releases its memory: while the API server is waited for, only the result is kept. */
+/** Parses the body and releases its memory, so that only the result is kept while the API server responds. */
 function classifyAndRelease(event: H3Event, { body }: Admitted): Delivery | Refusal {
   try {
     const headers = headersOf(event);
@@ -46,7 +46,7 @@ interface Destination {
   admitted: Admitted;
 }
 
-/** Stores the first part of a delivery that is about the resource's own repository. */
+/** Stores the first alternative of a delivery that belongs to the resource's repository. */
 async function store(delivery: Delivery, { queue, target, admitted }: Destination): Promise<Outcome> {
   const { source } = delivery;
   if (delivery.kind === 'nothing') return { kind: 'ignored', reason: delivery.reason, source };
@@ -61,11 +61,11 @@ async function store(delivery: Delivery, { queue, target, admitted }: Destinatio
   return { kind: 'ignored', reason: 'OtherRepository', source, repository: delivery.repository };
 }
 
-/** Whether a copy would change nothing: `spec.webhook.repositories` may accept a refused repository by then. */
+/** Checks whether a copy would have no effect. `spec.webhook.repositories` may accept another repository by then. */
 const isTaken = (outcome: Outcome): boolean =>
   outcome.kind === 'stored' || (outcome.kind === 'ignored' && outcome.reason !== 'OtherRepository');
 
-/** `application/json` and everything with the structured suffix `+json` (RFC 6839), with or without parameters. */
+/** Accepts `application/json` and types with the structured suffix `+json` (RFC 6839), with or without parameters. */
 function isJsonType(contentType: string | undefined): boolean {
   return /^application\/(?:[\w.!#$&^-]+\+)?json *(?:;|$)/i.test(contentType ?? '');
 }

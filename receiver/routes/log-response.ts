@@ -5,7 +5,7 @@ import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { reasonOf } from './outcome.ts';
 import type { HandledRequest } from './respond.ts';
 
-/** Headers that a log line may hold: they name the event and the delivery, never what authenticates it. */
+/** Headers to log: they identify the event and the delivery, and never contain credentials. */
 const LOGGED_HEADERS = [
   'user-agent',
   'x-request-id',
@@ -25,18 +25,18 @@ const LOGGED_HEADERS = [
 ] as const;
 
 const MAX_HEADER_LENGTH = 100;
-/** Log lines for unauthenticated requests: a flood of them must not become a flood of lines. */
-const STRANGERS = { perMinute: 600, burst: 10, maxKeys: 1 };
+/** Rate limit of log lines about unauthenticated requests. */
+const UNAUTHENTICATED = { perMinute: 600, burst: 10, maxKeys: 1 };
 
 const nowhere: Partial<Target> = {};
 
-/** Makes the function that writes one line for each request; nothing of its body but the ref, also one that is refused, and the sender's reason. */
+/** Creates a function that logs one line per request. From the body, it logs only the ref, even a refused one, and the sender's reason. */
 export function createLogResponse(log: Logger): (request: HandledRequest) => void {
-  const strangers = new RateLimit(STRANGERS);
+  const unauthenticated = new RateLimit(UNAUTHENTICATED);
 
   return ({ requestId, target, headers, outcome, seconds }) => {
-    if (requestId === undefined && !strangers.take('', performance.now())) return;
-    // A path that names no possible object holds whatever somebody wrote there.
+    if (requestId === undefined && !unauthenticated.take('', performance.now())) return;
+    // A path that isn't a valid object name can contain any text.
     const { namespace, name } = isPossibleTarget(target) ? target : nowhere;
     const fields = {
       requestId,
@@ -65,7 +65,7 @@ function loggedHeaders(headers: DeliveryHeaders): Record<string, string> {
   return found;
 }
 
-/** Without what a terminal would obey: control characters, changes of direction and the like. */
+/** Escapes control characters, changes of text direction, and other characters that affect a terminal. */
 function printable(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -1,53 +1,56 @@
 import type { RequestSource } from '../../shared/api/names.ts';
 import { NOTHING_REASONS } from '../sources/delivery.ts';
 
-/** Why a delivery is refused: the HTTP status, and a sentence for people. The reason is for programs, and stable. */
+/** Reasons for refusals, each with its HTTP status and a message. Reasons are stable, messages aren't. */
 export const REFUSALS = {
   MalformedRequest: { status: 400, error: 'malformed request' },
-  BrokenOff: { status: 400, error: 'the request broke off' },
-  TinyPieces: { status: 400, error: 'the body comes in too many pieces' },
+  BrokenOff: { status: 400, error: 'the client aborted the request' },
+  TinyPieces: { status: 400, error: 'the body arrives in too many small chunks' },
   InvalidBody: { status: 400, error: 'body must be a JSON object within the size limits' },
   InvalidPayload: { status: 400, error: "payload doesn't match the schema of this event" },
   UnknownPayload: { status: 400, error: 'unrecognized payload: no ref found' },
-  InvalidRef: { status: 400, error: 'the ref is not a valid git ref name' },
+  InvalidRef: { status: 400, error: "the ref isn't a valid git ref name" },
   Unauthorized: { status: 401, error: 'signature and token are both missing or wrong' },
-  NoSuchPath: { status: 404, error: 'no such path' },
-  NotFound: { status: 404, error: 'no such GatewaySync' },
+  NoSuchPath: { status: 404, error: 'not found; use the path /webhook/NAMESPACE/NAME' },
+  NotFound: { status: 404, error: 'GatewaySync not found; check the namespace and name in the path' },
   MethodNotAllowed: { status: 405, error: 'only POST is allowed' },
-  TooSlow: { status: 408, error: 'the body did not arrive in time' },
+  TooSlow: { status: 408, error: "the body didn't arrive in time" },
   BodyTooLarge: { status: 413, error: 'the body is too large' },
   NotJson: { status: 415, error: 'the content type must be application/json' },
   EncodedBody: { status: 415, error: 'the body must not be compressed' },
-  TooManyFailures: { status: 429, error: 'too many deliveries from this address had no valid signature or token' },
-  TooManyRequests: { status: 429, error: 'too many deliveries for this GatewaySync are waiting' },
+  TooManyFailures: {
+    status: 429,
+    error: 'too many deliveries without a valid signature or token from this address; try again later',
+  },
+  TooManyRequests: { status: 429, error: 'too many pending deliveries for this GatewaySync; try again later' },
   InternalError: { status: 500, error: 'internal error' },
-  ApiServerRefused: { status: 500, error: "the API server refused the request for good: the receiver's log says why" },
-  Overloaded: { status: 503, error: 'receiver overloaded: try again later' },
-  ApiServerUnavailable: { status: 503, error: 'the request could not be stored in time: try again' },
+  ApiServerRefused: { status: 500, error: "the API server rejected the request; see the receiver's log" },
+  Overloaded: { status: 503, error: 'receiver overloaded; try again later' },
+  ApiServerUnavailable: { status: 503, error: "the request couldn't be stored in time; try again" },
 } as const;
 
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** Why nothing came of an authentic delivery: it asks for nothing, or is the copy of one that was taken. */
+/** Reasons to ignore an authentic delivery: it requests nothing, or is a copy of an accepted one. */
 export const IGNORED_REASONS = [...NOTHING_REASONS, 'Replayed'] as const;
 
-/** What became of a request; `source` is the sender, as far as it was found out. */
+/** Outcome of a request; `source` is the sender, if known. */
 export type Outcome =
   | { kind: 'stored'; ref: string; source: RequestSource; superseded: boolean; senderReason?: string | undefined }
   | {
       kind: 'ignored';
       reason: (typeof IGNORED_REASONS)[number];
       source?: RequestSource;
-      /** The repository that the delivery is about, if it is another one. */
+      /** The repository of the delivery, if it isn't the resource's. */
       repository?: string | undefined;
     }
   | Refusal;
 
-/** A delivery that is refused; `retryAfterSeconds` where the same delivery may be accepted later. */
+/** A refused delivery; `retryAfterSeconds` is set if the same delivery may be accepted later. */
 export interface Refusal {
   kind: 'refused';
   reason: RefusalReason;
-  /** Says more than the sentence that belongs to the reason. */
+  /** A more specific message than the reason's. */
   error?: string;
   retryAfterSeconds?: number;
   ref?: string;
@@ -60,11 +63,11 @@ const STRAY_REASONS: readonly string[] = [
   'MethodNotAllowed',
 ] satisfies RefusalReason[];
 
-/** Whether a request was no delivery: another path or another method. */
+/** Checks whether a request isn't a delivery because of its path or method. */
 export const isStray = (outcome: Outcome): outcome is Refusal =>
   outcome.kind === 'refused' && STRAY_REASONS.includes(outcome.reason);
 
-/** Makes a refusal; seconds to wait are at least one, as `Retry-After` tells them. */
+/** Creates a refusal; `Retry-After` requires a delay of at least one second. */
 export function refused(
   reason: RefusalReason,
   { retryAfterMs, ...details }: { error?: string; retryAfterMs?: number; ref?: string; source?: RequestSource } = {},
@@ -73,7 +76,7 @@ export function refused(
   return { kind: 'refused', reason, ...details, ...waiting };
 }
 
-/** Why a delivery was ignored, refused or superseded; empty where it was stored. */
+/** Returns the reason why a delivery was ignored, refused, or superseded; empty if it was stored. */
 export function reasonOf(outcome: Outcome): string {
   if (outcome.kind === 'stored') return outcome.superseded ? 'Superseded' : '';
   return outcome.reason;

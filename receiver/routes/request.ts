@@ -3,12 +3,12 @@ import type { H3Event } from 'h3';
 import type { Target } from '../annotations/target.ts';
 import type { DeliveryHeaders } from '../sources/delivery.ts';
 
-/** An authentic delivery on its way through the app. */
+/** An authenticated delivery. */
 export interface Admitted {
   requestId: string;
-  /** The raw bytes; whoever reads them releases them. */
+  /** The raw bytes; the reader must release them. */
   body: { bytes: Buffer; release(): void };
-  /** Tells this delivery from others, where a copy of it would pass authentication as well. */
+  /** Identifies the delivery if a copy of it would also pass authentication. */
   replayKey: string | undefined;
 }
 
@@ -18,23 +18,23 @@ declare module 'h3' {
   }
 }
 
-/** The request of Node that an event of h3 stands for. */
+/** Returns the Node request of an h3 event. */
 export function nodeRequestOf(event: H3Event): IncomingMessage {
   const request = event.runtime?.node?.req as IncomingMessage | undefined;
-  if (!request) throw new TypeError('the receiver runs on the HTTP server of Node');
+  if (!request) throw new TypeError("the receiver requires Node's HTTP server");
   return request;
 }
 
 interface Arrival {
-  /** Of the monotonic clock (ms). */
+  /** Time on the monotonic clock (ms). */
   at: number;
-  /** Node forgets it when the connection closes. */
+  /** Stored here because Node clears it when the connection closes. */
   remoteAddress: string | undefined;
 }
 
 const arrivals = new WeakMap<IncomingMessage, Arrival>();
 
-/** Notes when the headers of a request arrived, and from where. */
+/** Records the time and the origin of a request when its headers arrive. */
 export function noteArrival(request: IncomingMessage): void {
   arrivals.set(request, { at: performance.now(), remoteAddress: request.socket.remoteAddress });
 }
@@ -50,7 +50,7 @@ export function remoteAddressOf(event: H3Event): string | undefined {
   return arrivals.get(nodeRequestOf(event))?.remoteAddress;
 }
 
-/** Whether the path has a percent sign that escapes nothing. */
+/** Checks whether the path has an invalid percent escape. */
 export function hasMalformedPath({ url: { pathname } }: H3Event): boolean {
   try {
     decodeURI(pathname);
@@ -60,12 +60,12 @@ export function hasMalformedPath({ url: { pathname } }: H3Event): boolean {
   }
 }
 
-/** Node joins headers that come several times, all but `set-cookie`. */
+/** Returns the headers. Node joins repeated headers, except `set-cookie`. */
 export function headersOf(event: H3Event): DeliveryHeaders {
   return nodeRequestOf(event).headers as DeliveryHeaders;
 }
 
-/** The resource that the router found in the path: the one whose secret counts, and the one that is patched. */
+/** Returns the resource in the path, whose secret is checked and which is patched. */
 export function targetOf({ context: { params } }: H3Event): Target {
   return { namespace: params?.namespace ?? '', name: params?.name ?? '' };
 }

@@ -6,9 +6,9 @@ import type { DeliveryHeaders } from '../sources/delivery.ts';
 import { type Outcome, REFUSALS, type Refusal, refused } from './outcome.ts';
 import { hasMalformedPath, headersOf, nodeRequestOf, secondsSinceArrival, targetOf } from './request.ts';
 
-/** A request that got its response, for the log and the metrics. */
+/** A handled request, for the log and the metrics. */
 export interface HandledRequest {
-  /** Undefined where the request was refused before it was let in. */
+  /** Undefined if the request wasn't admitted. */
   requestId: string | undefined;
   target: Target;
   headers: DeliveryHeaders;
@@ -21,20 +21,20 @@ export interface RespondOptions {
   onResponse: (request: HandledRequest) => void;
 }
 
-/** The body of every response, as JSON, which leaves out what is undefined. */
+/** The body of every response, as JSON, which omits undefined fields. */
 interface ResponseBody {
   accepted: boolean;
   [field: string]: unknown;
 }
 
-/** Makes the response, the log line and the metric of the outcome that a route returns. An error is an internal error. */
+/** Turns a route's outcome into a response, a log line, and a metric. Errors result in `InternalError`. */
 export function respond({ log, onResponse }: RespondOptions): Middleware {
   return async (event, next) => {
     let outcome: Outcome;
     try {
       outcome = hasMalformedPath(event) ? refused('MalformedRequest') : ((await next()) as Outcome);
     } catch (err) {
-      log.error({ err }, 'a request failed');
+      log.error({ err }, 'failed to handle a request');
       outcome = refused('InternalError');
     }
     onResponse({
@@ -48,7 +48,7 @@ export function respond({ log, onResponse }: RespondOptions): Middleware {
   };
 }
 
-/** Sets the status and the headers that belong to an outcome, and returns the body: JSON, or an object for h3. */
+/** Sets the status and headers of an outcome, and returns the body as JSON or as an object for h3. */
 function responseTo(event: H3Event, outcome: Outcome): ResponseBody | string {
   const requestId = event.context.admitted?.requestId;
   switch (outcome.kind) {
@@ -63,14 +63,14 @@ function responseTo(event: H3Event, outcome: Outcome): ResponseBody | string {
     }
     case 'refused': {
       const request = nodeRequestOf(event);
-      // Node would take in a body that nobody has looked at for as long as it comes.
+      // Node would otherwise receive an unread body without a limit.
       if (!request.complete && request.readableFlowing === null) discard(request);
       const { status, error } = REFUSALS[outcome.reason];
       event.res.status = status;
       const body = { accepted: false, reason: outcome.reason, error: outcome.error ?? error, requestId };
       const headers = headersFor(outcome);
       if (headers.length === 0) return body;
-      // As text: h3 would make a third set of headers out of these and those of an object.
+      // Text, because h3 copies these headers and its own into a third object for an object body.
       for (const [name, value] of [JSON_TYPE, ...headers]) event.res.headers.set(name, value);
       return JSON.stringify(body);
     }

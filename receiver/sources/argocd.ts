@@ -9,14 +9,14 @@ const readApplication = event(v.object({ app: application }), ({ app }) =>
 );
 
 /**
- * A notification of Argo CD whose template sends the application: the ref is the application's annotation `git.ref`.
+ * Reads a notification of Argo CD whose template sends the application. The ref is the application's annotation `git.ref`.
  * https://argo-cd.readthedocs.io/en/stable/operator-manual/notifications/services/webhook/
  */
 export const readArgoCd = sender('argocd', (_headers, body) =>
   fieldOf(body, 'app', 'metadata', 'annotations', 'git.ref') === undefined ? undefined : readApplication(body),
 );
 
-/** Whether a body is in this shape, with a ref or without: not every application has the annotation. */
+/** Checks whether a body has this shape, even without a ref, because not all applications have the annotation. */
 export function isArgoCd(body: JsonObject): boolean {
   return v.is(v.object({ app: v.object({ metadata: v.object({}) }) }), body);
 }

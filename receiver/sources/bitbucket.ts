@@ -3,13 +3,13 @@ import type { NothingReason, Reading } from './delivery.ts';
 import { asksFor, event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
 import { repositoryOfBitbucket } from './repositories.ts';
 
-/** One of several refs in a delivery: a full name, and when it was made, in milliseconds (0: not known). */
+/** One of several refs in a delivery, with its full name and time (ms; 0 if unknown). */
 interface Candidate {
   ref: string;
   time: number;
 }
 
-/** `new` is null where the ref was deleted; its target carries the time of the commit, an annotated tag its own. */
+/** `new` is null if the ref was deleted. Its target has the time of the commit; an annotated tag has another time. */
 const cloudChange = v.object({
   old: v.nullish(v.object({})),
   new: v.nullish(
@@ -27,8 +27,8 @@ function readCloudChange({ old, new: after }: v.InferOutput<typeof cloudChange>)
   if (!after) return old ? 'Deleted' : 'NoRef';
   const { type, name, date, target } = after;
   if (type !== 'branch' && type !== 'tag') return 'NotABranchOrTag';
-  const folder = type === 'branch' ? 'refs/heads/' : 'refs/tags/';
-  return name ? { ref: folder + name, time: Date.parse(date ?? target?.date ?? '') || 0 } : 'NoRef';
+  const prefix = type === 'branch' ? 'refs/heads/' : 'refs/tags/';
+  return name ? { ref: prefix + name, time: Date.parse(date ?? target?.date ?? '') || 0 } : 'NoRef';
 }
 
 const dataCenterChange = v.object({
@@ -53,10 +53,9 @@ function readDataCenterChange(change: v.InferOutput<typeof dataCenterChange>): C
 }
 
 /**
- * Makes one reading of several refs: at most one request, of the tags the newest, and one push, of the branches the
- * newest; of equally old ones the first. No sync is lost by that: whatever branch is named, the tracked ref is looked
- * at. A ref that is no valid name is passed over as long as another one is valid; where nothing remains, the reason of
- * the first change stands for all.
+ * Combines several refs into at most one request, for the newest tag, and one push, for the newest branch. If times are
+ * equal, the first one is used. No sync is lost, because the controller queries the tracked ref after a push to any
+ * branch. Invalid ref names are skipped if another one is valid. Without a ref, the reason of the first change applies.
  */
 function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
   const candidates = changes.filter((each) => typeof each !== 'string');
@@ -74,7 +73,7 @@ const events = {
   'repo:refs_changed': readDataCenterPush,
 };
 
-/** A delivery with Bitbucket's event header, of the cloud or the data center. One push may change several refs. */
+/** Reads a delivery with Bitbucket's event header, from Cloud or Data Center. One push can change several refs. */
 export const readBitbucketEvent = sender(
   'bitbucket',
   (headers, body) => readNamed(events, headers['x-event-key'], body),

@@ -10,20 +10,20 @@ import { isKargo, readKargo } from './kargo.ts';
 import type { ReadSender } from './read-event.ts';
 
 /**
- * Senders that name the event in a header: the header decides, whatever the body looks like. Gitea and Forgejo send
- * GitHub's header next to their own.
+ * Senders that specify the event in a header, which takes precedence over the body. Gitea and Forgejo come first because
+ * they also send GitHub's header.
  */
 const byHeader: ReadSender[] = [readGiteaEvent, readGitHubEvent, readGitLabEvent, readBitbucketEvent];
 
-/** Shapes of bodies; where a body fits several, the first counts. */
+/** Shapes of bodies; if a body matches several, the first applies. */
 const byShape: ReadSender[] = [readGitHubRelease, readArgoCd, readKargo, readGeneric];
 
 const error =
-  'no ref was found: the body has none at its top, has no shape of a known sender, and no header names an event';
+  "no ref found; the body has no top-level ref and doesn't match a known sender, and no header specifies an event";
 
 const inOrder = [...byHeader, ...byShape];
 
-/** Tells what an authentic delivery asks for. A body of nobody's shape without a ref is a broken template, as a rule. */
+/** Classifies an authentic delivery. An unknown shape without a ref usually means a broken template. */
 export function classify(headers: DeliveryHeaders, body: JsonObject): Delivery {
   for (const read of inOrder) {
     const delivery = read(headers, body);

@@ -1,6 +1,6 @@
 import type { RequestSource } from '../../shared/api/names.ts';
 
-/** Why an authentic delivery asks for nothing; part of the answer and of a metric's labels. */
+/** Reasons why an authentic delivery requests nothing, for responses and a metric's label. */
 export const NOTHING_REASONS = [
   'Ping',
   'Deleted',
@@ -14,7 +14,7 @@ export const NOTHING_REASONS = [
 
 export type NothingReason = (typeof NOTHING_REASONS)[number];
 
-/** What an event asks for. Some hosts report several refs at once: a request may come with a push next to it. */
+/** Intent of an event. Some git servers report several refs at once, so a request can include a push. */
 export type WebhookIntent = (
   | { kind: 'request'; ref: string; pushedRef?: string; senderReason?: string }
   | { kind: 'push'; ref: string; senderReason?: string }
@@ -25,14 +25,14 @@ export type WebhookIntent = (
   alternatives?: readonly WebhookIntent[];
 };
 
-/** What an event means: a request to move, a push to a branch (`refs/heads/…`), nothing, or nonsense. */
+/** Meaning of an event: a request for a ref, a push to a branch (`refs/heads/…`), nothing, or invalid. */
 export type Reading =
   | WebhookIntent
   | { kind: 'nothing'; reason: NothingReason }
   | { kind: 'invalid'; reason: 'InvalidRef' | 'InvalidPayload' | 'UnknownPayload'; error: string };
 
-/** A reading, and who sent it. */
+/** A reading and its sender. */
 export type Delivery = Reading & { source: RequestSource };
 
-/** Headers by lower-case name; those that came several times are joined by commas. */
+/** Headers by lower-case name; repeated ones are joined with commas. */
 export type DeliveryHeaders = Readonly<Record<string, string | undefined>>;

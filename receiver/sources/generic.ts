@@ -13,8 +13,8 @@ const readRef = event(v.object({ ref: v.string(), reason: looseText }), ({ ref, 
 });
 
 /**
- * Any sender that puts a `ref` at the top of the body; also a push of a git host that is not known by its headers. The
- * `reason` is for the people who read the log.
+ * Reads a delivery of any sender with a top-level `ref`, including pushes of git servers without known headers. The
+ * `reason` is for the log.
  */
 export const readGeneric = sender(
   'generic',
@@ -25,7 +25,7 @@ export const readGeneric = sender(
   repositoryOfGeneric,
 );
 
-/** A copy: a part of a string keeps the whole of it in memory, and this one is kept while it is stored. */
+/** Copies a string that is kept until it's stored, because a substring keeps the whole string in memory. */
 function shortened(reason: string): string {
   return Buffer.from(reason.slice(0, MAX_REASON_LENGTH)).toString();
 }

@@ -10,8 +10,8 @@ const events = {
 };
 
 /**
- * A delivery of Gitea, Forgejo or Gogs, which send the events of GitHub under their own headers. The first two send
- * GitHub's header as well, so they must be looked for before GitHub is.
+ * Reads a delivery of Gitea, Forgejo, or Gogs, which send GitHub's events with their own headers. The first two also
+ * send GitHub's header, so they must be tried before GitHub.
  * https://docs.gitea.com/usage/repository/webhooks, https://forgejo.org/docs/latest/user/webhooks/,
  * https://github.com/gogs/docs-api/blob/master/Repositories/Webhooks.md
  */

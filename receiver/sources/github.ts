@@ -9,8 +9,8 @@ const taggedPackage = v.nullish(
 );
 
 /**
- * A published package asks for the tag of its release. The tag of a container image is none of git's: an image that is
- * pushed as `latest` says nothing of the repository.
+ * A published package requests the tag of its release. The tag of a container image isn't used, because it isn't a git
+ * tag; `latest`, for example, is unrelated to the repository.
  */
 const readPackage = event(
   v.object({ action: text, package: taggedPackage, registry_package: taggedPackage }),
@@ -31,7 +31,7 @@ const events = {
 };
 
 /**
- * A delivery with GitHub's event header, which alone decides what it is.
+ * Reads a delivery with GitHub's event header, which alone determines the event.
  * https://docs.github.com/en/webhooks/webhook-events-and-payloads
  */
 export const readGitHubEvent = sender(
@@ -40,7 +40,7 @@ export const readGitHubEvent = sender(
   repositoryOfPush,
 );
 
-/** A body in the shape of GitHub's release event, without its header. */
+/** Reads a body in the shape of GitHub's release event, without its header. */
 export const readGitHubRelease = sender(
   'github',
   (_headers, body) => (fieldOf(body, 'release', 'tag_name') === undefined ? undefined : readRelease(body)),

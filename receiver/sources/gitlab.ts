@@ -5,22 +5,22 @@ import { fieldOf, type JsonObject } from './json-object.ts';
 import { asksFor, event, looseText, nothing, sender, text } from './read-event.ts';
 import { repositoryOfGitLab } from './repositories.ts';
 
-/** How much later than its creation a release may be dated and still count as published, in milliseconds. */
+/** Maximum time from the creation of a published release to its date (ms). */
 const UPCOMING_MS = 60_000;
 
 const readRelease = event(
   v.object({ action: text, tag: text, created_at: looseText, released_at: looseText }),
   ({ action, tag, created_at, released_at }) => {
     if (action === 'delete') return nothing('Deleted');
-    // A release may be created with a date in the future; GitLab tells nobody when that comes.
+    // A release can be created with a future date, on which GitLab sends no event.
     const isUpcoming = Date.parse(released_at ?? '') > Date.parse(created_at ?? '') + UPCOMING_MS;
     return action !== 'create' || isUpcoming ? nothing('NotPublished') : asksFor(tag);
   },
 );
 
 /**
- * A delivery with GitLab's event header. The kind in the body decides between the events, since system hooks come under
- * one header and the button 'Test' sends another kind than its header says.
+ * Reads a delivery with GitLab's event header. The kind in the body determines the event, because system hooks share one
+ * header, and the button 'Test' sends a kind that differs from its header.
  * https://docs.gitlab.com/user/project/integrations/webhook_events/
  */
 export const readGitLabEvent = sender('gitlab', readEvent, repositoryOfGitLab);

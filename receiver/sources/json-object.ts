@@ -1,15 +1,15 @@
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isObject } from '../../shared/domain/objects.ts';
 
-/** A parsed JSON object; any of its fields may hold any JSON value. */
+/** A parsed JSON object whose fields can have any JSON value. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Some times what hosts send: a push of 3 MiB lists about a hundred thousand file names. */
+/** Several times the size of real payloads; a push of 3 MiB lists about 100,000 file names. */
 const BOUNDS = { depth: 100, parts: 300_000 };
 
-/** Parses UTF-8 JSON (RFC 8259); undefined where it is broken, of too many parts, or no object at the top. */
+/** Parses UTF-8 JSON (RFC 8259); undefined if it's invalid, has too many parts, or isn't an object. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   if (!isBoundedJson(bytes, BOUNDS)) return undefined;
   try {
@@ -20,7 +20,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   }
 }
 
-/** Follows a path of field names; undefined where a step is missing, null, or no object. Reads own fields only. */
+/** Follows a path of field names; undefined if a step is missing, null, or not an object. Reads own fields only. */
 export function fieldOf(value: unknown, ...path: string[]): unknown {
   let current = value;
   for (const name of path) {

@@ -8,19 +8,19 @@ import { recordedRepository } from './recorded-repository.ts';
 
 const commit = v.object({ repoURL: looseText, tag: looseText, branch: looseText, id: looseText });
 
-/** Whatever else is in the list is passed over. */
+/** Skips other items in the list. */
 const commits = v.array(v.fallback(commit, {}));
 
 type Commit = v.InferOutput<typeof commits>[number];
 
-/** Repositories of one freight that are tried. */
+/** Maximum number of repositories tried for one freight. */
 const MAX_REPOSITORIES = 32;
 
 /**
- * A promotion of Kargo. Each repository of the freight asks for its first tag. If none of its commits has a tag, it asks
- * for the hash of the first commit from a branch, because that commit was promoted, and the branch may have moved on. If
- * the freight has several repositories, the resource's own one counts. The commits can also be at the top of the body,
- * unless a `ref` is next to them: then the body is the push of a git server.
+ * Reads a promotion of Kargo. Each repository of the freight requests its first tag. If none of its commits has a tag, it
+ * requests the hash of the first commit from a branch, because that commit was promoted, and the branch may have changed.
+ * If the freight has several repositories, the resource's own one applies. The commits can also be at the top level,
+ * unless there is a top-level `ref`, which makes the body a push of a git server.
  * https://docs.kargo.io/user-guide/core-concepts/#freight
  */
 export const readKargo = sender('kargo', (_headers, body) => {
@@ -28,7 +28,7 @@ export const readKargo = sender('kargo', (_headers, body) => {
   return readCommits(fieldOf(body, 'freight', 'commits')) ?? readCommits(atTop);
 });
 
-/** Whether a body is in this shape, with a ref or without: freight may hold images alone. */
+/** Checks whether a body has this shape, even without a ref, because freight can consist of images only. */
 export function isKargo(body: JsonObject): boolean {
   return Array.isArray(fieldOf(body, 'freight', 'commits') ?? fieldOf(body, 'commits'));
 }

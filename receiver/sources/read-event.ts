@@ -10,16 +10,16 @@ import type { NameRepository } from './repositories.ts';
 /** Reads one kind of event. */
 export type ReadEvent = (body: JsonObject) => Reading;
 
-/** Reads what one sender sends; undefined where headers and body are not its own. */
+/** Reads a delivery of one sender; undefined if it's from another sender. */
 export type ReadSender = (headers: DeliveryHeaders, body: JsonObject) => Delivery | undefined;
 
-/** A field that senders leave out or send as null where they have nothing to say. */
+/** A field that senders omit or send as null. */
 export const text = v.nullish(v.string());
 export const flag = v.nullish(v.boolean());
-/** A field that decides nothing important: of another type, it counts as left out. */
+/** A minor field that is ignored if it has another type. */
 export const looseText = v.fallback(text, undefined);
 
-/** A body fits the schema, or it is invalid, in words that name the field and hold nothing that was sent. */
+/** Reads a body that matches the schema. The error for other bodies names the field and contains no sent value. */
 export function event<TSchema extends v.GenericSchema>(
   schema: TSchema,
   read: (payload: v.InferOutput<TSchema>) => Reading,
@@ -31,10 +31,10 @@ export function event<TSchema extends v.GenericSchema>(
 }
 
 function describe(issue: v.BaseIssue<unknown>): string {
-  return `${v.getDotPath(issue) ?? 'the body'}: ${issue.expected ?? 'something else'} is expected`;
+  return `${v.getDotPath(issue) ?? 'the body'}: ${issue.expected ?? 'another value'} is expected`;
 }
 
-/** Adds the sender to what its events mean, and the repository that they are about. */
+/** Adds the sender and the repository to the reading of an event. */
 export function sender(
   source: RequestSource,
   read: (headers: DeliveryHeaders, body: JsonObject) => Reading | undefined,
@@ -46,14 +46,14 @@ export function sender(
   };
 }
 
-/** Adds the repository, as it is recorded, to what is asked for. A name over the limit can't be the resource's own. */
+/** Adds the repository, in its recorded form, to an intent. A name over the limit can't be the resource's own. */
 export function about(repository: string | undefined, reading: Reading): Reading {
   if (reading.kind !== 'request' && reading.kind !== 'push') return reading;
   if (repository === undefined) return nothing('OtherRepository');
   return repository === NO_REPOSITORY ? reading : { ...reading, repository };
 }
 
-/** Reads the event that a header names; undefined where the header is not there, or empty. */
+/** Reads the event specified in a header; undefined if the header is missing or empty. */
 export function readNamed(
   events: Readonly<Record<string, ReadEvent>>,
   name: string | undefined,
@@ -67,8 +67,8 @@ export function readNamed(
 const BRANCH_PREFIX = 'refs/heads/';
 
 /**
- * What a ref asks for: the full name of a branch is a push to it, any other ref (a tag, a short name, a commit) a request
- * to move.
+ * Returns the intent for a ref: a push for the full name of a branch, and a request for any other ref (a tag, a short
+ * name, a commit).
  */
 export function asksFor(ref: string | null | undefined): Reading {
   if (ref === undefined || ref === null) return nothing('NoRef');

@@ -2,17 +2,17 @@ import { BOUNDS } from '../../shared/api/bounds.ts';
 import { NO_REPOSITORY } from '../../shared/api/names.ts';
 import { repositoryPath } from '../../shared/domain/delivered-repository.ts';
 
-/** A repository as a delivery names it. */
+/** A repository as named in a delivery. */
 export interface NamedRepository {
-  /** Such as `org/repo`. */
+  /** Full name, such as `org/repo`. */
   fullName?: string | undefined;
-  /** Where it is cloned from, or its page. */
+  /** URL to clone it from, or of its page. */
   url?: string | undefined;
 }
 
 /**
- * What an annotation holds of a repository: its full name and, if it differs, the path of its URL, separated by a
- * space. `-` for a delivery that names none, undefined for a name that is too long for an annotation.
+ * Value of the annotation for a repository: its full name and, if it differs, the path of its URL, separated by a space.
+ * `-` for a delivery that names none, undefined for a name that is too long for an annotation.
  */
 export function recordedRepository({ fullName = '', url = '' }: NamedRepository): string | undefined {
   if (fullName.length > BOUNDS.url || url.length > BOUNDS.url) return undefined;

@@ -1,10 +1,10 @@
 import { fieldOf, type JsonObject } from './json-object.ts';
 import type { NamedRepository } from './recorded-repository.ts';
 
-/** Finds the repository that a delivery is about; nothing if the payload names none. */
+/** Finds the repository of a delivery; undefined if the payload names none. */
 export type NameRepository = (body: JsonObject) => NamedRepository;
 
-/** GitHub, Gitea, Forgejo and Gogs. `url` is a page or, in most of their payloads, the repository's place in an API. */
+/** GitHub, Gitea, Forgejo, and Gogs. `url` is a page or, in most payloads, a URL of the API. */
 export const repositoryOfPush: NameRepository = (body) => ({
   fullName: firstText(body, ['repository', 'full_name']),
   url:
@@ -15,7 +15,7 @@ export const repositoryOfPush: NameRepository = (body) => ({
 /** https://docs.github.com/en/rest/repos/repos, https://docs.gitea.com/api */
 const API_PREFIX = /^https?:\/\/(?:api\.[^/]+|.*\/api\/v\d+)\/repos\//i;
 
-/** A project or one of a group, also in a system hook; `repository` is what GitLab had before `project`. */
+/** Project, group, and system hooks of GitLab; `repository` is the predecessor of `project`. */
 export const repositoryOfGitLab: NameRepository = (body) => ({
   fullName: firstText(body, ['project', 'path_with_namespace']),
   url: firstText(
@@ -25,10 +25,10 @@ export const repositoryOfGitLab: NameRepository = (body) => ({
   ),
 });
 
-/** The first part may be a host, or a group whose name has a dot. */
+/** The first part can be a host, or a group with a dot in its name. */
 const HOST_AND_PATH = /^[\w-]*\.[\w.-]*(?::\d+)?\//;
 
-/** A body without a header that names its sender. A script may send a path or a URL; a name alone is not enough. */
+/** Bodies of unknown senders. A script can send a path or a URL; a name alone isn't enough. */
 export const repositoryOfGeneric: NameRepository = (body) => {
   const text = firstText(body, ['repository'])?.trim();
   if (text?.includes('/')) return { fullName: text, url: HOST_AND_PATH.test(text) ? `https://${text}` : undefined };
@@ -36,7 +36,7 @@ export const repositoryOfGeneric: NameRepository = (body) => {
   return project.fullName ? project : repositoryOfPush(body);
 };
 
-/** The cloud has a full name, the data center a project and a slug. */
+/** Cloud sends a full name, Data Center a project and a slug. */
 export const repositoryOfBitbucket: NameRepository = (body) => {
   const project = firstText(body, ['repository', 'project', 'key']);
   const slug = firstText(body, ['repository', 'slug']);
@@ -48,7 +48,8 @@ export const repositoryOfBitbucket: NameRepository = (body) => {
   };
 };
 
-/** The first of several fields that holds text. */
+/** The first of several fields with text. */
+
 function firstText(body: unknown, ...paths: string[][]): string | undefined {
   const values = paths.map((path) => fieldOf(body, ...path));
   return values.find((value): value is string => typeof value === 'string' && value !== '');

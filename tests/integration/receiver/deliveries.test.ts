@@ -104,7 +104,7 @@ test('a missing permission results in 500 without Retry-After, never in 404', as
   const receiver = await startReceiver(t, kubeconfig);
   const { status, headers, body } = await receiver.post(`${namespace}/demo`, { ref: 'v1' });
   assert.deepEqual([status, headers.get('retry-after'), body.reason], [500, null, 'ApiServerRefused']);
-  await receiver.program.waitForLog(/a patch is refused for good/);
+  await receiver.program.waitForLog(/the API server rejected a patch/);
 });
 
 test('a receiver without authentication reports that', async (t) => {

@@ -66,5 +66,5 @@ test('the receiver exits with 1 if its port is in use', async (t) => {
   const env = { RECEIVER_HOST: '127.0.0.1', RECEIVER_PORT: String(receiver.port), KUBECONFIG: cluster.kubeconfig };
   const program = startProgram(t, 'dist/receiver.mjs', { env });
   assert.equal((await program.exited).code, 1);
-  await program.waitForLog(/cannot start/);
+  await program.waitForLog(/failed to start the receiver/);
 });

@@ -274,7 +274,10 @@ suite('a malformed request', () => {
     for (const other of ['/', '/webhook', '/webhook/team', '/webhook/team/demo/more', '/healthz', '/%3Cscript%3E']) {
       const answer = await app.post(other, '{"ref":"v1"}');
       assert.equal(answer.status, 404, other);
-      assert.equal(answer.text, '{"accepted":false,"reason":"NoSuchPath","error":"no such path"}');
+      assert.equal(
+        answer.text,
+        '{"accepted":false,"reason":"NoSuchPath","error":"not found; use the path /webhook/NAMESPACE/NAME"}',
+      );
     }
   });
 

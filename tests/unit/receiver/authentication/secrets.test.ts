@@ -225,6 +225,6 @@ test('a secret of white space only is configured, and accepts nothing', async ()
 test('as many secrets are tried for each resource as the one with the most has', async (t) => {
   const folder = await folderOf(t, { key: 'new\nold', 'team.demo': 'own' });
   const read = createReader({ hmac: { file: join(folder, 'key') } });
-  assert.equal((await read(demo)).mostSecrets, 2);
-  assert.equal((await read(other)).mostSecrets, 2);
+  assert.equal((await read(demo)).maxSecrets, 2);
+  assert.equal((await read(other)).maxSecrets, 2);
 });

@@ -65,7 +65,7 @@ test('an invalid name is part of the error', () => {
   const expected = {
     kind: 'invalid',
     reason: 'InvalidRef',
-    error: 'the ref "-c" is not a valid git ref name',
+    error: 'the ref "-c" isn\'t a valid git ref name',
     source: 'generic',
   };
   assert.deepEqual(readGeneric({}, { ref: '-c' }), expected);

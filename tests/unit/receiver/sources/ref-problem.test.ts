@@ -4,16 +4,16 @@ import { refProblem } from '../../../../receiver/sources/ref-problem.ts';
 import { isValidRefName } from '../../../../shared/domain/check-ref-name.ts';
 
 suite('the message about an invalid ref explains', () => {
-  const invalid = 'is not a valid git ref name';
+  const invalid = "isn't a valid git ref name";
   for (const [ref, message] of [
-    ['v2.0.0\n', String.raw`the ref "v2.0.0\n" ${invalid}: remove the white space around it`],
-    ['\r\nv2', String.raw`the ref "\r\nv2" ${invalid}: remove the white space around it`],
-    [' v2.0.0', `the ref " v2.0.0" ${invalid}: remove the white space around it`],
-    ['\tv2', String.raw`the ref "\tv2" ${invalid}: remove the white space around it`],
-    ['v2 \u00a0', String.raw`the ref "v2 \u00a0" ${invalid}: remove the white space around it`],
-    ['v 2', `the ref "v 2" ${invalid}: it holds white space`],
-    ['   ', `the ref "   " ${invalid}: remove the white space around it`],
-    ['', `the ref ${invalid}: it is empty`],
+    ['v2.0.0\n', String.raw`the ref "v2.0.0\n" ${invalid}: remove the surrounding white space`],
+    ['\r\nv2', String.raw`the ref "\r\nv2" ${invalid}: remove the surrounding white space`],
+    [' v2.0.0', `the ref " v2.0.0" ${invalid}: remove the surrounding white space`],
+    ['\tv2', String.raw`the ref "\tv2" ${invalid}: remove the surrounding white space`],
+    ['v2 \u00a0', String.raw`the ref "v2 \u00a0" ${invalid}: remove the surrounding white space`],
+    ['v 2', `the ref "v 2" ${invalid}: it contains white space`],
+    ['   ', `the ref "   " ${invalid}: remove the surrounding white space`],
+    ['', `the ref ${invalid}: it's empty`],
     ['a..b', `the ref "a..b" ${invalid}`],
     ['\u001b[2Jx', String.raw`the ref "\u001b[2Jx" ${invalid}`],
     ['grün\u202ex..', String.raw`the ref "grün\u202ex.." ${invalid}`],
