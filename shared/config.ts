@@ -2,15 +2,15 @@ import { Agent } from 'node:http';
 import * as v from 'valibot';
 import { isNetwork } from './io/networks.ts';
 
-/** One or more environment variables are wrong; the message lists all of them. */
+/** One or more environment variables are invalid; the message lists all of them. */
 export class ConfigError extends Error {
   constructor(problems: string[]) {
-    super(`wrong configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    super(`invalid configuration:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
     this.name = 'ConfigError';
   }
 }
 
-/** Reads a configuration from the environment; an empty variable counts as not set. Throws {@link ConfigError}. */
+/** Reads a configuration from the environment, ignoring empty variables. Throws {@link ConfigError}. */
 export function readConfig<TSchema extends v.GenericSchema>(
   schema: TSchema,
   environment: Record<string, string | undefined>,
@@ -23,7 +23,7 @@ export function readConfig<TSchema extends v.GenericSchema>(
   throw new ConfigError(result.issues.map((issue) => `${v.getDotPath(issue) ?? 'environment'}: ${describe(issue)}`));
 }
 
-/** Gives what `read` gives. Where that throws {@link ConfigError}, the program prints it on stderr and ends with status 1. */
+/** Returns the result of `read`. On a {@link ConfigError}, prints it to stderr and exits with status 1. */
 export function readOrExit<T>(read: () => T, program: Pick<NodeJS.Process, 'stderr' | 'exit'>): T {
   try {
     return read();
@@ -38,7 +38,7 @@ function describe(issue: v.BaseIssue<unknown>): string {
   return issue.received === 'undefined' ? 'must be set' : issue.message;
 }
 
-/** A TCP port; 0 means 'any free port', or 'off' where the variable's documentation says so. */
+/** A TCP port; 0 means any free port, or off if documented for the variable. */
 export const port = (fallback: number) =>
   v.optional(
     v.pipe(
@@ -63,7 +63,7 @@ export const flag = (fallback: boolean) =>
 /** A whole number of at least `min`. */
 export const wholeNumber = (fallback: number, min = 0) => v.optional(number(min), String(fallback));
 
-/** The same where the default depends on other variables. */
+/** A whole number whose default depends on other variables. */
 export const optionalWholeNumber = (min = 0) => v.optional(number(min));
 
 const number = (min: number) =>
@@ -74,23 +74,23 @@ const number = (min: number) =>
     v.minValue(min, `must be at least ${min}`),
   );
 
-/** JSON of a shape that a schema describes; without a default. */
+/** JSON that matches a schema, without a default. */
 export const json = <const TSchema extends v.GenericSchema>(schema: TSchema, shape: string) =>
   v.optional(v.pipe(v.string(), v.parseJson(undefined, `must be ${shape} in JSON`), schema));
 
-/** The URL of a proxy; no error holds it, since a password may be in it. */
+/** The URL of a proxy, which errors omit because it can contain a password. */
 export const proxyUrl = () =>
   v.optional(
     v.pipe(
       v.string(),
       v.check(
         isProxyUrl,
-        'must begin with http:// or https:// and be a URL: a # in a password, for one, has to be written as %23',
+        'must be a URL with http:// or https://; encode special characters in a password, for example # as %23',
       ),
     ),
   );
 
-/** Node ignores what it does not know, and fails on other mistakes with the whole text in the error. */
+/** Node ignores unknown schemes, and includes the whole text in its errors for other mistakes. */
 function isProxyUrl(text: string): boolean {
   try {
     new Agent({ proxyEnv: { HTTP_PROXY: text } }).destroy();
@@ -100,7 +100,7 @@ function isProxyUrl(text: string): boolean {
   }
 }
 
-/** A comma-separated list; empty parts are left out. */
+/** A comma-separated list without empty parts. */
 export const list = () =>
   v.optional(
     v.pipe(

@@ -1,4 +1,4 @@
-/** An error with a code for programs, as those of Node have one. */
+/** An error with a machine-readable code, like Node's errors. */
 export class CodedError extends Error {
   readonly code: string;
 
@@ -8,10 +8,10 @@ export class CodedError extends Error {
   }
 }
 
-/** The code of an error of Node, or of one of ours; empty if it has none. */
+/** The code of an error; empty if it has none. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null | undefined)?.code ?? '');
 
-/** What an error says next to its message: a stable code for programs, and the condition reason it leads to. */
+/** A stable, machine-readable code and the reason of the resulting condition. */
 export interface ErrorDetails {
   /** Stable, for programs and docs: `git.unreachable`. */
   code: string;
@@ -20,7 +20,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** Base of the three kinds of error that a reconcile knows; the kind decides what happens next. */
+/** Base of the three kinds of errors in a reconcile; the kind determines the next action. */
 abstract class SyncError extends CodedError {
   readonly reason: string;
 
@@ -31,9 +31,9 @@ abstract class SyncError extends CodedError {
   }
 }
 
-/** Goes away by itself: tried again with back-off. */
+/** A temporary error, retried with backoff. */
 export class TransientError extends SyncError {
-  /** The other side asked to wait that long, in milliseconds. */
+  /** Delay requested by the server (ms). */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, details: ErrorDetails & { retryAfterMs?: number | undefined }) {
@@ -42,7 +42,7 @@ export class TransientError extends SyncError {
   }
 }
 
-/** Waits for something that is expected to happen; tried again after a fixed time. */
+/** Waits for an expected event; retried after a fixed time. */
 export class WaitingError extends SyncError {
   readonly retryAfterMs: number;
 
@@ -52,15 +52,15 @@ export class WaitingError extends SyncError {
   }
 }
 
-/** Stays until a person changes something: not tried again before that, or before the next poll. */
+/** A permanent error, retried only after a change, or with the next poll. */
 export class TerminalError extends SyncError {}
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether an error says by itself what leads on from it. */
+/** Checks whether an error is of one of the three kinds. */
 export function isTyped(error: unknown): error is TransientError | TerminalError {
   return error instanceof TransientError || error instanceof TerminalError;
 }

@@ -11,16 +11,16 @@ export interface LogOptions {
   devMode?: boolean;
 }
 
-/** Never in a log line, whatever is handed to the logger. */
+/** Headers that are never logged. */
 const redactedKeys = ['token', 'password', 'secret', 'authorization'];
 const redactedHeaders = new Set(['authorization', 'x-hub-signature-256']);
 const CENSOR = '[redacted]';
-/** Errors of a chain of causes that a line shows. */
+/** Maximum number of causes in a log line. */
 const MAX_CAUSES = 8;
-/** Characters of a message or a stack that a line shows: what an API server answers is in messages, and may be 64 KiB. */
+/** Maximum characters of a message or stack in a log line, because an API server's message can have 64 KiB. */
 const MAX_TEXT = 4096;
 
-/** Makes the root logger of a program: JSON lines on stdout with RFC 3339 times. */
+/** Creates the root logger of a program: JSON lines on stdout with RFC 3339 times. */
 export function createLogger(program: string, { level, devMode = false }: LogOptions): Logger {
   const options = {
     level: devMode ? 'trace' : level,
@@ -30,31 +30,31 @@ export function createLogger(program: string, { level, devMode = false }: LogOpt
     redact: { paths: redactedKeys, censor: CENSOR },
     serializers: { err: (error: unknown) => serializeError(error), headers: redactHeaders },
   };
-  // Each line is out before the next one is made: none is lost with the process, and none piles up in memory.
+  // Lines are written synchronously, so none is lost with the process, and none accumulates in memory.
   const stdout = pino.destination({ dest: 1, sync: true });
   const format = devMode ? readable : inert;
   return pino(options, { write: (line) => stdout.write(`${format(line.trimEnd())}\n`) });
 }
 
-/** What a terminal obeys or shows in another order: names of strangers are in log lines. */
+/** Characters that affect a terminal, because log lines contain untrusted names. */
 const OBEYED = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** A text as it is, but for what a terminal obeys: that is written as in JSON. */
+/** Escapes characters that affect a terminal, as in JSON. */
 function inert(text: string): string {
   return text.replace(OBEYED, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Not by a path such as `headers.authorization`: pino would take each apart again for each line, a fifth of its work. */
+/** A serializer, because pino spends a fifth of its time on redaction paths such as `headers.authorization`. */
 function redactHeaders(headers: unknown): unknown {
   if (typeof headers !== 'object' || headers === null) return headers;
   const entries = Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => [name, redactedHeaders.has(name) ? CENSOR : value]));
 }
 
-/** Errors by name, message, code and the chain of causes; a stack only for unexpected errors, which have no code. */
+/** Serializes an error's name, message, code, and causes, and the stack of unexpected errors, which have no code. */
 function serializeError(error: unknown, depth = 0): unknown {
   if (depth === MAX_CAUSES) return { message: '[more causes]' };
-  // Not `String` for an object: it throws for one without a prototype.
+  // `String` would throw for an object without a prototype.
   if (typeof error === 'object' && !(error instanceof Error)) return { message: Object.prototype.toString.call(error) };
   if (!(error instanceof Error)) return { message: shortened(String(error)) };
   const { name, message, code, reason, stack, cause }: Error & { code?: unknown; reason?: unknown } = error;
@@ -74,7 +74,7 @@ function shortened(text: unknown): unknown {
 
 const colors: Record<string, string> = { trace: '90', debug: '36', info: '32', warn: '33', error: '31', fatal: '35' };
 
-/** A readable line for an entry, of which a terminal obeys nothing but the colour. */
+/** A readable line for an entry, in which only the color affects a terminal. */
 function readable(line: string): string {
   const { level, time, msg, program, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const rest = Object.entries(fields).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
@@ -82,7 +82,7 @@ function readable(line: string): string {
   return `${String(time).slice(11, 23)} ${label} ${inert(`${program}: ${msg} ${rest.join(' ')}`)}`;
 }
 
-/** Logs what nobody catches, a rejected promise as well, as the last line of a program, which then ends with status 1. */
+/** Logs an uncaught exception or rejection, and exits with status 1. */
 export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log: Logger): void {
   program.on('uncaughtException', (error: unknown) => {
     log.fatal(

@@ -1,14 +1,14 @@
-/** How long retries are delayed. */
+/** Delays of retries. */
 export interface Backoff {
-  /** Delay after the first failure, in milliseconds. */
+  /** Delay after the first failure (ms). */
   baseMs: number;
   maxMs: number;
-  /** Part of the delay that chance can take away, from 0 to 1 (full jitter). */
+  /** Random part of the delay, from 0 to 1 (full jitter). */
   jitter: number;
 }
 
 /**
- * Milliseconds before a retry: the delay doubles with each failure in a row, the first being 1. `chance` is from 0 to 1.
+ * Delay before a retry (ms), which doubles with each consecutive failure, counted from 1. `chance` is from 0 to 1.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
 export function backoffMs(failures: number, { baseMs, maxMs, jitter }: Backoff, chance: number): number {

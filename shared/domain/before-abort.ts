@@ -1,4 +1,4 @@
-/** Waits for work that no signal ends, such as a look-up of a name, no longer than until the signal aborts; throws its reason then. */
+/** Waits for work that can't be aborted, for example a DNS query, until the signal aborts; then throws its reason. */
 export function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

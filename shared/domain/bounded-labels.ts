@@ -1,10 +1,7 @@
-/** Anybody may set as many as they like, on thousands of pods; both in all, the second in characters. */
+/** Total number and characters of labels kept, because users can set any number of them on thousands of pods. */
 const BOUNDED = { labels: 32, length: 2_048 };
 
-/**
- * The labels by which waves choose a pod: all of them, or as many as are kept of the first by name. Controller and agent
- * must go by the same ones.
- */
+/** The labels that waves select pods by, up to the limit in order of names, the same for controller and agent. */
 export function boundedLabels(labels: Iterable<[string, string]>): [string, string][] {
   const sorted = [...labels].sort(([a], [b]) => (a < b ? -1 : 1));
   let length = 0;

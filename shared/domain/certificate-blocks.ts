@@ -1,3 +1,3 @@
-/** The certificates in a text, each in PEM, without what stands around them; one may still turn out to be unreadable. */
+/** Extracts the PEM certificates from a text; they can still be unreadable. */
 export const certificateBlocks = (text: string): string[] =>
   text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];

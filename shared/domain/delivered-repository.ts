@@ -1,7 +1,7 @@
 import { NO_REPOSITORY } from '../api/names.ts';
 import { compileGlob } from './glob.ts';
 
-/** The part of a spec that says whose deliveries are accepted. */
+/** The part of a spec that determines the accepted deliveries. */
 export interface AcceptedRepositories {
   git: { repo: string };
   /** Absent under a CRD of an earlier release. */
@@ -9,12 +9,12 @@ export interface AcceptedRepositories {
 }
 
 /**
- * Whether a delivery about a recorded repository is for this resource. Paths are compared and hosts are not: one server
- * has several names. The receiver's admission policy decides the same in CEL.
+ * Checks whether a delivery of a recorded repository is for this resource. Compares paths but not hosts, because a server
+ * can have several names. The receiver's admission policy contains the same rules in CEL.
  */
 export function isAcceptedRepository(recorded: string, { git, webhook }: AcceptedRepositories): boolean {
   if (recorded === NO_REPOSITORY) return true;
-  // As recorded, and as a person may write it: a repository named `a.git` must not lose that ending.
+  // Compared with and without the ending, because a repository can be named `a.git`.
   const paths = recorded.split(/\s+/).flatMap((path) => [path, repositoryPath(path)]);
   if (paths.includes(repositoryPath(git.repo))) return true;
   return (webhook.repositories ?? []).flatMap(globsOf).some((glob) => paths.some(compileGlob(glob)));
@@ -22,13 +22,10 @@ export function isAcceptedRepository(recorded: string, { git, webhook }: Accepte
 
 /** Host and path of `scheme://host/path`. */
 const URL_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/is;
-/** Host and path of `user@host:path`, also without a user, and with an IPv6 address or `[user@host:port]`. */
+/** Host and path of `user@host:path`, with an optional user, and with an IPv6 address or `[user@host:port]`. */
 const SCP_FORM = /^((?:[^/@:[]+@)?(?:\[[^\]/]*\]|[^/@:[\]]+)):(.*)$/s;
 
-/**
- * The path by which repositories are compared: of a clone URL (https, ssh, git), of `user@host:path`, of a page's URL,
- * or of a full name.
- */
+/** The path that repositories are compared by, from a URL, `user@host:path`, or a full name. */
 export function repositoryPath(text: string): string {
   const location = URL_FORM.exec(text) ?? SCP_FORM.exec(text);
   const [, host = '', pathOnHost = text] = location ?? [];
@@ -37,7 +34,7 @@ export function repositoryPath(text: string): string {
   return organization === undefined || organization === 'vs-ssh' ? path : `${organization}/${path}`;
 }
 
-/** Lower case and percent-decoded, but for spaces, control characters and percent signs. */
+/** Lower-cases and percent-decodes a path, except spaces, control characters, and percent signs. */
 function canonical(path: string): string {
   const bytes = Buffer.from(path)
     .toString('latin1')
@@ -55,7 +52,7 @@ function lowerCase(text: string): string {
     .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\0-\x7f]/.test(lowered(character)) ? character : lowered(character)));
 }
 
-/** Without what servers put into a clone URL: `_git` (Azure), `v3/` (Azure by ssh), `scm/` (Bitbucket Data Center). */
+/** Removes parts that are specific to clone URLs: `_git` (Azure), `v3/` (Azure over SSH), `scm/` (Bitbucket Data Center). */
 function comparedPath(path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '_git');
   if (segments.length > 2 && segments.at(-3) === 'scm') segments.splice(0, segments.length - 2);
@@ -63,7 +60,7 @@ function comparedPath(path: string): string {
   return segments.join('/').replace(/\/?\.git$/, '');
 }
 
-/** An entry of `spec.webhook.repositories` as it is, and without its host: a first part with a dot or a port. */
+/** An entry of `spec.webhook.repositories` with and without its host, a first part with a dot or a port. */
 function globsOf(entry: string): string[] {
   const glob = lowerCase(entry);
   const [, path] = /^(?:[^/]*[.:][^/]*|localhost)\/(.+)$/.exec(glob) ?? [];

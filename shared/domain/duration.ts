@@ -1,6 +1,6 @@
 const milliseconds: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of a Go duration string such as `1h30m`, or undefined where it is none. */
+/** Milliseconds of a Go duration string such as `1h30m`, or undefined if it's invalid. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -10,16 +10,13 @@ export function parseDuration(text: string): number | undefined {
   return total;
 }
 
-/** The longest time that a remote may have us wait, in milliseconds. */
+/** Maximum wait that a server can request (ms). */
 const MOST_PATIENCE_MS = 3_600_000;
 
-/** A date as HTTP writes it (RFC 9110, 5.6.7). */
+/** An HTTP date (RFC 9110, 5.6.7). */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/**
- * Milliseconds of a `Retry-After`, seconds or a date (RFC 9110, 10.2.3), an hour at most: whoever answers us must not be
- * able to stop us for weeks. Undefined for anything else. `now` is in milliseconds since the epoch.
- */
+/** Milliseconds of a `Retry-After` (RFC 9110, 10.2.3), at most an hour; undefined if invalid. `now` is in epoch milliseconds. */
 export function retryAfterMs(value: string | number | undefined, now: number): number | undefined {
   const text = String(value ?? '').trim();
   if (/^\d+$/.test(text)) return boundedWaitMs(Number(text) * 1000);
@@ -27,10 +24,7 @@ export function retryAfterMs(value: string | number | undefined, now: number): n
   return Number.isNaN(date) ? undefined : boundedWaitMs(Math.max(0, date - now));
 }
 
-/**
- * How long the API of a git host asks to be left alone, in milliseconds, an hour at most: by RFC 9110, or as GitHub and
- * GitLab say that their limit is used up. `now` is in milliseconds since the epoch.
- */
+/** Wait requested by a git server's API (ms), at most an hour: RFC 9110, or the rate-limit headers of GitHub and GitLab. */
 export function pauseMs(headers: Record<string, string | string[] | undefined>, now: number): number | undefined {
   const text = (name: string) => [headers[name]].flat()[0];
   const asked = retryAfterMs(text('retry-after'), now);
@@ -40,27 +34,24 @@ export function pauseMs(headers: Record<string, string | string[] | undefined>, 
   return Number.isFinite(reset) ? boundedWaitMs(Math.max(1, Math.ceil(reset - now / 1000)) * 1000) : undefined;
 }
 
-/** Maximum that is added to a pause, in milliseconds. */
+/** Maximum jitter (ms). */
 const MAX_SPREAD_MS = 60_000;
 
-/**
- * Milliseconds to wait if a server asks for a pause: never less, and up to a quarter or a minute more, so that not all
- * clients come back in the same moment. `chance` is from 0 to 1.
- */
+/** A requested wait (ms) with jitter of up to a quarter or a minute, so that clients don't return at once. */
 export const spreadPause = (askedMs: number, chance: number): number =>
   askedMs + chance * Math.min(askedMs / 4, MAX_SPREAD_MS);
 
-/** Whether the answer of a git host says that it was asked too often: by 429, or by 403 and a pause, as GitHub does. */
+/** Checks whether a git server's response means rate limiting: 429, or 403 with a wait, as on GitHub. */
 export const isTooOften = (status: number, waitMs: number | undefined): boolean =>
   status === 429 || (status === 403 && waitMs !== undefined);
 
-/** A wait that a remote asked for, an hour at most. */
+/** A wait requested by a server, at most an hour. */
 export const boundedWaitMs = (ms: number): number => Math.min(ms, MOST_PATIENCE_MS);
 
-/** The longest time that a timer of Node can take: it fires at once for anything longer, and for what is no number. */
+/** Maximum time of a Node timer, which fires immediately for longer times and for NaN. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The time for a timer: one that is too long ends early, and its caller looks again. */
+/** Limits the time of a timer, which then fires early; the caller checks again. */
 export function timerMs(ms: number): number {
   return Number.isNaN(ms) ? LONGEST_TIMER_MS : Math.min(Math.max(0, ms), LONGEST_TIMER_MS);
 }
@@ -75,7 +66,7 @@ export function formatDuration(ms: number): string {
   return `${hours ? `${hours}h` : ''}${minutes}m${seconds % 60}s`;
 }
 
-/** A time as Kubernetes writes it: RFC 3339 in whole seconds. */
+/** A time in the format of Kubernetes: RFC 3339 in whole seconds. */
 export const wholeSeconds = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** The smallest of several delays or times; undefined if none is given. */

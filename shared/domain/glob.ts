@@ -2,12 +2,12 @@ import { type CharacterClass, readGlob, type Token } from './read-glob.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /**
- * Compiles a glob into a test of paths. `?` is one character, `*` any number of them, `[a-z]` one of these and `[!a-z]`
- * one of all others; none of them is a slash. `**` between slashes is any number of folders, none included. `{a,b}` is
- * one of the two, and `\` takes the next character as it is. A bracket or brace that nothing closes is a character.
+ * Compiles a glob into a test of paths. `?` matches one character, `*` any number, `[a-z]` one of these, and `[!a-z]` one
+ * of all others, except slashes. `**` between slashes matches any number of directories, including none. `{a,b}` matches
+ * one of the two, and `\` escapes the next character. An unclosed bracket or brace is a character.
  *
- * The test never goes back: it passes the glob once, and notes how far into the text the part so far can reach. So it
- * takes no longer than the length of the one times that of the other, and each step is a comparison.
+ * The test doesn't backtrack: it reads the glob once, and tracks the positions in the text that the part so far can reach.
+ * The number of comparisons is at most the product of both lengths.
  */
 export function compileGlob(glob: string): (text: string) => boolean {
   const reach = compile(glob);
@@ -18,8 +18,8 @@ export function compileGlob(glob: string): (text: string) => boolean {
 }
 
 /**
- * Compiles a glob into the same test of all folders that a path lies in, the outermost first. It passes the path once:
- * what a part of it can reach does not depend on what follows.
+ * Compiles a glob into the same test for all parent directories of a path, the outermost first. Reads the path only once,
+ * because the positions that a prefix can reach don't depend on the rest.
  */
 export function compileGlobForDirectories(glob: string): (path: string) => boolean[] {
   const reach = compile(glob);
@@ -31,12 +31,12 @@ export function compileGlobForDirectories(glob: string): (path: string) => boole
   };
 }
 
-/** How far into a text a glob can reach. */
+/** Positions in a text that a glob can reach. */
 interface Reach {
   codes: Uint32Array;
   /** Of the text, in code points. */
   length: number;
-  /** A 1 for each place at which the whole glob can end; undefined where it can nowhere. */
+  /** A 1 for each position at which the whole glob can end; undefined if there is none. */
   isReached: Uint8Array | undefined;
 }
 
@@ -50,23 +50,23 @@ function compile(glob: string): (text: string) => Reach {
   };
 }
 
-/** To read a character of a glob takes so many times as long as to render one. */
+/** Cost of reading a character of a glob, relative to rendering one. */
 const READING_COSTS = 16;
 
-/** What would not mean what its author thinks; undefined where the glob is fine. */
+/** Describes syntax that would be misunderstood; undefined if the glob is valid. */
 export function globProblem(glob: string, budget: WorkBudget = new WorkBudget()): string | undefined {
   if (!glob.includes('{') || !glob.includes('..')) return undefined;
   const spent = budget.take(READING_COSTS * glob.length);
   if (spent) return spent;
   const { range } = readGlob(glob);
-  return range && `${JSON.stringify(glob)}: a range such as ${range} is not supported: write [1-9] or {a,b,c}`;
+  return range && `${JSON.stringify(glob)}: a range such as ${range} isn't supported; use [1-9] or {a,b,c}`;
 }
 
-/** The places of a text, its end included, to which the glob so far can reach. */
+/** The positions of a text, including its end, that the glob so far can reach. */
 interface Places {
-  /** A 1 for each place that can be reached. */
+  /** A 1 for each reachable position. */
   isReached: Uint8Array;
-  /** None is before the first or behind the last; there is none where the first is behind the last. */
+  /** The first and the last reachable position; there is none if the first is after the last. */
   first: number;
   last: number;
 }
@@ -76,7 +76,7 @@ const SLASH = 0x2f;
 function endsOf(tokens: Token[], codes: Uint32Array): Uint8Array | undefined {
   let places: Places = { isReached: new Uint8Array(codes.length + 1), first: 0, last: 0 };
   places.isReached[0] = 1;
-  /** Of each group that is open, where it begins and where its alternatives so far can end. */
+  /** The start of each open group, and the possible ends of its alternatives so far. */
   const groups: { begin: Places; end: Places }[] = [];
   for (const token of tokens) {
     const group = groups.at(-1);
@@ -116,15 +116,15 @@ function join(all: Places, { isReached, first, last }: Places): void {
   all.last = Math.max(all.last, last);
 }
 
-/** Moves all places on by a token. */
+/** Advances all positions by a token. */
 function pass(token: Token, codes: Uint32Array, places: Places): void {
   if (token.kind === 'char') passOne(codes, places, (code) => code === token.code);
   else if (token.kind === 'class') passOne(codes, places, (code) => isInClass(code, token.class));
-  else if (token.kind === 'folders') passFolders(codes, places);
+  else if (token.kind === 'directories') passDirectories(codes, places);
   else passAll(codes, places, token.kind === 'star' ? SLASH : undefined);
 }
 
-/** One character; from the end on, so that no place is moved twice. */
+/** Matches one character, in reverse order, so that no position is advanced twice. */
 function passOne(codes: Uint32Array, places: Places, takes: (code: number) => boolean): void {
   const { isReached, first } = places;
   const last = Math.min(places.last, codes.length - 1);
@@ -145,7 +145,7 @@ function isInClass(code: number, { isNegated, ranges }: CharacterClass): boolean
   return code !== SLASH && ranges.some(([first, last]) => first <= code && code <= last) !== isNegated;
 }
 
-/** Any number of characters up to one that is the end of them. */
+/** Matches any number of characters up to a terminating one. */
 function passAll(codes: Uint32Array, places: Places, stop: number | undefined): void {
   const { isReached, last } = places;
   let isOpen = false;
@@ -157,8 +157,8 @@ function passAll(codes: Uint32Array, places: Places, stop: number | undefined): 
   }
 }
 
-/** Any number of folders, each with its slash. */
-function passFolders(codes: Uint32Array, places: Places): void {
+/** Matches any number of directories, each with its slash. */
+function passDirectories(codes: Uint32Array, places: Places): void {
   const { isReached, first, last } = places;
   for (let at = first + 1; at <= codes.length && first <= last; at += 1) {
     if (codes[at - 1] !== SLASH) continue;

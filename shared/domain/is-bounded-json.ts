@@ -15,8 +15,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Tells whether JSON may be parsed. Two megabytes of brackets become objects of sixty, which with all else is more than
- * the heap holds, and whoever is let in can send them; so brackets and commas are counted before. Needs no valid JSON.
+ * Checks whether JSON is safe to parse by counting brackets and commas, because 2 MB of brackets become 60 MB of objects.
+ * Accepts invalid JSON as well.
  */
 export function isBoundedJson(bytes: Uint8Array, bounds: JsonBounds): boolean {
   let depth = 0;

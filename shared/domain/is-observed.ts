@@ -1,7 +1,7 @@
 /** The default of `status.observedGeneration` in the CRD, so that kstatus, and Flux with it, waits for the controller. */
 export const UNOBSERVED = -1;
 
-/** Whether a controller has judged any spec of the resource. */
+/** Checks whether a controller has processed a spec of the resource. */
 export function isObserved(status: { observedGeneration?: number | undefined } | undefined): boolean {
   return (status?.observedGeneration ?? UNOBSERVED) !== UNOBSERVED;
 }

@@ -1,20 +1,17 @@
 import { BOUNDS } from '../api/bounds.ts';
 
-/** A value to be put at a path of a JSON text; `json` is a JSON text itself. */
+/** A new value for a path in a JSON text; `json` is JSON. */
 export interface JsonEdit {
   path: string[];
   json: string;
 }
 
-/** What is to happen below one place of a JSON text. */
+/** Edits below one path of a JSON text. */
 export type EditTree = { kind: 'value'; json: string } | { kind: 'below'; children: Map<string, EditTree> };
 
 export type EditTreeResult = { kind: 'tree'; tree: EditTree } | { kind: 'problem'; message: string };
 
-/**
- * Splits a dotted path; `\.` is a dot inside a key and `\\` a backslash. An empty key is a problem, and so is a path
- * beyond the bounds: what is made of it is read by functions that call themselves for each key.
- */
+/** Splits a dotted path, with `\.` and `\\` as escapes. Undefined for an empty key, or a path too long for recursion. */
 export function parseJsonPath(text: string): string[] | undefined {
   if (text.length > BOUNDS.text) return undefined;
   const keys = text.includes('\\') ? splitEscaped(text) : text.split('.');
@@ -30,7 +27,7 @@ function splitEscaped(text: string): string[] {
   return keys;
 }
 
-/** Brings edits into one tree, so that their order decides nothing; two that touch the same place are a problem. */
+/** Merges edits into one tree, independent of their order. Overlapping edits are a problem. */
 export function editTree(edits: JsonEdit[]): EditTreeResult {
   const root: EditTree = { kind: 'below', children: new Map() };
   const sorted = [...edits].sort((a, b) => (a.path.join('\0') < b.path.join('\0') ? -1 : 1));
@@ -48,13 +45,13 @@ export function editTree(edits: JsonEdit[]): EditTreeResult {
   return { kind: 'tree', tree: root };
 }
 
-/** The JSON text of a tree for which there is nothing yet. */
+/** The JSON text of a tree at a path that doesn't exist yet. */
 export function jsonOf(tree: EditTree): string {
   if (tree.kind === 'value') return tree.json;
   return `{${[...tree.children].map(([key, child]) => `${JSON.stringify(key)}: ${jsonOf(child)}`).join(', ')}}`;
 }
 
 function conflict(path: string[], shorter: string[]): EditTreeResult {
-  const message = `${path.join('.')} and ${shorter.join('.')} are the same place, or one lies in the other`;
+  const message = `${path.join('.')} and ${shorter.join('.')} overlap; remove one of them`;
   return { kind: 'problem', message };
 }

@@ -1,4 +1,5 @@
-/** A map with a maximum size, which drops the entry that was used least recently. */
+/** A map with a maximum size, which evicts the least recently used entry. */
+
 export class LruMap<K, V> extends Map<K, V> {
   readonly #max: number;
 

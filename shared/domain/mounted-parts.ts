@@ -14,7 +14,7 @@ interface MountingContainer {
   volumeMounts?: Mount[] | undefined;
 }
 
-/** The containers of a pod, as far as mounts are concerned. */
+/** The mounts of a pod's containers. */
 export interface MountingPod {
   containers: MountingContainer[];
   initContainers?: MountingContainer[] | undefined;

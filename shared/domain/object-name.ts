@@ -3,7 +3,7 @@ const labelPattern = new RegExp(`^${label}$`);
 const namePattern = new RegExp(`^${label}(?:\\.${label})*$`);
 
 /**
- * Whether a namespace of that name can exist: a DNS label (RFC 1123).
+ * Checks whether a namespace name is a DNS label (RFC 1123).
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
  */
 export const isNamespaceName = (text: string): boolean => labelPattern.test(text);
@@ -11,5 +11,5 @@ export const isNamespaceName = (text: string): boolean => labelPattern.test(text
 /** Namespace in a key such as `namespace/name`. */
 export const namespaceOf = (key: string): string => key.split('/', 1)[0] ?? '';
 
-/** Whether an object of that name can exist: a DNS subdomain (RFC 1123). Others are no parts of a path, such as `..`. */
+/** Checks whether an object name is a DNS subdomain (RFC 1123). Others, such as `..`, are unsafe in a path. */
 export const isObjectName = (text: string): boolean => text.length <= 253 && namePattern.test(text);

@@ -2,7 +2,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 type OptionalKey<T> = { [Key in keyof T]-?: undefined extends T[Key] ? Key : never }[keyof T];
-/** The fields that can be undefined are optional; the others stay as they are. */
+/** Makes the fields that can be undefined optional. */
 type Defined<T> = Omit<T, OptionalKey<T>> & { [Key in OptionalKey<T>]?: Exclude<T[Key], undefined> };
 
 /** A copy without the fields that are undefined. */

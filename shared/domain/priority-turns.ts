@@ -14,7 +14,7 @@ export class PriorityTurns<T> {
     return this.#turns.high.isEmpty && this.#turns.low.isEmpty;
   }
 
-  /** Lets an item wait for the sake of a party, or raises its priority. */
+  /** Adds an item for a party, or raises its priority. */
   add(party: string, item: T, priority: Priority): void {
     if (priority === 'high') this.#turns.low.delete(item);
     this.#turns[priority].add(party, item);

@@ -1,7 +1,7 @@
 import { LruMap } from './lru-map.ts';
 
 export interface RateLimitOptions {
-  /** Events per minute in the long run; 0: no limit. */
+  /** Average number of events per minute; 0 disables the limit. */
   perMinute: number;
   /** Maximum number of events at once. */
   burst: number;
@@ -24,22 +24,22 @@ export class RateLimit {
     this.#intervalMs = perMinute > 0 ? 60_000 / perMinute : 0;
   }
 
-  /** Events that the key may have now, in whole and in part. */
+  /** Events allowed for the key now, including a fraction. */
   left(key: string, now: number): number {
     return this.#intervalMs === 0 ? this.#burst : this.#burst - this.#debtMs(key, now) / this.#intervalMs;
   }
 
-  /** Milliseconds until the key may have another event; 0 if it may have one now. */
+  /** Milliseconds until the next event of the key is allowed; 0 if it's allowed now. */
   waitMs(key: string, now: number, events = 1): number {
     return Math.max(0, this.#debtMs(key, now) - (this.#burst - events) * this.#intervalMs);
   }
 
-  /** Counts events of the key, even if it may not have them. */
+  /** Counts events of the key, even if they exceed the limit. */
   count(key: string, now: number, events = 1): void {
     if (this.#intervalMs > 0) this.#paidOffAt.set(key, now + this.#debtMs(key, now) + events * this.#intervalMs);
   }
 
-  /** Counts an event if the key may have one now, and returns whether it may. */
+  /** Counts an event of the key if it's allowed now, and returns whether it is. */
   take(key: string, now: number): boolean {
     const isFree = this.waitMs(key, now) === 0;
     if (isFree) this.count(key, now);

@@ -1,38 +1,38 @@
-/** A piece of a glob. Braces and commas are their own kind where they make up a group, and characters elsewhere. */
+/** A token of a glob. Braces and commas have their own kinds if they form a group, and are characters otherwise. */
 export type Token =
   | { kind: 'char'; code: number }
   | { kind: 'class'; class: CharacterClass }
-  /** `*`; what is left of the text; folders, each with its slash. */
-  | { kind: 'star' | 'rest' | 'folders' }
+  /** `*`, the rest of the text, or directories, each with its slash. */
+  | { kind: 'star' | 'rest' | 'directories' }
   | { kind: 'open' | 'comma' | 'close' };
 
-/** Some characters, or all others; a slash is never among them. */
+/** A set of characters, or its complement, without the slash. */
 export interface CharacterClass {
   isNegated: boolean;
-  /** The first and the last code point of each. */
+  /** The first and the last code point of each range. */
   ranges: [number, number][];
 }
 
-/** A token as it is written: what `**` is depends on what is around it. */
+/** A written token; the meaning of `**` depends on its neighbors. */
 type Written = Token | { kind: 'globstar' };
 
-/** A token, and how many characters it takes. */
+/** A token and its length in characters. */
 type Read = [token: Written, length: number];
 
 interface OpenBrace {
-  /** Places of its tokens: the brace, and the commas that are in no other brace. */
+  /** Positions of its tokens: the brace, and the commas outside nested braces. */
   places: number[];
-  /** The characters in it so far; undefined once there is anything else. */
+  /** The characters in it so far; undefined after any other token. */
   plain: string | undefined;
 }
 
-/** Reads a glob in one pass, and the first `{a..z}` in it. */
+/** Reads a glob, and the first `{a..z}` in it, in one pass. */
 export function readGlob(glob: string): { tokens: Token[]; range: string | undefined } {
   const chars = Array.from(glob);
   const tokens: Written[] = [];
   const braces: OpenBrace[] = [];
   let range: string | undefined;
-  // Nothing closes the brackets behind one that nothing closes.
+  // After an unclosed bracket, no other bracket is closed.
   let unclosed = chars.length;
   for (let at = 0; at < chars.length; ) {
     const found = chars[at] === '[' && at < unclosed ? readClass(chars, at) : undefined;
@@ -54,17 +54,17 @@ export function readGlob(glob: string): { tokens: Token[]; range: string | undef
   return { tokens: tokens.flatMap(resolved), range };
 }
 
-/** `**` is folders or the rest where it is all that is between two slashes, and no more than `*` elsewhere. */
+/** `**` is directories or the rest if it's a whole path segment, and `*` otherwise. */
 function resolved(token: Written, index: number, tokens: Written[]): Token[] {
   const before = tokens[index - 1];
   const after = tokens[index + 1];
   if (token.kind === 'globstar') {
     if (!isStart(before)) return [{ kind: 'star' }];
-    if (isSlash(after)) return [{ kind: 'folders' }];
+    if (isSlash(after)) return [{ kind: 'directories' }];
     return [{ kind: after === undefined || after.kind === 'comma' || after.kind === 'close' ? 'rest' : 'star' }];
   }
-  const isOfFolders = isSlash(token) && before?.kind === 'globstar' && isStart(tokens[index - 2]);
-  return isOfFolders ? [] : [token];
+  const isOfDirectories = isSlash(token) && before?.kind === 'globstar' && isStart(tokens[index - 2]);
+  return isOfDirectories ? [] : [token];
 }
 
 const isStart = (before: Written | undefined): boolean =>
@@ -89,7 +89,7 @@ function readToken(chars: string[], at: number): Read {
   return [{ kind: length === 2 ? 'globstar' : 'star' }, length];
 }
 
-/** Characters in brackets, as fnmatch(3) has them; undefined where nothing closes the one that begins at `start`. */
+/** Characters in brackets, as in fnmatch(3); undefined if the bracket at `start` isn't closed. */
 function readClass(chars: string[], start: number): Read | undefined {
   const isNegated = chars[start + 1] === '!' || chars[start + 1] === '^';
   const first = start + (isNegated ? 2 : 1);
@@ -116,7 +116,7 @@ function escapedAt(chars: string[], at: number): { code: number; end: number } {
   return { code: codeOf(chars[isEscaped ? at + 1 : at] ?? ''), end: at + (isEscaped ? 2 : 1) };
 }
 
-/** The C locale's classes inside of brackets, such as `[:digit:]`. */
+/** The C locale's classes inside brackets, such as `[:digit:]`. */
 const posixClasses = new Map<string, string[]>([
   ['alnum', ['az', 'AZ', '09']],
   ['alpha', ['az', 'AZ']],

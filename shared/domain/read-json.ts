@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isBoundedJson, type JsonBounds } from './is-bounded-json.ts';
 
-/** Of what a server answers to a question of ours, unless it lists very much. */
+/** Default limits for a server's response. */
 export const ANSWER_BOUNDS: JsonBounds = { depth: 32, parts: 50_000 };
 
 /**

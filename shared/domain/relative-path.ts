@@ -1,15 +1,16 @@
 import { AGENT_DIRECTORY } from '../api/names.ts';
 
-/** A path below a root: `''` is the root itself. `folder` says that it was written as one (`x/`, `.`). */
+/** A path below a root: `''` is the root. `folder` is true if it was written as a directory (`x/`, `.`). */
 export type RelativePath = { kind: 'path'; path: string; folder: boolean } | { kind: 'problem'; message: string };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const forbidden = /[\u0000-\u001f\u007f\\]/;
 
-/** Brings `./x`, `x/`, `a//b` and `.` into one form, and refuses what leads out of the root. */
+/** Normalizes `./x`, `x/`, `a//b`, and `.`, and rejects paths outside the root. */
 export function relativePath(text: string): RelativePath {
   if (text.startsWith('/')) return problem(`${text}: must be a relative path`);
-  if (forbidden.test(text)) return problem(`${JSON.stringify(text)}: must not hold control characters or backslashes`);
+  if (forbidden.test(text))
+    return problem(`${JSON.stringify(text)}: must not contain control characters or backslashes`);
   const parts = text.split('/');
   if (parts.includes('..')) return problem(`${text}: must not leave its root`);
   const last = parts.at(-1);
@@ -17,14 +18,14 @@ export function relativePath(text: string): RelativePath {
   return { kind: 'path', path, folder: last === '' || last === '.' };
 }
 
-/** The text without slashes at its end. `/\/+$/` would take the square of their number where something follows them. */
+/** Removes trailing slashes. `/\/+$/` would need quadratic time if other characters follow the slashes. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === '/') end -= 1;
   return text.slice(0, end);
 }
 
-/** Whether the path is the folder in which the agent keeps its own files, or lies in it. */
+/** Checks whether the path is the directory of the agent's own files, or below it. */
 export function isAgentPath(path: string): boolean {
   return isWithin(path, AGENT_DIRECTORY);
 }
@@ -34,61 +35,61 @@ const problem = (message: string): RelativePath => ({ kind: 'problem', message }
 const emptyOrDots = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 /**
- * Whether a normal path is one that a file can have: no empty, `.` or `..` part, no NUL, and no `.git`, in which git
- * would run what it finds. Git trees may hold others.
+ * Checks whether a path in a git tree is safe for a file: no empty, `.`, or `..` part, no NUL, and no `.git`, from which
+ * git would run programs.
  */
 export function isFilePath(path: string): boolean {
   return !path.includes('\0') && !emptyOrDots.test(path) && !isGitPath(path);
 }
 
-/** What Linux takes for a name, in bytes. */
+/** Maximum length of a file name on Linux (bytes). */
 const MAX_NAME = 255;
-/** Linux takes 4,095 bytes for a path: the rest is for the folder that the volume is mounted at. */
+/** Linux allows 4,095 bytes for a path; the rest is reserved for the volume's mount path. */
 const MAX_PATH = 3072;
-/** Far more than anybody has; to work in a folder takes a step for each of those that it lies in. */
-const MAX_FOLDERS = 128;
+/** Far more than in real repositories; work in a directory needs a step per parent. */
+const MAX_DIRECTORIES = 128;
 
-/** Such a path is no longer than a name may be, and in fewer folders: a character of UTF-16 takes three bytes at most. */
+/** A path of this length is below both limits, because a UTF-16 character has at most three bytes. */
 const SHORT = MAX_NAME / 3;
 
 /**
- * Whether no program could open a file at the path, or not by its name: with more bytes than a path, or a part of it, may
- * have. Also where it lies in more folders than 128, one in the other.
+ * Checks whether a path or one of its parts has more bytes than programs can open, or the path has more than 128 nested
+ * directories.
  */
 export function isTooLong(path: string): boolean {
   if (path.length <= SHORT) return false;
   if (path.length > MAX_PATH || Buffer.byteLength(path) > MAX_PATH) return true;
   const names = path.split('/');
-  return names.length > MAX_FOLDERS + 1 || names.some((name) => Buffer.byteLength(name) > MAX_NAME);
+  return names.length > MAX_DIRECTORIES + 1 || names.some((name) => Buffer.byteLength(name) > MAX_NAME);
 }
 
-/** Code points that HFS+ passes over in names, by git's list (utf8.c). */
+/** Code points that HFS+ ignores in names, from git's list (utf8.c). */
 const ignorable = '[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]*';
 const dotGit = ['\\.', 'g', 'i', 't', ''].join(ignorable);
 const gitPart = new RegExp(`(?:^|[/\\\\])(?:${ignorable}${dotGit}|git~1)[ .]*(?:$|[/\\\\:])`, 'i');
 
 /**
- * Whether a part of the path is `.git` on any file system, as git's own check has it: in any case, with what HFS+
- * passes over, or as NTFS takes it (`git~1`, dots and spaces at the end, streams after a colon, backslashes).
+ * Checks, as git does, whether a part of the path is `.git` on any file system: in any case, with characters that HFS+
+ * ignores, or in the forms of NTFS (`git~1`, trailing dots and spaces, streams after a colon, backslashes).
  */
 export function isGitPath(path: string): boolean {
   return gitPart.test(path);
 }
 
-/** Whether `path` is `folder` or lies below it; `''` is the root. */
-export function isWithin(path: string, folder: string): boolean {
-  if (folder === '' || path === folder) return true;
-  return path.startsWith(folder) && path[folder.length] === '/';
+/** Checks whether `path` is `directory` or below it; `''` is the root. */
+export function isWithin(path: string, directory: string): boolean {
+  if (directory === '' || path === directory) return true;
+  return path.startsWith(directory) && path[directory.length] === '/';
 }
 
-/** The folders that a path lies in, the outermost first, without the root. */
+/** The parent directories of a path, the outermost first, without the root. */
 export function directoriesOf(path: string): string[] {
   const folders: string[] = [];
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
   return folders;
 }
 
-/** All folders that any of the paths lies in, each before those inside it; cheap where many paths share a folder. */
+/** All parent directories of the paths, outer ones first; cheap if many paths share a directory. */
 export function allDirectories(paths: Iterable<string>): Set<string> {
   const parents = new Set<string>();
   const folders = new Set<string>();
@@ -101,8 +102,8 @@ export function allDirectories(paths: Iterable<string>): Set<string> {
   return new Set([...folders].sort());
 }
 
-/** One path after another; the root adds nothing. */
-export function joinPath(folder: string, path: string): string {
-  if (folder === '' || path === '') return folder + path;
-  return `${folder}/${path}`;
+/** Joins two paths, either of which can be the root. */
+export function joinPath(directory: string, path: string): string {
+  if (directory === '' || path === '') return directory + path;
+  return `${directory}/${path}`;
 }

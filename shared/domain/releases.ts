@@ -1,28 +1,28 @@
 import type { HistoryEntry, RolloutPhase, RolloutStatus } from '../api/rollout.ts';
 
-/** What can be rolled out: a commit, the ref that led to it, and the revision of `spec.sync` that belongs to it. */
+/** A release: a commit, the ref that resolved to it, and its revision of `spec.sync`. */
 export type Release = Pick<RolloutStatus, 'commit' | 'ref' | 'revision'>;
 
-/** The release that a rollout is about. */
+/** The release of a rollout. */
 export const releaseOf = ({ commit, ref, revision }: Release): Release => ({ commit, ref, revision });
 
-/** The release that was complete before, or still is. */
+/** The last complete release. */
 export const stableOf = ({ stableCommit, stableRef, stableRevision }: RolloutStatus): Release => ({
   commit: stableCommit,
   ref: stableRef,
   revision: stableRevision,
 });
 
-/** A release is the same whatever ref led to it. */
+/** Compares releases, ignoring the ref. */
 export const isSame = (a: Release, b: Release): boolean => a.commit === b.commit && a.revision === b.revision;
 
-/** Phases in which a release was given up. */
+/** Phases of an abandoned release. */
 export const GIVEN_UP: readonly RolloutPhase[] = ['Stopped', 'RollingBack', 'RolledBack'];
 
 /**
- * The release that `sync.io/rollback` leads to; undefined if there is none. `previous` is the stable release while another
- * one is rolled out, else the entry of the history after the current one. A commit, or `COMMIT/REVISION` where the history
- * has it with several revisions of `spec.sync`, is any other entry, older or newer.
+ * The target of `sync.io/rollback`; undefined if there is none. `previous` is the stable release during another rollout,
+ * and otherwise the entry of the history after the current one. A commit is any other entry; `COMMIT/REVISION` is required
+ * if the history has it with several revisions of `spec.sync`.
  */
 export function rollbackTarget(
   value: string,
@@ -39,7 +39,7 @@ export function rollbackTarget(
   return history.find((entry, index) => index !== current && isNamed(entry));
 }
 
-/** Whether `sync.io/retry-rollout` with this commit has an effect: it was stopped, taken back, or given up before. */
+/** Checks whether `sync.io/retry-rollout` has an effect on this commit, which was stopped, rolled back, or abandoned. */
 export function canRetry(commit: string, { phase, commit: present, givenUp = [] }: RolloutStatus): boolean {
   const isPresent = GIVEN_UP.includes(phase) && commit === present;
   return isPresent || givenUp.some((release) => release.startsWith(`${commit} `));

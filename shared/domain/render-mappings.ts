@@ -5,13 +5,13 @@ import { type RenderedPatch, renderPatch } from './render-patch.ts';
 import { renderTemplate, type TemplateValues } from './render-template.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** A mapping whose paths are rendered and in normal form; `''` is the root. */
+/** A mapping with rendered and normalized paths; `''` is the root. */
 export interface RenderedMapping {
   source: string;
-  /** The source as the spec has it, if the name of the gateway or its pod is in it. */
+  /** The source as in the spec, if it contains the name of the gateway or its pod. */
   namedSource?: string | undefined;
   destination: string;
-  /** Whether the destination was written as a folder (`x/`, `.`): a single file goes into it under its own name. */
+  /** The destination is written as a directory (`x/`, `.`), so a single file keeps its name in it. */
   intoDirectory: boolean;
   type: 'dir' | 'file' | undefined;
   required: boolean;
@@ -24,8 +24,8 @@ export type RenderedMappings =
   | { kind: 'problems'; problems: string[] };
 
 /**
- * Renders the templates in the paths of mappings and checks the outcome: values may hold anything. Ends where the
- * budget does, with a problem.
+ * Renders the templates in the paths of mappings, and checks the results, because values are untrusted. Stops with a
+ * problem when the budget is exhausted.
  */
 export function renderMappings(
   mappings: readonly MappingInput[],

@@ -8,24 +8,24 @@ import { WorkBudget } from './work-budget.ts';
 
 type Patch = NonNullable<Mapping['patches']>[number];
 
-/** A patch whose values are rendered. */
+/** A patch with rendered values. */
 export interface RenderedPatch {
-  /** Path or glob relative to the mapping's source; `''` where the mapping is a single file. */
+  /** Path or glob relative to the mapping's source; `''` if the mapping is a single file. */
   file: string;
-  /** Whether it is meant for a file, named relative to the mapping's source. */
+  /** Checks whether it applies to a file, relative to the mapping's source. */
   matches: (file: string) => boolean;
   edits: JsonEdit[];
 }
 
 export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { kind: 'problem'; message: string };
 
-/** A value takes as long as so many characters of it, however short it is. */
+/** Minimum cost of a value, in characters. */
 const VALUE_COSTS = 32;
 /** So many characters of a path are quoted. */
 const MOST_QUOTED = 80;
-const pathRule = `keys with dots between them, at most ${BOUNDS.depth} keys and ${BOUNDS.text} characters`;
+const pathRule = `at most ${BOUNDS.depth} keys and ${BOUNDS.text} characters, separated by dots`;
 
-/** Renders the values of a patch, and checks what can be checked without the file. */
+/** Renders the values of a patch, with all checks that don't require the file. */
 export function renderPatch(
   { file: pattern, set }: Patch,
   values: TemplateValues,
@@ -38,7 +38,7 @@ export function renderPatch(
   const rendered: RenderedValue[] = [];
   for (const [path, text] of Object.entries(set)) {
     const keys = parseJsonPath(path);
-    if (!keys) return problem(`.set: ${JSON.stringify(path.slice(0, MOST_QUOTED))} is no path: ${pathRule}`);
+    if (!keys) return problem(`.set: ${JSON.stringify(path.slice(0, MOST_QUOTED))} isn't a path of ${pathRule}`);
     const spent = budget.take(VALUE_COSTS);
     if (spent) return problem(`.set: ${spent}`);
     const value = renderTemplate(text, values, BOUNDS.value);
@@ -57,18 +57,18 @@ interface RenderedValue {
   text: string;
 }
 
-/** What is not needed to check a patch is made when it is used: it takes a hundred times the room or the time. */
+/** Creates the parts that checks don't need on first use, because they cost a hundred times as much. */
 function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
   let edits: JsonEdit[] | undefined;
   let isMatch: ((path: string) => boolean) | undefined;
   return {
     file,
-    // A separate field, so that patches are compared by it.
+    // A separate field, because patches are compared by it.
     get edits() {
       edits ??= values.map(({ path, text }) => ({ path, json: jsonText(text) }));
       return edits;
     },
-    // A path is matched to the letter before it is taken for a glob: names may hold brackets.
+    // A literal match comes first, because names can contain brackets.
     matches: (path) => {
       if (path === file || path === '' || !/[*?[{]/.test(file)) return path === file;
       isMatch ??= compileGlob(file);
@@ -77,7 +77,7 @@ function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
   };
 }
 
-/** A JSON text as it is, so that no digit is lost; any other text as a JSON string. */
+/** Returns JSON unchanged, so that no digit is lost, and any other text as a JSON string. */
 function jsonText(text: string): string {
   try {
     JSON.parse(text);

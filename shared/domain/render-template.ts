@@ -3,17 +3,17 @@ import { createHash } from 'node:crypto';
 /** Values by their full key: `GatewayName`, `Labels.app`, `Vars.port`. */
 export type TemplateValues = Pick<ReadonlyMap<string, string>, 'get'>;
 
-/** The text with its values in place, and the keys it used; or what is wrong with it. */
+/** The rendered text with the keys it used, or a problem. */
 export type Rendered = { kind: 'rendered'; text: string; keys: string[] } | { kind: 'problem'; message: string };
 
 const field = /^\.(\S+)$/;
 
-/** So many pieces are joined at once: V8 would keep a node in memory for each that is appended to a string. */
+/** Maximum pieces before they are joined, because V8 keeps a node in memory for each appended string. */
 const PIECES_AT_ONCE = 4_096;
 
 /**
- * Renders `{{ .Key }}` and `{{ "literal" }}`. A key without a value and any other expression is a problem: nothing is
- * left out in silence. So is what would be longer than `maxLength` characters.
+ * Renders `{{ .Key }}` and `{{ "literal" }}`. Keys without a value, other expressions, and results of more than
+ * `maxLength` characters are problems; nothing is omitted silently.
  */
 export function renderTemplate(
   text: string,
@@ -46,14 +46,15 @@ export function renderTemplate(
   return { kind: 'rendered', text: [...joined, ...pieces, text.slice(end)].join(''), keys: [...keys].sort() };
 }
 
-/** What is between the braces, without white space and the hyphens next to the braces. */
+/** The expression without surrounding white space and hyphens. */
 function innerOf(body: string): string {
   const start = body.startsWith('-') ? 1 : 0;
   const end = body.length > start && body.endsWith('-') ? -1 : undefined;
   return body.slice(start, end).trim();
 }
 
-/** A fingerprint of the values of these keys: a file is rendered again only when one of its own values changed. */
+/** A hash of the values of these keys, so that a file is rendered again only after one of its values changed. */
+
 export function inputsHash(keys: string[], values: TemplateValues): string {
   return createHash('sha256')
     .update(JSON.stringify(keys.map((key) => [key, values.get(key) ?? null])))
@@ -78,18 +79,18 @@ function quote(expression: string): string {
 
 function unclosed(rest: string): string {
   const line = rest.slice(0, MOST_QUOTED + 1).split('\n', 1)[0] ?? '';
-  return `${quote(line)} is not closed: add }}, or write {{ "{{" }} for two braces`;
+  return `${quote(line)} isn't closed; add }}, or write {{ "{{" }} for two braces`;
 }
 
 function complaint(expression: string, key: string | undefined): string {
   const whole = quote(expression);
-  if (key === undefined) return `${whole} is no template that the agent knows: write {{ .Key }} or {{ "literal" }}`;
-  if (key.startsWith('Vars.')) return `${whole} has no value: add it to vars of the profile or of the defaults`;
-  if (key.startsWith('Labels.')) return `${whole} has no value: the pod has no such label`;
+  if (key === undefined) return `${whole} isn't a supported template; use {{ .Key }} or {{ "literal" }}`;
+  if (key.startsWith('Vars.')) return `${whole} has no value; add it to vars of the profile or the defaults`;
+  if (key.startsWith('Labels.')) return `${whole} has no value; add the label to the pod`;
   return `${whole} has no value`;
 }
 
-const tooLong = (maxLength: number) => `what is rendered would be longer than ${maxLength} characters`;
+const tooLong = (maxLength: number) => `the rendered text would be longer than ${maxLength} characters`;
 
 function problemAt(text: string, offset: number, what: string): Rendered {
   let line = 1;

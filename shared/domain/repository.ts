@@ -66,7 +66,7 @@ export function hasForeignHost(url: string): boolean {
 }
 
 /** What to do about it. */
-export const ASCII_HOST = 'write a host that is not in ASCII in its form that begins with xn--';
+export const ASCII_HOST = 'write an internationalized host in its xn-- form';
 
 /** Where ssh connects to. */
 export interface SshHost {

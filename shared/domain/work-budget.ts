@@ -18,4 +18,4 @@ export class WorkBudget {
   }
 }
 
-const SPENT = `the paths and values are longer than ${BOUNDS.rendered} characters together, with their variables in place: shorten them`;
+const SPENT = `the rendered paths and values are longer than ${BOUNDS.rendered} characters in total; shorten them`;

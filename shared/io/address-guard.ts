@@ -83,6 +83,6 @@ const notFound = (host: string) => new CodedError(`${host} has no address`, 'ENO
 
 const refusal = () =>
   new TerminalError(
-    'the repository is at an address that must not be asked, such as a loopback or link-local one: see the values controller.git.deniedNetworks and controller.git.allowLocal',
+    "the repository's address is denied, for example because it's loopback or link-local; see the values controller.git.deniedNetworks and controller.git.allowLocal",
     { code: 'git.deniedAddress', reason: 'AddressDenied' },
   );

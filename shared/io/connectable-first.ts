@@ -19,7 +19,7 @@ export async function connectableFirst(addresses: [string, ...string[]], port: n
       failures.push(error);
     }
   }
-  throw new AggregateError(failures, 'no address takes a connection');
+  throw new AggregateError(failures, 'no address accepts a connection');
 }
 
 async function tryConnection(host: string, port: number): Promise<void> {
@@ -32,4 +32,4 @@ async function tryConnection(host: string, port: number): Promise<void> {
   }
 }
 
-const timedOut = () => Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT', syscall: 'connect' });
+const timedOut = () => Object.assign(new Error('connection timed out'), { code: 'ETIMEDOUT', syscall: 'connect' });

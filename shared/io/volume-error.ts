@@ -4,8 +4,8 @@ const words: Record<string, (volume: string) => string> = {
   ENOSPC: (volume) => `${volume} is full`,
   EDQUOT: (volume) => `${volume} is full (quota)`,
   EROFS: (volume) => `${volume} is mounted read-only`,
-  EACCES: (volume) => `the agent may not write to ${volume}`,
-  EPERM: (volume) => `the agent may not write to ${volume}`,
+  EACCES: (volume) => `the agent has no permission to write to ${volume}`,
+  EPERM: (volume) => `the agent has no permission to write to ${volume}`,
 };
 
 /** Makes an error of the file system say which volume it is about; whatever else was thrown stays as it is. */

@@ -42,7 +42,7 @@ test('the controller trusts a company CA in the values for all repositories', as
     'refused',
     (seen) => condition(seen, 'RefResolved')?.status === 'False',
   );
-  assert.match(condition(refused, 'RefResolved')?.message ?? '', /certificate of the git host is not trusted/);
+  assert.match(condition(refused, 'RefResolved')?.message ?? '', /the git server's certificate isn't trusted/);
   await before.stop();
 
   const environment = environmentOf(pick(await render(values), 'Deployment'));

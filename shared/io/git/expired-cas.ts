@@ -22,8 +22,8 @@ export function explainExpiredCas<T>(error: T, { pem, source, isOnly }: CaBundle
   if (!last) return error;
   const message =
     isOnly && expired.length === ends.length
-      ? `the CA in ${source} expired on ${last}: put in the one that signs the certificate of the git host now`
-      : `${error.message}; a CA in ${source} expired on ${last}: replace it if the git host needs it`;
+      ? `the CA in ${source} expired on ${last}; replace it with the CA that signed the git server's current certificate`
+      : `${error.message}; a CA in ${source} expired on ${last}; replace it if the git server uses it`;
   return new TerminalError(message, { ...certificate.details, cause: error.cause });
 }
 

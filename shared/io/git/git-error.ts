@@ -16,18 +16,18 @@ interface Symptom {
 /** A certificate that is not trusted, for whatever reason. */
 export const certificate = {
   details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
-  message: 'the certificate of the git host is not trusted: name its CA in spec.git.caSecretRef',
+  message: "the git server's certificate isn't trusted; specify its CA in spec.git.caSecretRef",
 };
 
 export const WRONG_NAME =
-  'the certificate of the git host is for another name: use one in spec.git.repo that it is for';
+  "the git server's certificate is for another name; change the host in spec.git.repo to a name in the certificate";
 
 /** What is wrong with a certificate that no further CA puts right: by the codes of Node, and by what git prints. */
 const certificateFaults: { pattern: RegExp; message: string }[] = [
   {
     pattern: /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|has expired|has passed|not yet valid|not activated/,
     message:
-      'the certificate of the git host has expired, or begins later: renew it there, or set the clock of the node',
+      "the git server's certificate has expired or isn't valid yet; renew it on the server, or correct the node's clock",
   },
   {
     pattern: /ALTNAME|HOSTNAME_MISMATCH|subject name|: no match/,
@@ -36,7 +36,7 @@ const certificateFaults: { pattern: RegExp; message: string }[] = [
   {
     pattern: /Problem with the SSL CA cert|error (?:setting|adding|reading)/,
     message:
-      'git cannot read the CAs for the git host: a certificate in the Secret of spec.git.caSecretRef, or in the ConfigMap of agent.caConfigMap, is damaged',
+      "git can't read the CAs for the git server; check the certificates in the Secret of spec.git.caSecretRef and in the ConfigMap of agent.caConfigMap",
   },
 ];
 
@@ -49,9 +49,9 @@ function problemIn(stderr: string): string {
   return problem ? ` (${problem})` : '';
 }
 
-const KNOWN_HOSTS = 'the Secret named in spec.git.auth.sshKey.knownHosts';
-const OTHER_HOST_KEY = `the host key of the git host is not the one in known_hosts: check ${KNOWN_HOSTS}`;
-const UNKNOWN_HOST = `known_hosts has no host key of the git server: add a line that begins with its name, or with [NAME]:PORT if the port isn't 22, to ${KNOWN_HOSTS}`;
+const KNOWN_HOSTS = 'the Secret specified in spec.git.auth.sshKey.knownHosts';
+const OTHER_HOST_KEY = `the git server's host key doesn't match known_hosts; check ${KNOWN_HOSTS}`;
+const UNKNOWN_HOST = `known_hosts has no host key of the git server; add a line that begins with its name, or with [NAME]:PORT if the port isn't 22, to ${KNOWN_HOSTS}`;
 
 const everything = (stderr: string): string => stderr;
 
@@ -65,7 +65,7 @@ const symptoms: Symptom[] = [
     pattern:
       /^(?:error|fatal): (?:(?:sha1 )?(?:file )?(?:'[^'\n]*' )?write error|(?:cannot|could not|couldn't|failed to|unable to) (?:append|close|create|lock|mkdir|open|write)\b[^\n]*?)(?:: | \()?(?:No space left on device|Disk quota exceeded)\)?\.?$/im,
     details: { code: 'git.noSpace', reason: 'CloneUnusable' },
-    message: 'the volume that git writes to is full',
+    message: 'the volume that git writes to is full; increase its size',
   },
   {
     within: everything,
@@ -86,7 +86,7 @@ const symptoms: Symptom[] = [
     pattern:
       /not our ref|couldn't find remote ref|unadvertised object|Server does not allow request|mismatched algorithms: client sha/i,
     details: { code: 'git.refNotFound', reason: 'RefNotFound' },
-    message: 'the repository has no such commit or ref, or the host does not serve it',
+    message: "the commit or ref doesn't exist in the repository, or the git server doesn't serve it",
   },
   {
     within: everything,
@@ -108,7 +108,7 @@ const symptoms: Symptom[] = [
     pattern: /^fatal: Server does not support shallow (?:clients|requests)$/m,
     details: { code: 'git.noShallow', reason: 'UnsupportedServer' },
     message:
-      'the git host does not support shallow fetches (the capability "shallow"), which the agent needs: update the server, or use a mirror of the repository',
+      'the git server doesn\'t support shallow fetches (the capability "shallow"), which the agent requires; update the server, or use a mirror of the repository',
   },
   {
     within: firstWords,
@@ -116,7 +116,7 @@ const symptoms: Symptom[] = [
       /^Unable to negotiate with [^\n]*: no matching (host key type|key exchange method|cipher|MAC|compression method) found\b/m,
     details: { code: 'git.sshAlgorithms', reason: 'UnsupportedServer' },
     message: (_, [, kind]) =>
-      `the SSH server offers no ${kind} that is still considered safe (ssh-rsa and others with SHA-1 are not): update the server, or use https in spec.git.repo`,
+      `the SSH server offers no secure ${kind} (ssh-rsa and others with SHA-1 aren't); update the server, or use https in spec.git.repo`,
   },
 
   {
@@ -132,7 +132,7 @@ const symptoms: Symptom[] = [
       /^(?:(?:error|warning): object [0-9a-f]{40,64}: [a-zA-Z0-9]+: [^\n]*\n)*fatal: fsck error in pack(?:ed)? objects?(?:\nfatal: (?:fetch-pack: invalid index-pack output|index-pack failed))?\s*$/,
     details: { code: 'git.unsafeObject', reason: 'UnsafeContent' },
     message: (_, { input }) =>
-      `an object of the commit does not pass git's own check, and nothing of it is used: look at it by git fsck${problemIn(input)}`,
+      `an object of the commit failed git's check, so the commit isn't used; check the repository with git fsck${problemIn(input)}`,
   },
   {
     within: firstWords,
@@ -145,7 +145,7 @@ const symptoms: Symptom[] = [
     within: firstWords,
     pattern: /^fatal: (?:transport '[^'\n]*' not allowed|protocol '[^'\n]*' is not supported)/m,
     details: { code: 'git.transport', reason: 'TransportNotAllowed' },
-    message: 'the repository URL leads to a transport that is not allowed: use https, ssh, http or git',
+    message: "the transport of the repository URL isn't allowed; use https, ssh, http, or git",
   },
 ];
 

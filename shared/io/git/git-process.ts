@@ -46,18 +46,18 @@ export function saidNothing(error: unknown): boolean {
 
 /** Why a process cannot be started, by the codes of Node. */
 const obstacles: Record<string, string> = {
-  ENOENT: 'it is not in the image',
-  EACCES: 'it may not be executed',
-  EAGAIN: 'the container, or its node, may not have more processes',
-  ENOMEM: 'there is not enough memory',
+  ENOENT: "it isn't in the image",
+  EACCES: "it isn't executable",
+  EAGAIN: 'the container or its node has reached its limit of processes',
+  ENOMEM: "there isn't enough memory",
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open on the node',
 };
 
 function notStarted(cause: unknown): TransientError {
   const code = codeOf(cause) || 'unknown error';
-  const why = obstacles[code] ?? 'the system refuses';
-  return new TransientError(`git cannot be started: ${why} (${code}); it is tried again`, {
+  const why = obstacles[code] ?? 'the system rejected it';
+  return new TransientError(`git can't be started: ${why} (${code}); retrying`, {
     code: 'git.notStarted',
     reason: 'GitUnreachable',
     cause,
@@ -65,16 +65,16 @@ function notStarted(cause: unknown): TransientError {
 }
 
 const killed = () =>
-  new TransientError(
-    'git was killed, as happens where memory runs out: look at the memory limit of the container; it is tried again',
-    { code: 'git.killed', reason: 'GitUnreachable' },
-  );
+  new TransientError('git was killed, probably for lack of memory; check the memory limit of the container; retrying', {
+    code: 'git.killed',
+    reason: 'GitUnreachable',
+  });
 
 const crashed = () =>
-  new TransientError(
-    'git crashed (SIGSEGV), as it does where folders of a commit are nested too deep: it is tried again',
-    { code: 'git.crashed', reason: 'GitUnreachable' },
-  );
+  new TransientError('git crashed (SIGSEGV), probably because of deeply nested directories in the commit; retrying', {
+    code: 'git.crashed',
+    reason: 'GitUnreachable',
+  });
 
 /** Signals after which git said nothing. */
 const endings: Partial<Record<NodeJS.Signals, () => TransientError>> = { SIGKILL: killed, SIGSEGV: crashed };

@@ -179,8 +179,8 @@ function limitErrorOf(stderr: string, { memoryBytes, remedy }: GitLimits): Trans
   if (!isFile && !/out of memory|Cannot allocate memory|unable to create .*thread/i.test(stderr)) return undefined;
   const message =
     remedy && memoryBytes
-      ? `git needs more than ${Math.floor(memoryBytes / 1024 ** 2)} MiB for what the git host sent: ${remedy}`
-      : 'the git host sent more than git may keep: delete refs that nobody needs, or use a smaller repository';
+      ? `git requires more than ${Math.floor(memoryBytes / 1024 ** 2)} MiB for the data from the git server; ${remedy}`
+      : 'the git server sent more data than allowed; delete unused refs, or use a smaller repository';
   return new TransientError(message, {
     code: isFile ? 'git.fileTooLarge' : 'git.answerTooLarge',
     reason: 'GitAnswerTooLarge',
@@ -189,13 +189,13 @@ function limitErrorOf(stderr: string, { memoryBytes, remedy }: GitLimits): Trans
 }
 
 const timeoutError = (timeoutMs: number) =>
-  new TransientError(`git took longer than ${timeoutMs / 1000} s and was stopped: it is tried again`, {
+  new TransientError(`git was stopped after ${timeoutMs / 1000} s; retrying`, {
     code: 'git.timeout',
     reason: 'GitTimeout',
   });
 
 const tooMuchOutput = (limit: number) =>
-  new TransientError(`the git host sent more than ${limit} bytes`, {
+  new TransientError(`the git server sent more than ${limit} bytes`, {
     code: 'git.tooMuchOutput',
     reason: 'GitAnswerTooLarge',
   });

@@ -1,28 +1,28 @@
 import { TerminalError } from '../../errors.ts';
 
 const PASSPHRASE =
-  'has a passphrase, which no one can enter here: use a key without one (ssh-keygen -p -N "" -f FILE removes it)';
-const DAMAGED = 'is damaged or cut off: copy the whole file, from BEGIN to END';
+  'has a passphrase, which can\'t be entered; use a key without one (ssh-keygen -p -N "" -f FILE removes it)';
+const DAMAGED = 'is damaged or truncated; copy the whole file, from BEGIN to END';
 
-/** What people take for a private key. */
+/** Text that is often mistaken for a usable private key. */
 const misfits: { pattern: RegExp; problem: string }[] = [
   { pattern: /^$/, problem: 'is empty' },
   {
     pattern: /^(?:[^\n]* )?(?:ssh-|ecdsa-sha2-|sk-)[\w@.-]+ +AAAA|-- ?BEGIN (?:[A-Z0-9]+ )*PUBLIC KEY/,
-    problem: 'is the public half: use the private key, which is in the file without .pub',
+    problem: 'is a public key; use the private key, which is in the file without .pub',
   },
   {
     pattern: /^PuTTY-User-Key-File/,
-    problem: 'is in the form of PuTTY: export it as an OpenSSH key (puttygen FILE -O private-openssh -o NEW)',
+    problem: 'is in the format of PuTTY; export it as an OpenSSH key (puttygen FILE -O private-openssh -o NEW)',
   },
-  { pattern: /^LS0tLS1CRUdJT/, problem: 'is encoded in base64 twice: encode it once, or use stringData' },
+  { pattern: /^LS0tLS1CRUdJT/, problem: 'is encoded in base64 twice; encode it once, or use stringData' },
   { pattern: /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----/, problem: DAMAGED },
 ];
-const NO_KEY = "isn't a private key in OpenSSH or PEM form: use the file that ssh-keygen wrote";
+const NO_KEY = "isn't a private key in OpenSSH or PEM format; use the file that ssh-keygen wrote";
 
 /**
- * Gives a private key in the form that ssh reads, however it was pasted: with line ends of Windows, indented, without
- * the last line feed, or in one line. Throws {@link TerminalError} if ssh could not use it and would not say why.
+ * Converts a pasted private key, for example with Windows line ends, indentation, or in one line, to the format that ssh
+ * reads. Throws {@link TerminalError} for keys that ssh would reject without a reason.
  */
 export function readSshKey(given: string): string {
   const text = given
@@ -43,7 +43,7 @@ export function readSshKey(given: string): string {
   return [begin, ...lines.flatMap(wrapped), end, ''].join('\n');
 }
 
-/** The longest line that OpenSSL and ssh-keygen write. */
+/** Maximum length of a line from OpenSSL and ssh-keygen. */
 const MAX_LINE = 76;
 const wrapped = (line: string): string[] => (line.length > MAX_LINE ? (line.match(/.{1,64}/g) ?? []) : [line]);
 
@@ -55,17 +55,16 @@ function problemOf(label: string, body: string): string | undefined {
   return label === 'DSA PRIVATE KEY' ? refusedKind('a DSA key') : undefined;
 }
 
-const refusedKind = (kind: string) =>
-  `is ${kind}, which can't be used here: use an Ed25519 key (ssh-keygen -t ed25519)`;
+const refusedKind = (kind: string) => `is ${kind}, which isn't supported; use an Ed25519 key (ssh-keygen -t ed25519)`;
 
 const MAGIC = 'openssh-key-v1\0';
 
-/** By https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.key. */
+/** Checks a key in the format of https://github.com/openssh/openssh-portable/blob/master/PROTOCOL.key. */
 function problemOfOpenSsh(data: Buffer): string | undefined {
   if (data.toString('latin1', 0, MAGIC.length) !== MAGIC) return DAMAGED;
   const strings: Buffer[] = [];
   let at = MAGIC.length;
-  // Cipher, KDF and its options, then the number of keys, the public half, and the private one.
+  // Cipher, KDF, its options, the number of keys, the public key, and the private key.
   for (const skipped of [0, 0, 0, 4, 0]) {
     at += skipped;
     if (at + 4 > data.length) return DAMAGED;
@@ -77,12 +76,12 @@ function problemOfOpenSsh(data: Buffer): string | undefined {
   const [cipher, , , publicHalf] = strings;
   if (cipher?.toString('latin1') !== 'none') return PASSPHRASE;
   const kind = publicHalf?.toString('latin1', 4, 4 + 30) ?? '';
-  if (kind.startsWith('sk-')) return refusedKind('on a security key, which has to be touched');
+  if (kind.startsWith('sk-')) return refusedKind('on a security key');
   return kind.startsWith('ssh-dss') ? refusedKind('a DSA key') : undefined;
 }
 
 const unusable = (problem: string) =>
-  new TerminalError(`the SSH key ${problem}; check the Secret named in spec.git.auth.sshKey`, {
+  new TerminalError(`the SSH key ${problem}; check the Secret specified in spec.git.auth.sshKey`, {
     code: 'git.sshKey',
     reason: 'AuthenticationFailed',
   });

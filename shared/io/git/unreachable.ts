@@ -21,44 +21,44 @@ const obstacles: Obstacle[] = [
   {
     name: 'proxy',
     message:
-      'the proxy cannot be reached, or does not connect to the git host: look at HTTPS_PROXY and HTTP_PROXY of the controller, and at what the proxy allows',
+      "the proxy is unreachable, or can't connect to the git server; check HTTPS_PROXY and HTTP_PROXY of the controller, and the proxy's rules",
     codes: ['ERR_PROXY_TUNNEL'],
     printed:
       /Could not resolve proxy|from proxy after CONNECT|CONNECT tunnel failed|Proxy CONNECT aborted|error: 407\b(?! bytes)/i,
   },
   {
     name: 'unknownName',
-    message: 'the name of the git host is not known: check spec.git.repo, and the DNS of the cluster',
+    message: "the git server's name can't be resolved; check spec.git.repo, and the DNS of the cluster",
     codes: ['ENOTFOUND', 'ENODATA'],
     printed: /Could not resolve host|Name or service not known|unable to look up/i,
   },
   {
     name: 'noNameServer',
-    message: 'the name servers do not say where the git host is: look at the DNS of the cluster',
+    message: "the name servers don't resolve the git server's name; check the DNS of the cluster",
     codes: ['EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT', 'EREFUSED'],
     printed: /Temporary failure in name resolution/i,
   },
   {
     name: 'refused',
-    message: 'the git host refuses the connection: check the port in spec.git.repo, and that the host is running',
+    message: 'the git server refused the connection; check the port in spec.git.repo, and that the server is running',
     codes: ['ECONNREFUSED'],
     printed: /Connection refused/i,
   },
   {
     name: 'noConnection',
-    message: 'no connection to the git host in time: a firewall or a NetworkPolicy may be in the way',
+    message: 'the connection to the git server timed out; check firewalls and NetworkPolicies',
     codes: ['ETIMEDOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT'],
     printed: /timed out/i,
   },
   {
     name: 'noRoute',
-    message: 'there is no route to the git host: look at the network of the cluster',
+    message: 'there is no route to the git server; check the network of the cluster',
     codes: noRouteCodes,
     printed: /No route to host|Network is unreachable|Cannot assign requested address|ssh: connect to host /i,
   },
   {
     name: 'noTls',
-    message: 'the git host and the operator do not agree on TLS: check the scheme and the port in spec.git.repo',
+    message: 'TLS negotiation with the git server failed; check the scheme and the port in spec.git.repo',
     codes: ['EPROTO'],
     printed:
       /wrong version number|unsupported protocol|legacy renegotiation|handshake failure|(?:gnutls_handshake\(\)|GnuTLS, handshake) failed: (?:An unexpected TLS packet|Handshake failed|A TLS fatal alert|A packet with illegal)/i,
@@ -72,14 +72,14 @@ const obstacles: Obstacle[] = [
   },
   {
     name: 'brokeOff',
-    message: 'the git host broke off the connection',
+    message: 'the git server closed the connection',
     codes: ['ECONNRESET', 'EPIPE'],
     printed:
       /Connection (?:reset|closed)|hung up unexpectedly|unexpected disconnect|early EOF|connection was non-properly terminated/i,
   },
 ];
 
-const unclear = { name: 'unreachable', message: 'the git host cannot be reached or broke off' };
+const unclear = { name: 'unreachable', message: 'the git server is unreachable or closed the connection' };
 
 /** Says by the error of a look-up or a connection why a host does not answer. */
 export function unreachable(cause: unknown): TransientError {
@@ -143,7 +143,7 @@ export async function untilConnected<T, U>(targets: readonly T[], run: (target: 
 export function withoutProxy(error: unknown): unknown {
   if (!(error instanceof TransientError) || !noWayOut.includes(error.code)) return error;
   const { message, code, reason, cause, retryAfterMs } = error;
-  const remedy = 'ssh does not use HTTPS_PROXY or HTTP_PROXY: if only the proxy leads out, use https in spec.git.repo';
+  const remedy = "ssh doesn't use HTTPS_PROXY or HTTP_PROXY; if a proxy is required, use https in spec.git.repo";
   return new TransientError(`${message}; ${remedy}`, { code, reason, cause, retryAfterMs });
 }
 
@@ -151,5 +151,5 @@ function errorOf(
   { name, message, reason = 'GitUnreachable' }: Pick<Obstacle, 'name' | 'message' | 'reason'>,
   cause: unknown,
 ): TransientError {
-  return new TransientError(`${message}: it is tried again`, { code: `git.${name}`, reason, cause });
+  return new TransientError(`${message}; retrying`, { code: `git.${name}`, reason, cause });
 }

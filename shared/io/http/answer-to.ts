@@ -14,8 +14,8 @@ export async function answerTo(request: ClientRequest, signal?: AbortSignal): Pr
     request.destroy(error);
     reject(error);
   };
-  const endUnanswered = () => reject(new NoAnswerError('the request ended without an answer'));
-  const changesProtocol = () => new NoAnswerError('the host changes to another protocol');
+  const endUnanswered = () => reject(new NoAnswerError('the request ended without a response'));
+  const changesProtocol = () => new NoAnswerError('the server switched to another protocol');
   request
     .on('error', reject) // not once: an error that nobody listens to ends the process
     .once('upgrade', (_, socket) => {

@@ -13,7 +13,7 @@ export async function anyAddress(log: Logger): Promise<string> {
     await once(server, 'listening');
     return '::';
   } catch (err) {
-    log.warn({ err }, 'the kernel has no IPv6: every port takes IPv4 only');
+    log.warn({ err }, 'the kernel has no IPv6; listening on IPv4 only');
     return '0.0.0.0';
   } finally {
     server.close();

@@ -57,19 +57,19 @@ export async function* bytesOf(
 
 /** A host that has begun to answer, and does not go on. */
 export const stalled = () =>
-  new TransientError('the git host sends nothing any more, or next to nothing: it is tried again', {
+  new TransientError('the git server stopped sending, or sends almost nothing; retrying', {
     code: 'git.stalled',
     reason: 'GitTimeout',
   });
 
 const tinyPieces = () =>
-  new TransientError('the git host sends its answer in tiny pieces, and would take too long: it is tried again', {
+  new TransientError('the git server sends its response in tiny chunks, which would take too long; retrying', {
     code: 'git.tinyPieces',
     reason: 'GitTimeout',
   });
 
 const tooLarge = () =>
-  new TransientError('the git host sends more than it said', {
+  new TransientError('the git server sent more data than it announced', {
     code: 'git.answerTooLarge',
     reason: 'GitAnswerTooLarge',
   });

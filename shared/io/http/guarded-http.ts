@@ -165,7 +165,7 @@ export class GuardedHttp {
       url = new URL(headers.location, url);
       if (!/^https?:$/.test(url.protocol)) break;
     }
-    throw new TransientError('the git host sends requests in circles', {
+    throw new TransientError('the git server redirects requests in a loop', {
       code: 'git.redirectLoop',
       reason: 'UnexpectedRedirect',
     });

@@ -135,7 +135,7 @@ function onlyAuthorized(handler: RequestListener): RequestListener {
 async function readPem(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
   const start = text.indexOf('-----BEGIN ');
-  if (start === -1) throw new Error(`${file} holds no PEM data`);
+  if (start === -1) throw new Error(`${file} contains no PEM data`);
   return text.slice(start);
 }
 

@@ -19,7 +19,7 @@ export class ApiError extends CodedError {
 
   constructor(status: number, body: string, retryAfter?: string) {
     const parsed = parseStatus(body);
-    super(parsed.message ?? `the API server answered ${status}`, `api.${status}`);
+    super(parsed.message ?? `the API server responded with ${status}`, `api.${status}`);
     this.name = 'ApiError';
     this.status = status;
     this.reason = parsed.reason ?? '';

@@ -75,7 +75,7 @@ export class KubernetesClient {
    */
   async request<T>(request: ApiRequest): Promise<T> {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const timeUp = () => new CodedError(`no whole answer within ${timeoutMs} ms`, 'ETIMEDOUT');
+    const timeUp = () => new CodedError(`no complete response within ${timeoutMs} ms`, 'ETIMEDOUT');
     const { signal, timer } = deadlineAfter(timeoutMs, timeUp, request.signal);
     try {
       return JSON.parse(await readText(await this.#send({ ...request, signal }, this.#calls))) as T;

@@ -24,7 +24,7 @@ export class ApiCredentials {
 
   constructor(config: KubeConfig) {
     const cluster = config.getCurrentCluster();
-    if (!cluster) throw new Error('no cluster: set KUBECONFIG, or run inside a pod with a service account');
+    if (!cluster) throw new Error('no cluster configured; set KUBECONFIG, or run inside a pod with a service account');
     this.#config = config;
     this.server = new URL(cluster.server.endsWith('/') ? cluster.server : `${cluster.server}/`);
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace;

@@ -9,7 +9,7 @@ export function readText(response: IncomingMessage): Promise<string> {
   response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
   response.on('error', reject);
   response.on('close', () => {
-    if (!response.complete) reject(new CodedError('the answer broke off', 'ECONNRESET'));
+    if (!response.complete) reject(new CodedError('the connection closed during the response', 'ECONNRESET'));
   });
   return promise;
 }

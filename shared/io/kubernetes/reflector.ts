@@ -134,7 +134,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     const { client, path, fieldSelector, log, onRestart } = this.#options;
     const known = { resourceVersion: this.#version, lastChange: this.#lastChange };
     if (this.#version !== '' && !(await isContinued(client, { path, fieldSelector }, known, signal))) {
-      log.warn({ path, ...known }, 'the API server does not have our last change: listing everything again');
+      log.warn({ path, ...known }, 'the API server lacks the last known change; listing everything again');
       onRestart?.('relist');
       this.#version = '';
     }
@@ -188,7 +188,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
     const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
-    if (isTooShort) throw new Error('the watch ended at once, with nothing');
+    if (isTooShort) throw new Error('the watch ended immediately, without events');
   }
 
   #noteChange({ metadata: { namespace, name, resourceVersion } }: KubernetesObject, isDeleted: boolean): void {

@@ -19,7 +19,7 @@ async function arrange(t: TestContext) {
 }
 
 const isUntrusted = ({ status }: SyncReport) =>
-  status?.state === 'Error' && /certificate of the git host is not trusted/.test(status.message ?? '');
+  status?.state === 'Error' && /the git server's certificate isn't trusted/.test(status.message ?? '');
 
 test('the agent fetches from a server with a CA of the installation, as soon as its file exists', async (t) => {
   const { repository, commit, pod, folder, ca } = await arrange(t);

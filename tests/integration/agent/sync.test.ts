@@ -295,7 +295,7 @@ suite('a gateway whose git server is unavailable', () => {
     await pod.settle(commit);
     const agent = await pod.start();
     const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
-    assert.match(status?.message ?? '', /the git host answered 503/);
+    assert.match(status?.message ?? '', /the git server responded with 503/);
     assert.equal((await fetch(`${agent.healthUrl}/healthz`)).status, 200);
     assert.equal((await fetch(`${agent.healthUrl}/readyz`)).status, 503);
     server.fault = undefined;

@@ -164,7 +164,10 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     };
     const refused = await stoker(['rollback', 'app'], busy);
     assert.equal(refused.status, 1);
-    assert.match(refused.notes, new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`));
+    assert.match(
+      refused.notes,
+      new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`),
+    );
     const told = await read(address);
     assert.equal(told.metadata.annotations?.['sync.io/rollback'], undefined);
     const noisy: Host = {

@@ -19,7 +19,7 @@ suite('the configuration of the controller', () => {
         assert.throws(
           () => readConfig(configSchema, { ...least, [name]: url }),
           ({ message }: Error) => {
-            assert.match(message, new RegExp(`${name}: must begin with http:// or https://`));
+            assert.match(message, new RegExp(`${name}: must be a URL with http:// or https://`));
             assert.doesNotMatch(message, /user|proxy\.test/);
             return true;
           },

@@ -14,7 +14,7 @@ for (const program of ['agent', 'controller', 'receiver']) {
         resolve({ status: error?.code, stdout, begins: stderr.split('\n')[0], problems });
       });
     });
-    const begins = 'wrong configuration:';
+    const begins = 'invalid configuration:';
     assert.deepEqual(ended, { status: 1, stdout: '', begins, problems: ['HEALTH_PORT', 'METRICS_PORT'] });
   });
 }

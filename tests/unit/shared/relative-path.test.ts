@@ -89,11 +89,11 @@ suite('a path written by a user', () => {
     ['../a', /must not leave its root$/],
     ['a/../b', /must not leave its root$/],
     ['a/..', /must not leave its root$/],
-    ['a\\b', /^"a\\\\b": must not hold control characters or backslashes$/],
-    ['a\nb', /must not hold control characters/],
-    ['\0', /must not hold control characters/],
-    ['\u001f', /must not hold control characters/],
-    ['\u007f', /must not hold control characters/],
+    ['a\\b', /^"a\\\\b": must not contain control characters or backslashes$/],
+    ['a\nb', /must not contain control characters/],
+    ['\0', /must not contain control characters/],
+    ['\u001f', /must not contain control characters/],
+    ['\u007f', /must not contain control characters/],
   ] as const) {
     test(`${JSON.stringify(text)} is rejected`, () => {
       const read = relativePath(text);

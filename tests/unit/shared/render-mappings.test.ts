@@ -113,6 +113,6 @@ suite('renderMappings', () => {
       result.problems.map((problem) => problem.replace(/: .*/, '')),
       ['mappings[1].destination'],
     );
-    assert.match(result.problems[0] ?? '', new RegExp(`longer than ${BOUNDS.rendered} characters together`));
+    assert.match(result.problems[0] ?? '', new RegExp(`longer than ${BOUNDS.rendered} characters in total`));
   });
 });

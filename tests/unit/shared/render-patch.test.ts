@@ -59,17 +59,12 @@ suite('renderPatch', () => {
 
   const refused: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a file outside', '../a', { a: '1' }, /^\.file: .*must not leave its root/],
-    [
-      'a range',
-      'a{1..9}.json',
-      { a: '1' },
-      /^\.file: "a\{1\.\.9\}\.json": a range such as \{1\.\.9\} is not supported/,
-    ],
-    ['an empty key', 'a', { 'a..b': '1' }, /^\.set: "a\.\.b" is no path/],
-    ['a path of a megabyte', 'a', { ['a.'.repeat(600_000)]: '1' }, /^\.set: "(a\.){40}" is no path: .*64 keys and 512/],
-    ['a path of many keys', 'a', { ['a.'.repeat(64).concat('a')]: '1' }, /^\.set: "(a\.){40}" is no path: .*64 keys/],
+    ['a range', 'a{1..9}.json', { a: '1' }, /^\.file: "a\{1\.\.9\}\.json": a range such as \{1\.\.9\} isn't supported/],
+    ['an empty key', 'a', { 'a..b': '1' }, /^\.set: "a\.\.b" isn't a path/],
+    ['a path of a megabyte', 'a', { ['a.'.repeat(600_000)]: '1' }, /^\.set: "(a\.){40}" isn't a path.*64 keys and 512/],
+    ['a path of many keys', 'a', { ['a.'.repeat(64).concat('a')]: '1' }, /^\.set: "(a\.){40}" isn't a path.*64 keys/],
     ['a value without its key', 'a', { a: '{{ .Vars.none }}' }, /^\.set\.a: .*no value/],
-    ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
+    ['paths in each other', 'a', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a overlap/],
   ];
   for (const [name, file, set, problem] of refused) {
     test(`rejects ${name}`, () => {

@@ -43,16 +43,16 @@ suite('renderTemplate', () => {
 
   const refused: [template: string, message: RegExp][] = [
     ['a\n{{ .Vars.none }}', /line 2: .*add it to vars/],
-    ['{{ .Labels.none }}', /no such label/],
+    ['{{ .Labels.none }}', /add the label/],
     ['{{ .Nothing }}', /has no value/],
     ['{{ .constructor }}', /has no value/],
-    ['{{ if .Ref }}', /no template that the agent knows/],
-    ['{{}}', /no template that the agent knows/],
-    ['{{ "\\x" }}', /no template that the agent knows/],
-    ['{{ "a" "b" }}', /no template that the agent knows/],
-    ['{{-}}', /no template that the agent knows/],
-    ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref is not closed: .*\{\{ "\{\{" \}\}/],
-    ['{{ .Ref } }', /line 1: .* is not closed/],
+    ['{{ if .Ref }}', /isn't a supported template/],
+    ['{{}}', /isn't a supported template/],
+    ['{{ "\\x" }}', /isn't a supported template/],
+    ['{{ "a" "b" }}', /isn't a supported template/],
+    ['{{-}}', /isn't a supported template/],
+    ['{{ .Ref }}\n\n{{ .Ref', /line 3: \{\{ \.Ref isn't closed; .*\{\{ "\{\{" \}\}/],
+    ['{{ .Ref } }', /line 1: .* isn't closed/],
     [`{{ ${'x'.repeat(10_000)} }}`, /^.{1,300}$/],
   ];
   for (const [template, message] of refused) {

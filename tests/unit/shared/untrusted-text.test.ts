@@ -122,7 +122,7 @@ suite('a path inside a JSON file', () => {
         [other, one],
       ]) {
         const result = editTree(paths.map((path) => edit(path, '1')));
-        assert.match(result.kind === 'problem' ? result.message : '', /are the same place, or one lies in the other/);
+        assert.match(result.kind === 'problem' ? result.message : '', / overlap; remove one of them/);
       }
     }
   });

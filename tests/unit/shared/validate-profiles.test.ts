@@ -33,9 +33,9 @@ suite('the profiles of a spec', () => {
     assert.equal(problems.length, 2);
     assert.match(
       problems[0] ?? '',
-      /^profiles\.bad\.mappings\[0\]\.source: .*add it to vars of the profile or of the defaults/,
+      /^profiles\.bad\.mappings\[0\]\.source: .*add it to vars of the profile or the defaults/,
     );
-    assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: .*no template that the agent knows/);
+    assert.match(problems[1] ?? '', /^profiles\.odd\.mappings\[0\]\.source: .*isn't a supported template/);
   });
 
   test('have valid paths after their variables are filled in', () => {
@@ -86,9 +86,9 @@ suite('the profiles of a spec', () => {
   const wrong: [name: string, file: string, set: Record<string, string>, problem: RegExp][] = [
     ['a file outside of the mapping', '../a.json', { a: '1' }, /^\.file: \.\.\/a\.json: must not leave its root$/],
     ['an absolute file', '/a.json', { a: '1' }, /^\.file: \/a\.json: must be a relative path$/],
-    ['an empty key', 'a.json', { 'a..b': '1' }, /^\.set: "a\.\.b" is no path/],
+    ['an empty key', 'a.json', { 'a..b': '1' }, /^\.set: "a\.\.b" isn't a path/],
     ['an unknown variable', 'a.json', { a: '{{ .Vars.host }}' }, /^\.set\.a: .*add it to vars/],
-    ['paths of which one lies in the other', 'a.json', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a are the same place/],
+    ['paths of which one lies in the other', 'a.json', { a: '1', 'a.b': '2' }, /^\.set: a\.b and a overlap/],
   ];
   for (const [name, file, set, problem] of wrong) {
     test(`can't have a patch with ${name}`, () => {
@@ -113,7 +113,7 @@ suite('the profiles of a spec', () => {
   test('can exclude any glob, but no ranges, by their own patterns or those of the defaults', () => {
     const profiles = { default: { ...profile('a'), excludePatterns: ['*.bak', '!{a,b}', 'log{1..9}'] } };
     const [problem, ...others] = validateProfiles({ profiles });
-    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} is not supported/);
+    assert.match(problem ?? '', /^profiles\.default\.excludePatterns\[2\]: .*\{1\.\.9\} isn't supported/);
     assert.deepEqual(others, []);
     assert.deepEqual(
       validateProfiles({ profiles: { default: profile('a') }, defaults: { excludePatterns: ['a'] } }),
@@ -176,7 +176,7 @@ suite('the validation of a spec of the maximum size', () => {
       const started = processorMs();
       const problems = validateProfiles(sync, 8);
       const tookMs = processorMs() - started;
-      assert.match(problems.join(), /longer than 2097152 characters together/);
+      assert.match(problems.join(), /longer than 2097152 characters in total/);
       assert.ok(tookMs < 1_000, `${tookMs} ms`);
     });
   }

@@ -56,7 +56,7 @@ suite('the memory limit of git', { timeout: 60_000 }, () => {
       name: 'TransientError',
       code: 'git.answerTooLarge',
       reason: 'GitAnswerTooLarge',
-      message: /^git needs more than 64 MiB .*: set a larger spec\.agent\.resources\.limits\.memory/,
+      message: /^git requires more than 64 MiB .*; set a larger spec\.agent\.resources\.limits\.memory/,
     });
     await sandbox.sync({ repo, commit: large, profile: mapped('ok') });
     assert.deepEqual([await sandbox.files(), sandbox.fetches], [{ ok: 'x' }, 2]);

@@ -165,7 +165,7 @@ suite('a commit is rejected, although git clone accepts it', () => {
   for (const [name, why, fault] of refused) {
     test(`${name}: ${why}`, async (t) => {
       for (const { sandbox, target } of await fetchBy(t, fault)) {
-        const message = new RegExp(`look at it by git fsck \\(${name}\\)$`);
+        const message = new RegExp(`check the repository with git fsck \\(${name}\\)$`);
         await assert.rejects(sandbox.sync(target), { code: 'git.unsafeObject', message });
         assert.deepEqual(await sandbox.files(), {});
       }

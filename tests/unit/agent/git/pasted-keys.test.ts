@@ -70,23 +70,23 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
       [(await makeKey(t, '-t', 'ed25519', '-N', 'open sesame')).key, /has a passphrase/],
       [(await makeKey(t, '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', 'open sesame')).key, /has a passphrase/],
       [(await makeKey(t, '-t', 'ecdsa', '-m', 'PKCS8', '-N', 'open sesame')).key, /has a passphrase/],
-      [publicHalf, /is the public half/],
+      [publicHalf, /is a public key/],
       [
         generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ type: 'spki', format: 'pem' }) as string,
-        /is the public half/,
+        /is a public key/,
       ],
       [securityKey(), /is on a security key/],
-      [key.slice(0, 150), /is damaged or cut off/],
-      [key.replace(/(?<=-----\n)[\s\S]{20}/, ''), /is damaged or cut off/],
+      [key.slice(0, 150), /is damaged or truncated/],
+      [key.replace(/(?<=-----\n)[\s\S]{20}/, ''), /is damaged or truncated/],
       [Buffer.from(key).toString('base64'), /is encoded in base64 twice/],
-      ['PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n', /in the form of PuTTY/],
+      ['PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n', /in the format of PuTTY/],
       ['glpat-secret', /isn't a private key/],
       ['', /is empty/],
     ];
     for (const [secret, problem] of cases) {
       for (const error of await failuresOf(t, url, { key: secret, knownHosts: server.knownHosts })) {
         assert.match(error.message, problem);
-        assert.match(error.message, /^the SSH key .*; check the Secret named in spec\.git\.auth\.sshKey/);
+        assert.match(error.message, /^the SSH key .*; check the Secret specified in spec\.git\.auth\.sshKey/);
         assert.doesNotMatch(error.message, /refused|glpat/);
         assert.equal(error.code, 'git.sshKey');
       }
@@ -97,14 +97,14 @@ suite('an SSH key', { skip: skipWithoutSshd }, () => {
     const { url } = await server.createRepository('odd');
     const key = '-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n';
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^ssh cannot read the SSH key: check the Secret/);
+      assert.match(error.message, /^ssh can't read the SSH key; check that the Secret/);
   });
 
   test("is refused by a server that doesn't know it", async (t) => {
     const { url } = await server.createRepository('foreign');
     const { key } = await makeKey(t, '-t', 'ed25519', '-N', '');
     for (const error of await failuresOf(t, url, { key, knownHosts: server.knownHosts }))
-      assert.match(error.message, /^the git host refused the credentials: .* a key with read access/);
+      assert.match(error.message, /^the git server rejected the credentials; .* public key has read access/);
   });
 });
 
@@ -118,7 +118,7 @@ test('an SSH server that offers only outdated algorithms is reported as such', {
     const { url } = await server.createRepository('x');
     const secret = { key: await readFile(server.keyFile, 'utf8'), knownHosts: server.knownHosts };
     for (const error of await failuresOf(t, url, secret)) {
-      assert.ok(error.message.startsWith(`the SSH server offers no ${kind} that is still considered safe`));
+      assert.ok(error.message.startsWith(`the SSH server offers no secure ${kind}`));
       assert.equal(error.reason, 'UnsupportedServer');
     }
   }

@@ -34,10 +34,10 @@ suite('controller and agent agree on the error if a git server', () => {
   for (const status of [401, 403])
     test(`responds with ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
-        assert.match(message, /denies access, and no credentials were sent: name a Secret in spec\.git\.auth/);
+        assert.match(message, /denied access without credentials; specify a Secret in spec\.git\.auth/);
       }
       for (const message of await messagesOf(t, respond(status), 'SECRET-TOKEN'))
-        assert.match(message, /refused the credentials: check the Secret named in spec\.git\.auth/);
+        assert.match(message, /rejected the credentials; check the Secret specified in spec\.git\.auth/);
     });
 
   for (const [status, name] of [
@@ -52,14 +52,17 @@ suite('controller and agent agree on the error if a git server', () => {
   ] as const)
     test(`responds with status ${status}`, async (t) => {
       for (const message of await messagesOf(t, respond(status))) {
-        assert.ok(message.startsWith(`the git host answered ${status} (${name}): check the scheme`), message);
+        assert.ok(message.startsWith(`the git server responded with ${status} (${name}); check the scheme`), message);
       }
     });
 
   for (const status of [408, 423, 429, 500, 503])
     test(`responds with ${status}, which is transient`, async (t) => {
       for (const message of await messagesOf(t, respond(status)))
-        assert.match(message, new RegExp(`^the git host answered ${status}.*: it is tried again$`));
+        assert.match(
+          message,
+          new RegExp(`^the git (?:server responded with|host answered) ${status}.*(?:retrying|it is tried again)$`),
+        );
     });
 
   for (const [what, answer] of [
@@ -79,11 +82,14 @@ suite('controller and agent agree on the error if a git server', () => {
   ] as [string, RequestListener][])
     test(`${what}`, async (t) => {
       for (const message of await messagesOf(t, answer))
-        assert.match(message, /such as a sign-in page: check spec\.git\.repo, and name a Secret in spec\.git\.auth/);
+        assert.match(
+          message,
+          /possibly a sign-in page; check spec\.git\.repo, and specify a Secret in spec\.git\.auth/,
+        );
       for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
         assert.match(
           message,
-          /sign-in page: .*check that the token in the Secret named in spec\.git\.auth has not exp/,
+          /sign-in page; .*check that the token in the Secret specified in spec\.git\.auth hasn't exp/,
         );
     });
 
@@ -94,7 +100,7 @@ suite('controller and agent agree on the error if a git server', () => {
   ])
     test(`redirects to ${location}`, async (t) => {
       for (const message of await messagesOf(t, sendTo(location), 'SECRET-TOKEN'))
-        assert.match(message, /sign-in page: check spec\.git\.repo, and check that the token in the Secret named/);
+        assert.match(message, /sign-in page; check spec\.git\.repo, and check that the token in the Secret specified/);
     });
 
   test('redirects in a loop', async (t) => {
@@ -102,7 +108,7 @@ suite('controller and agent agree on the error if a git server', () => {
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
       assert.match(
         message,
-        /^the git server redirects this URL in circles, as .*: check .*, and check that the token in/,
+        /^the git server redirects this URL in a loop, as .*; check .*, and check that the token in/,
       );
   });
 
@@ -110,14 +116,14 @@ suite('controller and agent agree on the error if a git server', () => {
     const lines = `${packet('# service=git-upload-pack\n')}0000${packet('ERR secret words')}`;
     const answer = respond(200, 'application/x-git-upload-pack-advertisement', lines);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
-      assert.match(message, /^the git server reported an error .*: check spec\.git\.repo, and check that the token in/);
+      assert.match(message, /^the git server reported an error .*; check spec\.git\.repo, and check that the token in/);
   });
 
   test("redirects to the repository's new place", async (t) => {
     const answer: RequestListener = ({ url }, response) =>
       sendTo(`https://sso.example.test${url}`)({} as never, response);
     for (const message of await messagesOf(t, answer, 'SECRET-TOKEN'))
-      assert.equal(message, 'the git host redirects this URL: set spec.git.repo to the address that it redirects to');
+      assert.equal(message, 'the git server redirects this URL; set spec.git.repo to the URL that it redirects to');
   });
 });
 
@@ -133,6 +139,6 @@ test('a git server without shallow fetches is reported as such', async (t) => {
   await assert.rejects(deliver(t, { repo: url, commit: 'ab'.repeat(20) }), {
     name: 'TerminalError',
     reason: 'UnsupportedServer',
-    message: /does not support shallow fetches .* update the server/,
+    message: /doesn't support shallow fetches .* update the server/,
   });
 });

@@ -94,7 +94,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
         name: 'TransientError',
         code: 'git.stalled',
         reason: 'GitTimeout',
-        message: 'the git server stopped sending, or sends almost nothing: it is tried again',
+        message: 'the git server stopped sending, or sends almost nothing; retrying',
       });
       assert.equal(await clone.repository.holds(source.commit), false);
     });
@@ -165,7 +165,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     await git('update-ref', 'refs/heads/main', bomb);
     await assert.rejects(clone.fetch({ repo, ref: 'main', commit: bomb, isWhole: true }, access), {
       code: 'git.answerTooLarge',
-      message: /more than 64 MiB for what the git host sent: set a larger spec\.agent\.resources/,
+      message: /more than 64 MiB for the data from the git server; set a larger spec\.agent\.resources/,
     });
   });
 });

@@ -53,7 +53,7 @@ test("if ssh can't connect and a proxy is configured, the error says that ssh do
     const client = queryClient({ ...tools, http }, { namespace: 'default', git: { repo, auth: sshAuth } });
     return client.query(main).then(String, (error: TransientError) => `${error.code} ${error.message}`);
   };
-  const proxyless = /^git\.refused .*; ssh does not use HTTPS_PROXY or HTTP_PROXY: .* use https in spec\.git\.repo$/;
+  const proxyless = /^git\.refused .*; ssh doesn't use HTTPS_PROXY or HTTP_PROXY; .* use https in spec\.git\.repo$/;
   assert.match(await messageWith({ HTTPS_PROXY: 'http://proxy.test' }), proxyless);
   assert.match(await messageWith({ http_proxy: 'http://proxy.test' }), proxyless);
   assert.doesNotMatch(await messageWith({}), /PROXY/);

@@ -86,12 +86,12 @@ suite('a git process', () => {
     const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 1024 * 1024 };
     await assert.rejects(new Git({ PATH }).run(['ls-remote', '--', url, 'refs/heads/main'], { limits }), {
       reason: 'GitAnswerTooLarge',
-      message: /more than git may keep/,
+      message: /sent more data than allowed/,
     });
   });
 
   test("reports the reason if it can't be started, and is retried", async () => {
-    const missing = { name: 'TransientError', code: 'git.notStarted', message: /not in the image \(ENOENT\)/ };
+    const missing = { name: 'TransientError', code: 'git.notStarted', message: /it isn't in the image \(ENOENT\)/ };
     await assert.rejects(new Git({ PATH: '/nowhere' }).run(['version']), missing);
     await assert.rejects(new Git({ PATH }).run(['x'.repeat(4_000_000)]), { code: 'git.notStarted', message: /E2BIG/ });
   });
