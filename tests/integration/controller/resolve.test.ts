@@ -156,7 +156,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       name: 'a URL that is no repository',
       git: () => ({ repo: 'http://127.0.0.1:1/nothing' }),
       reason: 'GitUnreachable',
-      words: /refuses the connection/,
+      words: /refused the connection/,
     },
   ];
   for (const { name, git, reason, words } of cases) {
@@ -208,7 +208,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       'refused by the host',
       (gatewaySync) => condition(gatewaySync, 'RefResolved')?.reason === 'AuthenticationFailed',
     );
-    assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
+    assert.match(condition(wrong, 'RefResolved')?.message ?? '', /check .*the Secret specified in spec\.git\.auth/);
     await apply(
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'git', namespace }, stringData: { token: 'right' } },
       '--force-conflicts',

@@ -109,7 +109,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     };
     await applyGatewaySync({ ...address, name: 'none' }, nothingKnown);
     const messages = {
-      app: /check the Secret named in spec\.git\.auth\.sshKey\.knownHosts/,
+      app: /check the Secret specified in spec\.git\.auth\.sshKey\.knownHosts/,
       none: /known_hosts has no host key/,
     };
     for (const [name, words] of Object.entries(messages)) {
@@ -178,7 +178,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       (seen) => condition(seen, 'RefResolved')?.status === 'False',
     );
     assert.equal(condition(refused, 'RefResolved')?.reason, 'AuthenticationFailed');
-    assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret named in spec\.git\.auth/);
+    assert.match(condition(refused, 'RefResolved')?.message ?? '', /check the Secret specified in spec\.git\.auth/);
   });
 
   test('gets the key from a file for the duration of a query, never from an argument', async (t) => {
