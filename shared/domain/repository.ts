@@ -1,35 +1,35 @@
 import { withoutUndefined } from './objects.ts';
 import { withoutTrailingSlashes } from './relative-path.ts';
 
-/** How a repository is reached. */
+/** Transport to a repository. */
 type Transport = 'http' | 'ssh' | 'git';
 
-/** What a repository URL names. */
+/** A parsed repository URL. */
 export interface Repository {
-  /** What to fetch from: over http and https without a user, and without slashes at its end. */
+  /** URL to fetch from, without a user over http and https, and without trailing slashes. */
   url: string;
   transport: Transport;
   /** Host name in lower case, without user and port; IPv6 without brackets. */
   host: string;
-  /** The user that an http or https URL names. */
+  /** The user in an http or https URL. */
   user?: string;
 }
 
 const scpLike = /^[^@/:\s]+@([^@:/\s]+):/;
 /**
- * A URL in which git, ssh and curl find the host that we find. They decode what comes before the path or end it
- * elsewhere, so an escape, a question mark, a number sign, a backslash or a second @ there could hide another host.
+ * A URL in which git, ssh, and curl find the same host as we do. They parse the part before the path differently, so an
+ * escape, a question mark, a number sign, a backslash, or a second @ in it could hide another host.
  */
 const plainUrl = /^[a-z]+:\/\/(?:[^/\\%?#@\s]*@)?[^/\\%?#@\s]+(?:\/|$)/i;
 const hasSpace = /[\s\p{Cc}]/u;
 const hostOfUrl = /^[a-z]+:\/\/(?:[^/@]*@)?([^/@]*)(?:\/|$)/i;
 const notAscii = /[\u0080-\uffff]/;
-/** The user may be an e-mail address, whose @ is an escape. A URL is read only without it. */
+/** The user can be an email address with an escaped @, which is removed before the URL is parsed. */
 const userOfHttp = /^(https?:\/\/)((?:[^/\\%?#@\s]|%40)*)@(?![^/]*@)/i;
 
 /**
- * Reads a repository URL, or the form `user@host:path`. Undefined for anything else, `file:` and `ext:` included, and
- * for a URL that leaves doubts about its host: one that is not in ASCII, too.
+ * Parses a repository URL, or the form `user@host:path`. Undefined for anything else, including `file:` and `ext:`, and
+ * for a URL with an ambiguous or non-ASCII host.
  */
 export function parseRepository(repo: string): Repository | undefined {
   if (hasSpace.test(repo) || hasForeignHost(repo)) return undefined;
@@ -45,7 +45,7 @@ export function parseRepository(repo: string): Repository | undefined {
   return withoutUndefined({ url, transport, host, user: user || undefined });
 }
 
-/** What a URL must not hold, for RE2 as well: a password, or a token in the place of a user, which git servers take. */
+/** Credentials in a URL (also valid for RE2): a password, or a token in place of a user, which git servers accept. */
 export const CREDENTIALS = [
   '^git://[^/]*@',
   '^(https?|ssh)://[^/@]*:[^/@]*@',
@@ -53,22 +53,22 @@ export const CREDENTIALS = [
 ].join('|');
 const credentials = new RegExp(CREDENTIALS, 'i');
 
-/** Whether a URL holds more than the name of a user. */
+/** Checks whether a URL contains more than a user name. */
 export const hasCredentials = (url: string): boolean => credentials.test(url);
 
 /**
- * Whether the host is written in other characters than ASCII. Programs differ in the name that they look up then, by
- * their tables of IDNA (RFC 5891), so that what was checked may be another host than the one that git asks.
+ * Checks whether the host has non-ASCII characters. Programs with different IDNA tables (RFC 5891) resolve different
+ * names, so git could connect to a host that wasn't checked.
  */
 export function hasForeignHost(url: string): boolean {
   const host = url.includes('://') ? hostOfUrl.exec(url)?.[1] : scpLike.exec(url)?.[1];
   return host !== undefined && notAscii.test(host);
 }
 
-/** What to do about it. */
+/** Advice for a non-ASCII host. */
 export const ASCII_HOST = 'write an internationalized host in its xn-- form';
 
-/** Where ssh connects to. */
+/** Host that ssh connects to. */
 export interface SshHost {
   address: string;
   port: number;
@@ -81,17 +81,17 @@ export interface SshHost {
 /** Time for each address of a host but the last one, so that four fit into a query of 20 s. */
 const CONNECT_SECONDS = 4;
 
-/** The places to try, one after the other, for a repository whose host has these addresses. */
+/** The targets to try in order, for a repository whose host has these addresses. */
 export function sshHostsOf({ url, host }: Repository, addresses: readonly string[]): SshHost[] {
   const port = Number((URL.canParse(url) && new URL(url).port) || 22);
-  // As ssh itself writes it: the port is named unless it is the usual one.
+  // In ssh's own form, with the port unless it's the default.
   const alias = port === 22 ? host : `[${host}]:${port}`;
   const places = addresses.map((address) => ({ address, port, alias }));
   const last = places.length - 1;
   return places.map((place, index) => (index === last ? place : { ...place, connectSeconds: CONNECT_SECONDS }));
 }
 
-/** The port that git connects to for a `git://` URL. */
+/** The port of a `git://` URL. */
 export const gitPortOf = (url: string): number => Number(new URL(url).port || 9418);
 
 /** An IP address as the host of a URL. */
@@ -99,10 +99,10 @@ export const inUrl = (address: string): string => (address.includes(':') ? `[${a
 
 const transports: Record<string, Transport> = { 'https:': 'http', 'http:': 'http', 'ssh:': 'ssh', 'git:': 'git' };
 
-/** Whose password a token is. */
+/** The account that a token belongs to. */
 type Account = Pick<Repository, 'host' | 'user'>;
 
-/** `USER:PASSWORD` for a token. `:PASSWORD` names no user, as in the manual of Azure DevOps. */
+/** `USER:PASSWORD` for a token. `:PASSWORD` has no user, as in the manual of Azure DevOps. */
 function basicCredentials({ host, user }: Account, token: string): string {
   if (token.startsWith(':')) return `${user ?? ''}${token}`;
   if (token.includes(':')) return token;
@@ -112,8 +112,8 @@ function basicCredentials({ host, user }: Account, token: string): string {
 const completeHeader = /^(?:Authorization: *)?(Bearer|Basic) +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Value of an HTTP `Authorization` header for a token: basic (RFC 7617), unless the token is such a value itself, as
- * `Bearer …` (RFC 6750) is.
+ * Value of an HTTP `Authorization` header for a token: basic (RFC 7617), unless the token is already a value such as
+ * `Bearer …` (RFC 6750).
  */
 export function authorizationOf(account: Account, secret: string): string {
   const token = secret.trim();
@@ -124,7 +124,7 @@ export function authorizationOf(account: Account, secret: string): string {
 
 const standardPorts: Record<string, string> = { 'http:': '80', 'https:': '443', 'ssh:': '22', 'git:': '9418' };
 
-/** Whether two URLs name one repository, however it is reached: `https://git.test/a.git` is `git@git.test:a`. */
+/** Checks whether two URLs refer to one repository over any transport: `https://git.test/a.git` and `git@git.test:a`. */
 export function isSameRepository(one: string, other: string): boolean {
   return one === other || placeOf(one) === placeOf(other);
 }

@@ -2,14 +2,14 @@ import * as v from 'valibot';
 import { defaultsSchema, type Profile, type SyncDefaults } from '../api/sync.ts';
 import { withoutUndefined } from './objects.ts';
 
-/** A profile with everything that it inherits. */
+/** A profile with all inherited values. */
 export interface ResolvedProfile extends Omit<SyncDefaults, 'excludePatterns' | 'vars'>, Pick<Profile, 'mappings'> {
   name: string;
   excludePatterns: string[];
   vars: Record<string, string>;
 }
 
-/** What of `spec.sync` a profile is made of. */
+/** The parts of `spec.sync` that a profile is resolved from. */
 export interface ProfileSource {
   defaults?: Partial<SyncDefaults>;
   profiles: Record<string, Profile>;
@@ -18,8 +18,8 @@ export interface ProfileSource {
 const BUILT_IN = { ...v.parse(defaultsSchema, {}), excludePatterns: [] };
 
 /**
- * The profile of that name, or undefined where there is none. It inherits the defaults key by key: a list that it
- * gives replaces the inherited one, a variable that it gives replaces the inherited one of the same name.
+ * The profile of that name, or undefined if there is none. It inherits the defaults key by key. Its lists replace the
+ * inherited lists; its variables replace inherited variables of the same name.
  */
 export function resolveProfile({ defaults = {}, profiles }: ProfileSource, name: string): ResolvedProfile | undefined {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;

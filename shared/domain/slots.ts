@@ -1,6 +1,6 @@
 import { Turns } from './turns.ts';
 
-/** Lets a number of callers in at a time; parties, such as namespaces, take turns, and the order within one is that of arrival. */
+/** Limits concurrent callers. Parties, such as namespaces, take turns; callers of one party are served in order of arrival. */
 export class Slots {
   readonly #waiting = new Turns<() => void>();
   #free: number;
@@ -9,7 +9,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** How many callers wait. */
+  /** Number of waiting callers. */
   get waiting(): number {
     return this.#waiting.size;
   }

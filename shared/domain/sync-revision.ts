@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { isObject, omit } from './objects.ts';
 
 /**
- * The revision of `spec.sync`, or of any JSON in its place: 32 hex digits of the SHA-256 of its JSON with sorted keys.
- * `paused` and `dryRun` of the defaults and of the profiles are left out, because they apply to every gateway at once.
+ * The revision of `spec.sync`, or of other JSON: 32 hex digits of the SHA-256 of its JSON with sorted keys. `paused` and
+ * `dryRun` of the defaults and profiles are omitted, because they apply to all gateways at once.
  * Recursive: callers limit how deep JSON is that isn't from a CRD's schema.
  */
 export const syncRevision = (sync: unknown): string =>
@@ -12,10 +12,10 @@ export const syncRevision = (sync: unknown): string =>
     .digest('hex')
     .slice(0, 32);
 
-/** Whether a text has the shape of a revision. */
+/** Checks whether a text has the form of a revision. */
 export const isRevision = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 
-/** Name of the ControllerRevision (apps/v1) that holds a revision of `spec.sync`, as `sync` in its `data`. */
+/** Name of the ControllerRevision (apps/v1) with a revision of `spec.sync` in its `data.sync`. */
 export const revisionName = (crName: string, revision: string): string => `${crName}-sync-${revision}`;
 
 function withoutSwitches(sync: unknown): unknown {
@@ -29,7 +29,7 @@ const allSettingsOf = (profiles: Record<string, unknown>) =>
 
 const settingsOf = (value: unknown): unknown => (isObject(value) ? omit(value, 'paused', 'dryRun') : value);
 
-/** JSON with sorted keys; undefined is left out of an object, and null in a list. */
+/** JSON with sorted keys; undefined is omitted in objects, and null in lists. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join()}]`;
   if (!isObject(value)) return JSON.stringify(value ?? null);

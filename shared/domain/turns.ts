@@ -1,9 +1,9 @@
 /**
- * What waits, for the sake of one or several parties each, such as namespaces. These have their turns one after the
- * other, however much waits for one of them, and the order within one is that of arrival.
+ * A queue of items, each for one or more parties, such as namespaces. Parties take turns regardless of their number of
+ * items; items of one party are in order of arrival.
  */
 export class Turns<T> {
-  /** In the order of their turns; none is empty. */
+  /** Queues in the order of their turns; none is empty. */
   readonly #lanes = new Map<string, Set<T>>();
   readonly #partiesOf = new Map<T, Set<string>>();
 
@@ -11,7 +11,7 @@ export class Turns<T> {
     return this.#lanes.size === 0;
   }
 
-  /** How much waits, in all. */
+  /** Total number of items. */
   get size(): number {
     return this.#partiesOf.size;
   }
@@ -20,13 +20,13 @@ export class Turns<T> {
     return this.#lanes.get(party)?.size ?? 0;
   }
 
-  /** Lets something wait for the sake of a party; what does so already keeps its place. */
+  /** Adds an item for a party; an item that is already queued keeps its position. */
   add(party: string, item: T): void {
     addTo(this.#lanes, party, item);
     addTo(this.#partiesOf, item, party);
   }
 
-  /** Takes the first of the next party that is admitted; whoever else it waited for does not have to wait any longer. */
+  /** Takes the first item of the next admitted party, and removes it for all other parties. */
   take(admits: (party: string) => boolean = () => true): { party: string; item: T } | undefined {
     for (const [party, lane] of this.#lanes) {
       if (!admits(party)) continue;
@@ -38,7 +38,7 @@ export class Turns<T> {
     return undefined;
   }
 
-  /** Ends the waiting, whoever it is for. */
+  /** Removes an item for all parties. */
   delete(item: T): void {
     for (const party of this.#partiesOf.get(item) ?? []) {
       const lane = this.#lanes.get(party);

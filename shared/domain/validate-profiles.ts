@@ -4,12 +4,12 @@ import type { TemplateValues } from './render-template.ts';
 import { type ProfileSource, type ResolvedProfile, resolveProfile } from './resolve-profile.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** What every pod gives to templates; labels differ from pod to pod, so any is taken for granted. */
+/** Template values that every pod provides; any label is assumed to exist, because labels differ between pods. */
 const POD_KEYS = /^(GatewayName|PodName|PodOrdinal|Namespace|Ref|Commit|CRName|Labels\..+)$/;
 
 /**
- * What is wrong with the paths and patches of the profiles beyond what the CRD can refuse, a sentence each, as the
- * agent would say it; empty where they are fine. Ends with the profile that brings more than `most`.
+ * Lists problems of the profiles' paths and patches that the CRD can't detect, with the agent's messages. Stops after the
+ * profile that exceeds `most` problems.
  */
 export function validateProfiles(sync: ProfileSource, most: number = Number.POSITIVE_INFINITY): string[] {
   const budget = new WorkBudget();
@@ -25,7 +25,7 @@ export function validateProfiles(sync: ProfileSource, most: number = Number.POSI
   return problems.slice(0, most);
 }
 
-/** What is wrong with the patterns of a profile, a sentence each. */
+/** Lists problems of a profile's patterns. */
 export function excludeProblems(
   { excludePatterns }: Pick<ResolvedProfile, 'excludePatterns'>,
   budget: WorkBudget = new WorkBudget(),

@@ -1,4 +1,4 @@
-/** Whether a version such as `1.2.3` or `v1.2.3-rc.1` is no earlier than another; false for what is no version. */
+/** Checks whether a version such as `1.2.3` or `v1.2.3-rc.1` is at least another; false for an invalid version. */
 export function isAtLeast(version: string | undefined, least: string): boolean {
   const [mine, other] = [version, least].map(numbersOf);
   if (!mine || !other) return false;
@@ -9,7 +9,7 @@ export function isAtLeast(version: string | undefined, least: string): boolean {
   return true;
 }
 
-/** Pre-releases count as what they lead to: they know the same. */
+/** Treats a pre-release as its release, because it has the same features. */
 function numbersOf(version = ''): number[] | undefined {
   const parts = /^v?(\d+)\.(\d+)\.(\d+)(?:[-+]|$)/.exec(version);
   return parts?.slice(1).map(Number);

@@ -1,4 +1,4 @@
-/** An agent that has the lock of a data volume. */
+/** An agent that holds the lock of a data volume. */
 interface VolumeOwner {
   /** Namespace and name. */
   pod: string;
@@ -12,7 +12,7 @@ export function volumeInUse(owner: VolumeOwner | undefined): string {
   return `the data volume is in use by ${who}: each gateway needs its own volume or subPath`;
 }
 
-/** The owner that such a message names. */
+/** The owner in such a message. */
 export function volumeOwnerIn(message: string): VolumeOwner | undefined {
   const found = /^the data volume is in use by the agent of pod ([^ :]+)(?: on node ([^ :]+))?: /.exec(message);
   return found?.[1] === undefined ? undefined : { pod: found[1], node: found[2] };

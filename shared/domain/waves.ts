@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import type { LabelSelector, Wave } from '../api/wave.ts';
 
-/** As a boundary: every key is within it. */
+/** A boundary that includes all keys. */
 export const ALL = 'all';
-/** As a boundary: no key is within it. */
+/** A boundary that includes no key. */
 export const NOBODY = '';
-/** The wave of the gateways that fit no other. */
+/** The wave of the gateways that match no other wave. */
 const REST = 'rest';
 
 const digits = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** A gateway's place in the order in which waves take theirs; pods that share the name of a gateway have different places. */
+/** A gateway's position in the order of admission, unique even for pods with the same gateway name. */
 export const rolloutKey = (gatewayName: string, podName: string): string => digits(gatewayName) + digits(podName);
 
-/** Whether a key is not above a boundary. */
+/** Checks whether a key is within a boundary. */
 export const isWithin = (key: string, boundary: string): boolean => boundary === ALL || key <= boundary;
 
 type Labels = ReadonlyMap<string, string>;
 type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
 
-/** Whether a pod with these labels fits, as Kubernetes' label selectors do; no selector fits all. */
+/** Matches labels with the rules of Kubernetes; without a selector, all pods match. */
 function fitsSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels.get(key) === value);
@@ -40,13 +40,13 @@ function fitsExpression({ key, operator, values = [] }: Expression, labels: Labe
   }
 }
 
-/** Which of the waves a pod could belong to by its labels. */
+/** The waves whose selectors match a pod's labels. */
 export const fittingWaves = (waves: readonly Wave[], labels: Labels): boolean[] =>
   waves.map(({ selector }) => fitsSelector(selector, labels));
 
 /**
- * Where a gateway belongs: the index of the first wave that fits and still has room for its key, else that of the rest.
- * With `end` only the waves before it are looked at, and it stands for the rest.
+ * Returns the index of a gateway's wave: the first that matches and includes its key, otherwise the rest. With `end`, only
+ * the waves before it are considered, and `end` represents the rest.
  */
 export function waveOf(
   fits: readonly boolean[],
@@ -59,19 +59,19 @@ export function waveOf(
   return end;
 }
 
-/** The waves of a plan by name, the rest included. */
+/** The names of a plan's waves, including the rest. */
 export const waveNames = (waves: readonly Wave[]): string[] => [...waves.map(({ name }) => name), REST];
 
 /**
- * Hash of all that decides on who belongs to which wave. An admission by another plan decides nothing: the same
- * boundaries would let in others.
+ * Hash of the fields that assign gateways to waves. An admission for another plan is ignored, because the same boundaries
+ * would admit other gateways.
  */
 export function planOf(waves: readonly Wave[]): string {
   const parts = waves.map(({ name, selector, gateways }) => [name, selectorParts(selector), gateways ?? null]);
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/** Whatever order its keys have. */
+/** Sorts keys, so that their order doesn't matter. */
 function selectorParts({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): unknown {
   return [
     Object.entries(matchLabels).sort(([a], [b]) => (a < b ? -1 : 1)),

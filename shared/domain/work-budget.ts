@@ -1,13 +1,13 @@
 import { BOUNDS } from '../api/bounds.ts';
 
 /**
- * What the paths, values and patterns of a spec may cost together. A variable multiplies: a spec of a megabyte would become
- * fifty, in a program that reads those of all tenants.
+ * Budget for the paths, values, and patterns of a spec. Variables multiply their size: a spec of 1 MB could become 50 MB, in
+ * a program that reads the specs of all tenants.
  */
 export class WorkBudget {
   #left: number = BOUNDS.rendered;
 
-  /** Takes characters off; a problem in words where there are no more. */
+  /** Deducts characters; returns a problem if the budget is exhausted. */
   take(characters: number): string | undefined {
     this.#left -= characters;
     return this.isSpent ? SPENT : undefined;

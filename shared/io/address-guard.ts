@@ -3,17 +3,17 @@ import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, TerminalError } from '../errors.ts';
 
-/** Gives all addresses of a name. */
+/** Resolves all addresses of a name. */
 interface Resolver {
   resolve(name: string): Promise<LookupAddress[]>;
 }
 
-/** Where a proxy connects, it knows names that we may not: so long is waited for them, in milliseconds. */
+/** Timeout of name resolution if a proxy connects (ms), which may know other names. */
 const PROXIED_NAME_MS = 1_000;
-/** Maximum addresses of a host that are tried. */
+/** Maximum number of addresses tried per host. */
 const MAX_ADDRESSES = 4;
 
-/** Keeps requests away from networks: looks names up, and lets nobody connect to another address than one that was checked. */
+/** Blocks requests to denied networks: resolves names, and allows connections only to the checked addresses. */
 export class AddressGuard {
   readonly #resolver: Resolver;
   readonly #isDenied: (address: string) => boolean;
@@ -23,13 +23,13 @@ export class AddressGuard {
     this.#isDenied = isDenied;
   }
 
-  /** For who connects by itself: gives a socket the addresses at the moment of connecting, or {@link TerminalError}. */
+  /** A `lookup` for Node's sockets, which returns the checked addresses or {@link TerminalError}. */
   readonly lookup: LookupFunction = (hostname, { all, family }, callback) => {
     this.#resolve(hostname).then(
       (addresses) => {
         const fitting = addresses.filter((entry) => !family || entry.family === family);
         const [first] = fitting;
-        // An empty list is no answer: Node would fail on it where nobody catches that.
+        // An empty list would cause an uncaught error in Node.
         if (!first) callback(notFound(hostname), '');
         else if (all) callback(null, fitting);
         else callback(null, first.address, first.family);
@@ -38,12 +38,12 @@ export class AddressGuard {
     );
   };
 
-  /** For the host of a URL where that is an address, since no address is looked up. Throws {@link TerminalError}. */
+  /** Checks a URL's host if it's an address, which isn't resolved. Throws {@link TerminalError}. */
   check(host: string): void {
     if (this.#isDenied(withoutBrackets(host))) throw refusal();
   }
 
-  /** For a host that a proxy connects to: what can be known of it here. Throws {@link TerminalError}. */
+  /** Checks a host that a proxy connects to, as far as it can be resolved here. Throws {@link TerminalError}. */
   async checkProxied(host: string): Promise<void> {
     this.check(host);
     if (isIP(withoutBrackets(host))) return;
@@ -61,7 +61,7 @@ export class AddressGuard {
     return [first, ...others];
   }
 
-  /** One denied address is enough: a host that has such an address is up to something. */
+  /** A single denied address is enough, because such a host is suspicious. */
   async #resolve(host: string): Promise<LookupAddress[]> {
     const addresses = await this.#resolver.resolve(host);
     for (const { address } of addresses) this.check(address);
@@ -69,7 +69,7 @@ export class AddressGuard {
   }
 }
 
-/** Lets the families take turns (RFC 8305 §4): often all addresses of one family can't be reached. */
+/** Alternates address families (RFC 8305 §4), because often one family is unreachable. */
 function inTurns(addresses: LookupAddress[]): LookupAddress[] {
   const distinct = [...new Map(addresses.map((entry) => [entry.address, entry])).values()];
   const first = distinct.filter(({ family }) => family === distinct[0]?.family);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** Time that each of several addresses has for a connection, in milliseconds: enough for one lost packet. */
+/** Timeout per address if there are several (ms), enough for one lost packet. */
 export const CONNECT_MS = 3_000;
 
 /**
- * Puts the first address that takes a connection in front of the others: git and curl wait for minutes for one that is
- * silent. Throws an `AggregateError` if none does. A single address is not tried.
+ * Moves the first address that accepts a connection to the front, because git and curl wait for minutes for a silent one.
+ * Throws an `AggregateError` if none does. A single address isn't tried.
  */
 export async function connectableFirst(addresses: [string, ...string[]], port: number): Promise<[string, ...string[]]> {
   if (addresses.length === 1) return addresses;
