@@ -58,7 +58,7 @@ export const migrate = makeCommand({
     if (documents.length === 0 && stays.length === 0)
       throw new Problem('the manifest has no git-sync, k8s-sidecar, or gitRepo volume');
     const open = documents.flatMap(({ notes }) => notes).filter((note) => note.startsWith('TODO')).length;
-    if (open > 0) say(`see the ${open === 1 ? 'TODO' : `${open} TODOs`} in the comments`, host);
+    if (open > 0) say(`${open === 1 ? '1 TODO' : `${open} TODOs`} left: see the comments`, host);
     return stays.length === 0 ? EXIT.ok : EXIT.failed;
   },
 });

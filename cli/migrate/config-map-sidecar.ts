@@ -23,13 +23,13 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
   const stays = (why: string): Found => ({ kind: 'stays', title, why });
   const variable = (name: string) => (container.env ?? []).find((each) => each.name === name)?.value ?? '';
   const resource = variable('RESOURCE') || 'configmap';
-  if (resource !== 'configmap') return stays('it copies Secrets, which have no place in a repository');
+  if (resource !== 'configmap') return stays('it copies Secrets, which do not belong in a repository');
   const label = `${variable('LABEL')}${variable('LABEL_VALUE') ? `=${variable('LABEL_VALUE')}` : ''}`;
   const namespaces = variable('NAMESPACE') ? ` of the namespaces ${variable('NAMESPACE')}` : '';
   const what = `ConfigMaps with the label ${label}${namespaces}`;
   if (!named)
     return stays(
-      `it copies ${what}, and does not say where they come from. If they are made of files in git, name these: --repo URL --ref REF --path FOLDER. If charts or operators make them, leave it as it is`,
+      `it copies ${what} of unknown origin. If they are generated from files in git, specify these files with --repo URL --ref REF --path DIRECTORY. If charts or operators generate them, keep this container`,
     );
   const target = readTarget(named.repo, named.ref ?? 'HEAD');
   if (target.kind !== 'target') return { title, ...target };
@@ -39,25 +39,25 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
   const notes: Note[] = [
     ...target.notes,
     todo(
-      `it copied ${what}: compare what ${cleaned(named.folder) || 'the repository'} holds with them, since only that is delivered now`,
+      `it copied ${what}: compare them with the files in ${cleaned(named.folder) || 'the repository'}, because only these are delivered now`,
     ),
     differs(
-      `a ConfigMap could name another folder by the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and a key that ends with .url was downloaded: map such files yourself`,
+      `a ConfigMap could specify a different directory in the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and keys with the suffix .url were downloaded: add mappings for such files`,
     ),
   ];
   if (variable('SCRIPT'))
-    notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent runs no programs`));
+    notes.push(todo(`SCRIPT ${variable('SCRIPT')} has no counterpart: the agent does not run programs`));
   const url = variable('REQ_URL');
   const gateway = url ? gatewayFor({ url, method: variable('REQ_METHOD') || 'GET' }, notes) : undefined;
   const secrets = ['REQ_USERNAME', 'REQ_PASSWORD'].filter((name) => container.env?.some((each) => each.name === name));
   if (gateway && secrets.length > 0)
     notes.push(
       todo(
-        `${secrets.join(' and ')}: put the value of the header Authorization into a Secret, and name it in headersFrom of spec.gateway.reload.requests`,
+        `${secrets.join(' and ')}: store the value of the header Authorization in a Secret, and specify it in headersFrom of spec.gateway.reload.requests`,
       ),
     );
   const others = (container.env ?? []).map(({ name }) => name).filter((name) => !READ.has(name));
-  if (others.length > 0) notes.push(dropped(`variables that went with the container: ${others.join(', ')}`));
+  if (others.length > 0) notes.push(dropped(`variables of the removed container: ${others.join(', ')}`));
   return {
     kind: 'source',
     title,

@@ -13,7 +13,7 @@ export function findPassword({ settings }: GitSyncOptions, container: Container)
   const option = ['password', 'github-app-private-key', 'credential'].find(isInline);
   const variable = findPasswordVariable(container);
   const where = variable ? `the variable ${variable.name}` : option && settings.get(option)?.by;
-  return where && `${where} holds a password or a key: ${SECRET_HELP}`;
+  return where && `${where} contains a password or a key: ${SECRET_HELP}`;
 }
 
 /** Also of those that this version of git-sync does not read: `GIT_PASSWORD`, `GITHUB_TOKEN` and the like. */
@@ -42,7 +42,7 @@ const UNKNOWN = /\$\([^)]*\)/g;
 export function findLeak(container: Container): string | undefined {
   const isLeak = (text: string) => PASSWORDS.some((each) => each.test(text)) || usersIn(text).some(isTokenUser);
   return findPasswordVariable(container) || hasHeader(container) || textsOf(container).some(isLeak)
-    ? `it holds a password or a key: ${SECRET_HELP}`
+    ? `it contains a password or a key: ${SECRET_HELP}`
     : undefined;
 }
 
@@ -65,14 +65,14 @@ export function findForeignLeaks({ metadata, spec }: Pod, found: readonly Found[
 }
 
 const FOREIGN_WORDS = (where: string) =>
-  `${where} holds a password of the repository: put it into a Secret, name that one in the manifest (valueFrom.secretKeyRef) and run this again`;
+  `${where} contains a password of the repository: store it in a Secret, specify this Secret in the manifest (valueFrom.secretKeyRef), and run this again`;
 
 function foreignLeakOf(container: Container, hosts: ReadonlySet<string | undefined>): string | false {
   const variable = findPasswordVariable(container);
   if (variable) return `the variable ${variable.name}`;
-  if (hasHeader(container)) return 'a header for git in it';
+  if (hasHeader(container)) return 'a git header';
   const texts = textsOf(container);
-  if (texts.some((text) => NETRC.test(text))) return 'a .netrc in it';
+  if (texts.some((text) => NETRC.test(text))) return 'a .netrc file';
   return texts.some((text) => hasPasswordFor(hosts, text)) && 'a URL in it';
 }
 

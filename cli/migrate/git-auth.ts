@@ -30,7 +30,7 @@ export function readAuth(caller: Caller): AuthResult {
   if (isGiven(settings, 'credential'))
     return {
       kind: 'stays',
-      why: '--credential cannot be moved: name the password with --username and --password-file, or as GITSYNC_PASSWORD from a Secret',
+      why: '--credential cannot be converted: specify the password with --username and --password-file, or with GITSYNC_PASSWORD from a Secret',
     };
   const notes: Note[] = [];
   const auth = readMethod(caller, notes);
@@ -44,13 +44,14 @@ function readMethod(caller: Caller, notes: Note[]): Auth | string | undefined {
   const transport = parseRepository(repo)?.transport;
   for (const name of ['askpass-url', 'cookie-file'])
     if (isGiven(settings, name) && settings.get(name)?.kind === 'value')
-      notes.push(todo(`--${name} has no counterpart: name a token, an SSH key or a GitHub App in spec.git.auth`));
+      notes.push(todo(`--${name} has no counterpart: specify a token, an SSH key, or a GitHub App in spec.git.auth`));
   if (transport === 'ssh') return { sshKey: readSshKey(caller, notes) };
-  if (isGiven(settings, 'ssh')) notes.push(dropped('--ssh: the repository is not reached by ssh'));
+  if (isGiven(settings, 'ssh')) notes.push(dropped('--ssh: the URL of the repository does not use ssh'));
   const hasApp = GITHUB.some((name) => isGiven(settings, name));
   const hasToken = isGiven(settings, 'password') || isGiven(settings, 'password-file');
   if (!hasApp && !hasToken) return undefined;
-  if (!/^https:/i.test(repo)) return 'its repository is at http:// or git://, where the operator sends no credentials';
+  if (!/^https:/i.test(repo))
+    return 'its repository uses http:// or git://, and the operator does not send credentials without encryption';
   return hasApp ? readApp(caller, notes) : { token: { secretRef: readToken(caller, notes) } };
 }
 
@@ -59,9 +60,9 @@ function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> 
   const keyFile = chooseKeyFile(caller, notes);
   const secretRef = secretOf(caller, keyFile, { key: 'ssh-privatekey', what: 'the private key', notes });
   if (['username', 'password', 'password-file'].some((name) => isGiven(settings, name)))
-    notes.push(dropped('user name and password: the repository is reached by ssh'));
+    notes.push(dropped('user name and password: the URL of the repository uses ssh'));
   if (/^(false|f|0)$/i.test(textOf(settings, 'ssh-known-hosts') ?? '')) {
-    notes.push(todo('host keys are not checked, as before: name the known_hosts in spec.git.auth.sshKey.knownHosts'));
+    notes.push(todo('host keys are still not checked: specify the known_hosts in spec.git.auth.sshKey.knownHosts'));
     return { secretRef, insecureIgnoreHostKey: true };
   }
   const hostsFile = textOf(settings, 'ssh-known-hosts-file') || '/etc/git-secret/known_hosts';
@@ -78,7 +79,7 @@ function chooseKeyFile({ options, container, spec }: Caller, notes: Note[]): str
   if (others.length > 0)
     notes.push(
       todo(
-        `git-sync tries ${files.length} SSH keys, and spec.git.auth.sshKey names one: check that the git server accepts ${chosen}. Not moved: ${others.join(', ')}`,
+        `git-sync tries ${files.length} SSH keys, but spec.git.auth.sshKey has only one: check that the git server accepts ${chosen}. Not converted: ${others.join(', ')}`,
       ),
     );
   return chosen;
@@ -91,7 +92,7 @@ function readToken(caller: Caller, notes: Note[]): SecretKey {
   if (userName)
     notes.push(
       differs(
-        'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most hosts accept with any token: if yours does not, put user:token into the Secret',
+        'the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret',
       ),
     );
   if (password?.kind === 'secret') return { name: password.name, key: password.key };
@@ -112,7 +113,7 @@ function readApp(caller: Caller, notes: Note[]): Auth | string {
   const [appId, installationId] = ['github-app-application-id', 'github-app-installation-id'].map((name) =>
     Number(textOf(settings, name)),
   );
-  if (!appId) return 'its GitHub App has no --github-app-application-id, by which alone the operator knows it';
+  if (!appId) return 'its GitHub App has no --github-app-application-id, which the operator requires';
   if (!installationId) return 'its GitHub App has no --github-app-installation-id in the manifest';
   const key = settings.get('github-app-private-key');
   const file = textOf(settings, 'github-app-private-key-file') ?? '';
@@ -121,7 +122,7 @@ function readApp(caller: Caller, notes: Note[]): Auth | string {
       ? { name: key.name, key: key.key }
       : secretOf(caller, file, { key: 'private-key', what: 'the private key of the App', notes });
   const base = textOf(settings, 'github-base-url')?.replace(/\/+$/, '');
-  notes.push(todo('a GitHub App needs the chart value githubApp.enabled of the operator'));
+  notes.push(todo('a GitHub App requires the chart value githubApp.enabled of the operator'));
   const isOther = base !== undefined && base !== '' && base !== 'https://api.github.com';
   return { githubApp: { appId, installationId, privateKeySecretRef, ...(isOther && { apiBaseURL: base }) } };
 }
@@ -135,10 +136,10 @@ function secretOf(
   const source = sourceOf(container, spec, file);
   if (source?.kind === 'Secret') return { name: source.name, key: source.key };
   const name = `${nameFor(repo)}-git`;
-  const where = source ? `in the ConfigMap ${source.name}` : 'in no Secret that the pod mounts';
+  const where = source ? `in the ConfigMap ${source.name}` : 'not in a mounted Secret';
   notes.push(
     todo(
-      `${what} (${file || 'no file is named'}) is ${where}: kubectl create secret generic ${name} --from-file=${key}=FILE, together with what else this names in it`,
+      `${what} (${file || 'no file specified'}) is ${where}: run kubectl create secret generic ${name} --from-file=${key}=FILE, with all other keys of this Secret that are used here`,
     ),
   );
   return { name, key };
@@ -153,10 +154,10 @@ function readCa(caller: Caller, notes: Note[]): Spec['git']['caSecretRef'] {
   const setting = environment.get(name ?? '');
   if (setting?.kind !== 'value') return undefined;
   if (!/^https:/i.test(caller.repo)) {
-    notes.push(dropped(`${name}: the repository is not reached by https`));
+    notes.push(dropped(`${name}: the URL of the repository does not use https`));
     return undefined;
   }
-  return secretOf(caller, setting.value, { key: 'ca.crt', what: 'the CA of the git host', notes });
+  return secretOf(caller, setting.value, { key: 'ca.crt', what: 'the CA of the git server', notes });
 }
 
 /** Variables whose meaning is moved. */

@@ -10,7 +10,7 @@ export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefine
   const target = readTarget(repository, (revision || 'HEAD').replace(/^origin\//, ''));
   if (target.kind !== 'target') return { title, ...target };
   const path = cleaned(directory || leafOf(repository));
-  if (path.split('/').includes('..')) return { kind: 'stays', title, why: 'its directory holds ..' };
+  if (path.split('/').includes('..')) return { kind: 'stays', title, why: 'its directory contains ..' };
   const { repo, ref } = target;
   return {
     kind: 'source',
@@ -25,10 +25,10 @@ export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefine
     notes: [
       ...target.notes,
       differs(
-        'the kubelet cloned with the rights of the node: if the repository is private, name a Secret in spec.git.auth',
+        'the kubelet cloned with the credentials of the node: if the repository is private, specify a Secret in spec.git.auth',
       ),
       differs(
-        'a submodule was an empty folder: exclude it, or set spec.git.submodules, since the agent refuses it otherwise',
+        'a submodule was an empty directory: exclude it or set spec.git.submodules, because the agent rejects it otherwise',
       ),
     ],
   };

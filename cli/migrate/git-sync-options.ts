@@ -183,14 +183,14 @@ const isSet = (setting: Setting | undefined): boolean =>
 /** The words of the command line without the program; a string says why nobody can read it. */
 function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, Setting>): string[] | string {
   const [program = '', ...rest] = command ?? [];
-  if (/(^|\/)(ba|da|a)?sh$/.test(program)) return 'a shell script starts it';
+  if (/(^|\/)(ba|da|a)?sh$/.test(program)) return 'it is started by a shell script';
   const words: string[] = [];
   for (const word of [...rest, ...(args ?? [])]) {
     // The kubelet puts variables in place of $(NAME), and a single dollar in place of two.
     const missing = [...word.matchAll(/(\$+)\(([^)]+)\)/g)].find(
       ([, dollars = '', name = '']) => dollars.length % 2 === 1 && environment.get(name)?.kind !== 'value',
     );
-    if (missing) return `its arguments hold ${missing[0]}, whose value is not in the manifest`;
+    if (missing) return `its arguments contain ${missing[0]}, and its value is not in the manifest`;
     words.push(expandAll(word, environment));
   }
   return words;
@@ -211,7 +211,7 @@ function readWords(
     let value = (version === 4 ? parts?.[3] : parts?.[2]) || undefined;
     if (name === undefined || !isOption(name, version)) {
       // What follows may be a secret.
-      unknown.push(name === undefined ? 'a word that is no option' : `--${name}`);
+      unknown.push(name === undefined ? 'a word that is not an option' : `--${name}`);
       continue;
     }
     if (value === undefined && !word.includes('=')) value = OPTIONS[name]?.isFlag ? 'true' : words[++index];

@@ -27,7 +27,7 @@ export function readGitSync(container: Container, spec: PodSpec): Found {
   const elsewhere = [...settings].find(
     ([name, setting]) => setting.kind === 'elsewhere' || (setting.kind === 'secret' && !SECRETS.includes(name)),
   );
-  if (elsewhere) return stays(`${elsewhere[1].by} gets its value from elsewhere: write it into the manifest`);
+  if (elsewhere) return stays(`the value of ${elsewhere[1].by} is not in the manifest: add it`);
   const url = textOf(settings, 'repo');
   if (!url) return stays('its --repo is not in the manifest');
   const target = readTarget(url, refOf(options));
@@ -96,16 +96,16 @@ function linkOf(options: GitSyncOptions, url: string): string {
 
 function whyNoPlace(container: Container, link: string): string {
   if (mountOf(container, link)?.subPathExpr)
-    return `it mounts its volume with subPathExpr, so the directory of its link (${link}) is not in the manifest: use subPath`;
-  return `no volume is mounted at ${link}, where it puts its link`;
+    return `it mounts its volume with subPathExpr, so the directory of its link (${link}) is unknown: use subPath`;
+  return `no volume is mounted at ${link}, the path of its link`;
 }
 
 function readSubmodules({ settings }: GitSyncOptions, notes: Note[]): boolean {
   const mode = textOf(settings, 'submodules') || 'recursive';
-  if (mode === 'shallow') notes.push(differs('--submodules=shallow: submodules of submodules are fetched as well'));
+  if (mode === 'shallow') notes.push(differs('--submodules=shallow: nested submodules are also fetched'));
   if (mode === 'off')
     notes.push(
-      differs('--submodules=off left an empty folder for a submodule: exclude it, since the agent refuses it'),
+      differs('--submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it'),
     );
   return mode !== 'off';
 }
@@ -117,17 +117,17 @@ function readPeriod({ version, settings }: GitSyncOptions, notes: Note[]): strin
   if (ms === undefined) {
     const usual = version === 3 ? '1 s' : '10 s';
     const given = period || textOf(settings, 'wait');
-    if (given) notes.push(differs(`how often it asks (${given}) cannot be read: the operator asks each 60 s`));
+    if (given) notes.push(differs(`its poll interval (${given}) is invalid: the operator polls every 60 s`));
     else if (!isOn(settings, 'one-time'))
       notes.push(
         differs(
-          `git-sync asked each ${usual} by default, and the operator each 60 s: set up a webhook, or spec.polling.interval`,
+          `git-sync polled every ${usual} by default, and the operator polls every 60 s: set up a webhook, or set spec.polling.interval`,
         ),
       );
     return undefined;
   }
   const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
-  if (bounded !== ms) notes.push(differs(`it asked each ${formatDuration(ms)}; spec.polling.interval is 5s to 24h`));
+  if (bounded !== ms) notes.push(differs(`it polled every ${formatDuration(ms)}; spec.polling.interval is 5s to 24h`));
   return shortOf(bounded);
 }
 
@@ -137,11 +137,12 @@ function readTimeout({ settings }: GitSyncOptions, notes: Note[]): string | unde
   const ms = seconds > 0 ? seconds * 1000 : parseDuration(text ?? '');
   if (ms === undefined) {
     const given = text || textOf(settings, 'timeout');
-    if (given) notes.push(dropped(`the time for a sync (${given}): spec.git.timeout is an hour by default`));
+    if (given) notes.push(dropped(`the timeout of a sync (${given}): spec.git.timeout is an hour by default`));
     return undefined;
   }
   const bounded = Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
-  if (bounded !== ms) notes.push(differs(`a sync had ${formatDuration(ms)}; spec.git.timeout is 5s to 24h`));
+  if (bounded !== ms)
+    notes.push(differs(`the timeout of a sync was ${formatDuration(ms)}; spec.git.timeout is 5s to 24h`));
   return shortOf(bounded);
 }
 
@@ -155,26 +156,26 @@ const REST: Record<string, (value: string) => Note> = {
   'init-period': () => dropped('--init-period: the agent retries a first sync within seconds, with growing delays'),
   'pre-publish-exechook-command': (command) =>
     todo(
-      `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent runs no programs, so nothing checks the files before they are delivered. Check them before the commit, or let spec.rollout and spec.gateway.verify stop a bad commit on the first gateways`,
+      `--pre-publish-exechook-command ${command.trim().split(/\s/)[0]} has no counterpart: the agent does not run programs, so files are not checked before the delivery. Check them before the commit, or use spec.rollout and spec.gateway.verify to stop a bad commit on the first gateways`,
     ),
   'sparse-checkout-file': (file) =>
     todo(
-      `--sparse-checkout-file ${file}: the whole repository is mapped now; map the folders that it names, or exclude others in spec.sync`,
+      `--sparse-checkout-file ${file}: the whole repository is mapped now; map only the directories in this file, or exclude others in spec.sync`,
     ),
   'error-file': (file) => dropped(`--error-file ${file}: errors are in the SyncReport and in the status`),
-  'sync-on-signal': (signal) =>
-    dropped(`--sync-on-signal ${signal}: kubectl stoker sync, or a webhook, asks for a sync`),
+  'sync-on-signal': (signal) => dropped(`--sync-on-signal ${signal}: use kubectl stoker sync or a webhook`),
   'max-failures': (count) => dropped(maxFailuresText('max-failures', count)),
   'init-max-failures': (count) => dropped(maxFailuresText('init-max-failures', count)),
   'max-sync-failures': (count) => dropped(maxFailuresText('max-sync-failures', count)),
-  'add-user': () => dropped('--add-user: the agent needs no entry in /etc/passwd'),
+  'add-user': () => dropped('--add-user: the agent does not need an entry in /etc/passwd'),
   'change-permissions': (mode) =>
     todo(`--change-permissions ${mode}: files have 0644 or 0755, with groupWrite 0664 or 0775`),
   'stale-worktree-timeout': () => dropped('--stale-worktree-timeout: there are no worktrees'),
-  git: () => dropped('--git: the agent brings its own'),
-  'git-config': () => todo('--git-config has no counterpart: look whether the repository needs what it set'),
-  'git-config-add': () => todo('--git-config-add has no counterpart: check whether the repository needs what it set'),
-  'git-gc': () => dropped('--git-gc: the agent keeps its clone small itself'),
+  git: () => dropped('--git: the image of the agent contains git'),
+  'git-config': () => todo('--git-config has no counterpart: check whether the repository needs these settings'),
+  'git-config-add': () =>
+    todo('--git-config-add has no counterpart: check whether the repository needs these settings'),
+  'git-gc': () => dropped('--git-gc: the agent limits the size of its clone'),
   'http-bind': () =>
     dropped('--http-bind: the agent serves /healthz on its port sync-health, and metrics on sync-metrics'),
   'http-metrics': () => dropped('--http-metrics: the metrics of the agent have other names'),
@@ -182,7 +183,7 @@ const REST: Record<string, (value: string) => Note> = {
 };
 
 const maxFailuresText = (name: string, count: string): string =>
-  `--${name} ${count}: the agent tries again for ever; maxFailures in spec.sync takes the pod out of service instead`;
+  `--${name} ${count}: the agent retries without a limit; maxFailures in spec.sync makes the pod unready instead`;
 
 /** Parts of a container that go with it. */
 const OWN_PARTS = [
@@ -204,30 +205,30 @@ function restOf(
     // Nothing is said of a flag that is off, or of an option that is empty.
     return /^(|false|f|0)$/i.test(value) && !/failures|depth/.test(name) ? [] : (REST[name]?.(value) ?? []);
   });
-  if (!isVersionKnown) notes.push(todo(`its image says no version: it was read as git-sync v${version}`));
-  if (foreign.length > 0) notes.push(dropped(`git-sync v${version} does not have these: ${foreign.join(', ')}`));
+  if (!isVersionKnown) notes.push(todo(`its image has no version: it was converted as git-sync v${version}`));
+  if (foreign.length > 0) notes.push(dropped(`not supported by git-sync v${version}: ${foreign.join(', ')}`));
   if (unknown.length > 0)
-    notes.push(
-      todo(`kubectl stoker migrate does not know ${unknown.join(', ')}: check in git-sync's manual what is lost`),
-    );
+    notes.push(todo(`unknown to kubectl stoker migrate: ${unknown.join(', ')}; check the manual of git-sync`));
   const proxies = [...environment.keys()].filter((name) => /^(https?|all|no)_proxy$/i.test(name));
   if (proxies.length > 0)
-    notes.push(todo(`${proxies.join(', ')}: agents get the proxy of the operator, by the chart value extraEnv`));
+    notes.push(todo(`${proxies.join(', ')}: agents use the proxy of the operator, set with the chart value extraEnv`));
   const rest = [...environment.keys()].filter((name) => !proxies.includes(name) && !READ_VARIABLES.includes(name));
   const ofGit = rest.filter((name) => name.startsWith('GIT_'));
   if (ofGit.length > 0)
     notes.push(
       todo(
-        `${ofGit.join(', ')} have no counterpart: check whether git needs what they set. If a private CA signed the server's certificate, specify spec.git.caSecretRef`,
+        `${ofGit.join(', ')} have no counterpart: check whether git needs these settings. If a private CA signed the server's certificate, specify spec.git.caSecretRef`,
       ),
     );
   const others = rest.filter((name) => !ofGit.includes(name));
-  if (others.length > 0) notes.push(dropped(`variables that went with the container: ${others.join(', ')}`));
-  if (container.envFrom?.length) notes.push(todo('envFrom: see whether it set options of git-sync'));
+  if (others.length > 0) notes.push(dropped(`variables of the removed container: ${others.join(', ')}`));
+  if (container.envFrom?.length) notes.push(todo('envFrom: check whether it sets options of git-sync'));
   const parts = OWN_PARTS.filter((part) => container[part]);
   if (parts.length > 0)
     notes.push(
-      dropped(`${parts.join(', ')} of the container: the sidecar has its own; spec.agent.resources sets its resources`),
+      dropped(
+        `${parts.join(', ')} of the container: the operator sets them for the sidecar; use spec.agent.resources for its resources`,
+      ),
     );
   return notes;
 }

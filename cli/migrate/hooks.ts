@@ -28,7 +28,7 @@ export function readReload(
   if (program)
     notes.push(
       todo(
-        `--exechook-command ${program} has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests`,
+        `--exechook-command ${program} has no counterpart: the agent does not run programs. Use spec.gateway.reload.touchFile if the application can watch a file, or spec.gateway.reload.requests`,
       ),
     );
   const url = textOf(settings, 'webhook-url');
@@ -41,10 +41,9 @@ export function readReload(
   };
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
-    notes.push(dropped('--webhook-backoff: the agent decides when it tries again'));
-  if (gateway) notes.push(differs('the call has no header Gitsync-Hash'));
-  if (gateway && !(status >= 100 && status < 600))
-    notes.push(differs('any answer to the call was fine, and now any 2xx is'));
+    notes.push(dropped('--webhook-backoff: the agent sets the delay before a retry'));
+  if (gateway) notes.push(differs('the request no longer has the header Gitsync-Hash'));
+  if (gateway && !(status >= 100 && status < 600)) notes.push(differs('any response was accepted, and now only 2xx'));
   const touched = textOf(settings, 'touch-file');
   const touchFile = touched ? touchFileOf(touched, from, notes) : undefined;
   if (!gateway && !touchFile) return undefined;
@@ -58,26 +57,26 @@ function touchFileOf(
 ): string | undefined {
   const touched = placeOf(container, pathFromRoot(options, file));
   if (touched?.volume === place.volume) {
-    notes.push(differs(`--touch-file ${file} now holds the commit and the time`));
+    notes.push(differs(`--touch-file ${file} now contains the commit and the time`));
     return touched.path;
   }
-  notes.push(todo(`--touch-file ${file} is not on the volume of the files: spec.gateway.reload.touchFile has to be`));
+  notes.push(todo(`--touch-file ${file} is not on the data volume, which spec.gateway.reload.touchFile requires`));
   return undefined;
 }
 
 /** What the agent can do instead of a call: one to the same pod. Undefined, and a note, where that is not possible. */
 export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes: Note[]): Gateway | undefined {
   const no = (why: string) => {
-    notes.push(todo(`the call of ${placeOfUrl(url)} after a change has no counterpart: ${why}`));
+    notes.push(todo(`the request to ${placeOfUrl(url)} after a change has no counterpart: ${why}`));
     return undefined;
   };
-  if (!URL.canParse(url)) return no('it is no URL');
+  if (!URL.canParse(url)) return no('it is not a URL');
   const { protocol, hostname, port, pathname, search, username } = new URL(url);
-  if (!['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return no('the agent calls its own pod only');
+  if (!['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return no('the agent sends requests only to its pod');
   const name = method.toUpperCase();
-  if (!['GET', 'POST', 'PUT'].includes(name)) return no(`the method is ${name}, and not GET, POST or PUT`);
+  if (!['GET', 'POST', 'PUT'].includes(name)) return no(`the method is ${name}, not GET, POST, or PUT`);
   if (username)
-    notes.push(todo('the call had a user and a password: name a Secret in headersFrom of spec.gateway.reload'));
+    notes.push(todo('the request had a user and a password: specify a Secret in headersFrom of spec.gateway.reload'));
   const tls = protocol === 'https:';
   const timeout = timeoutMs && formatDuration(Math.min(Math.max(timeoutMs, 1000), 300_000));
   const request: Request = {

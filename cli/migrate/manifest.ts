@@ -120,7 +120,7 @@ function itemsOf(document: unknown): unknown[] {
 
 function readObject(given: unknown, { workloads, others, gatewaySyncs, problems }: Contents): void {
   if (!isObject(given) || typeof given.kind !== 'string') {
-    problems.push('a document is no Kubernetes object: it has no kind');
+    problems.push('a document is not a Kubernetes object: it has no kind');
     return;
   }
   const { kind } = given;
@@ -138,7 +138,7 @@ function readObject(given: unknown, { workloads, others, gatewaySyncs, problems 
   const { issues } = v.safeParse(podSchema, pod);
   if (issues) {
     const keys = [...place, v.getDotPath(issues[0])].join('.');
-    problems.push(`${kind} ${name} holds no pod: ${keys}: ${issues[0].message}`);
+    problems.push(`${kind} ${name} does not contain a valid pod: ${keys}: ${issues[0].message}`);
     return;
   }
   const namespace = textOf(metadata.namespace);

@@ -35,25 +35,25 @@ export function migratePod(pod: Pod, named: NamedRepository | undefined): PodRes
   const found = findAll(pod.spec, named);
   const refused = [...found, ...findForeignLeaks(pod, found)].find((each) => each.kind === 'refused');
   if (refused) return { kind: 'refused', why: `${refused.title}: ${refused.why}` };
-  const stays = found.flatMap((each) => (each.kind === 'stays' ? [`${each.title} stays as it is: ${each.why}`] : []));
+  const stays = found.flatMap((each) => (each.kind === 'stays' ? [`${each.title} is unchanged: ${each.why}`] : []));
   const sources = found.filter((each) => each.kind === 'source');
   const chosen = sources.find(({ isOneTime }) => !isOneTime) ?? sources[0];
   if (!chosen) return { kind: 'unmoved', stays };
   const same = sources.filter((each) => each !== chosen && isSame(each, chosen));
   const others = sources.filter((each) => each !== chosen && !same.includes(each));
-  stays.push(...others.map((each) => `${each.title} stays as it is: the sidecar has one repository and one volume`));
+  stays.push(...others.map((each) => `${each.title} is unchanged: the sidecar supports one repository and one volume`));
   const gone = new Set([chosen, ...same].flatMap(({ containers }) => containers));
   const stale = annotationsOf(gone, pod.metadata?.annotations);
   const next = rebuild(pod, chosen, gone);
   const fit = fitInto(next.spec, chosen);
-  if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} stays as it is: ${fit.why}`] };
+  if (fit.kind === 'none') return { kind: 'unmoved', stays: [...stays, `${chosen.title} is unchanged: ${fit.why}`] };
   const notes = [
     ...sameNotes(same),
     ...pathNotes(chosen, next.spec),
     ...chosen.notes,
     ...timeNotes(chosen, same),
     ...podNotes({ pod, chosen, root: fit.container, next }),
-    ...(stale.length > 0 ? [dropped(`annotations about containers that are gone: ${stale.join(', ')}`)] : []),
+    ...(stale.length > 0 ? [dropped(`annotations about removed containers: ${stale.join(', ')}`)] : []),
   ];
   const podFor = (name: string): Pod => annotate(next, { name, volume: chosen.place.volume, stale });
   return { kind: 'moved', name: chosen.name, spec: specFor(chosen, fit.mapping, fit.root), podFor, notes, stays };
@@ -75,14 +75,14 @@ function fitInto({ containers }: PodSpec, source: Source): Fit {
   const blind = blindContainers(source, root.path, containers);
   if (!mapping || blind.length > 0) {
     const who = blind.length > 0 ? `container ${blind.join(', ')}` : 'it';
-    const why = `the sidecar sees the part of volume ${place.volume} that container ${root.container.name} mounts, and there ${who} would not find all files: mount the whole volume`;
+    const why = `the sidecar can write only to the part of volume ${place.volume} that container ${root.container.name} mounts, and ${who} needs files outside of it: mount the whole volume`;
     return { kind: 'none', why };
   }
   const wrong = Object.values(mapping).find((each) => each.length > BOUNDS.text || UNUSUAL.test(each));
   if (wrong !== undefined || isAgentPath(mapping.destination))
     return {
       kind: 'none',
-      why: 'a mapping cannot have its path: it is long, or has braces or other signs in it, or is that of the agent',
+      why: 'its path is not valid in a mapping: it is too long, contains braces or other special characters, or is reserved for the agent',
     };
   return { kind: 'fit', mapping, container: root.container, root: root.path };
 }
@@ -170,7 +170,7 @@ function annotate(pod: Pod, { name, volume, stale }: { name: string; volume: str
 
 function sameNotes(same: readonly Source[]): Note[] {
   return same.map(({ title }) =>
-    dropped(`${title}: it brought the same files, and the sidecar brings them before the containers start`),
+    dropped(`${title}: it delivered the same files, and the sidecar delivers them before the containers start`),
   );
 }
 
@@ -185,14 +185,14 @@ function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
         : [];
     }),
   );
-  return [{ kind: 'same', text: `the files are where they were: ${seen.join(', ')}` }];
+  return [{ kind: 'same', text: `the files keep their paths: ${seen.join(', ')}` }];
 }
 
 function timeNotes({ isOneTime, git, title }: Source, same: readonly Source[]): Note[] {
   if (!isOneTime || isCommitHash(git.ref) || same.some((each) => !each.isOneTime)) return [];
   return [
     differs(
-      `${title} brought the files once, and the operator goes on following ${git.ref}: to keep one state, put a commit in full into spec.git.ref`,
+      `${title} delivered the files once, but the operator keeps following ${git.ref}: to pin one state, set spec.git.ref to a full commit hash`,
     ),
   ];
 }
@@ -212,7 +212,7 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
   if (user === 0)
     notes.push(
       todo(
-        `container ${root.name} runs as user 0, as which the sidecar is refused: set securityContext.runAsUser to another user`,
+        `container ${root.name} runs as user 0, which is not allowed for the sidecar: set securityContext.runAsUser to a different user`,
       ),
     );
   const early = (next.spec.initContainers ?? [])
@@ -221,7 +221,7 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
   if (early.length > 0)
     notes.push(
       todo(
-        `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, and find no files there`,
+        `init container ${early.join(', ')} mounts volume ${volume}: init containers of the pod run before the first sync, so the files are not there yet`,
       ),
     );
   const left = [...(next.spec.initContainers ?? []), ...next.spec.containers].filter(
@@ -230,24 +230,24 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
   if (left.length > 0)
     notes.push(
       todo(
-        `container ${left.map(({ name }) => name).join(', ')} stays, and writes to volume ${volume} as well: remove it if it brings the same files`,
+        `container ${left.map(({ name }) => name).join(', ')} is unchanged and also writes to volume ${volume}: remove it if it delivers the same files`,
       ),
     );
   const kept = (pod.spec.volumes ?? []).find(({ name }) => name === volume);
   if (chosen.containers.length > 0 && !(kept && ('emptyDir' in kept || 'ephemeral' in kept)))
     notes.push(
       todo(
-        `volume ${volume} outlives the pod: remove the link ${chosen.place.path} and the worktrees of git-sync from it once, since the agent replaces no link by a folder`,
+        `volume ${volume} is persistent: remove the link ${chosen.place.path} and the worktrees of git-sync once, because the agent does not replace a link with a directory`,
       ),
     );
   if (kept && 'persistentVolumeClaim' in kept)
     notes.push(
       todo(
-        `only one agent at a time delivers to volume ${volume}, and a pod that starts meanwhile waits: if pods share the claim, as in a rolling update, set the strategy Recreate, or give each pod its own claim`,
+        `only one agent at a time delivers to volume ${volume}, and other pods wait: if pods share the claim, for example in a rolling update, set the strategy Recreate, or give each pod a separate claim`,
       ),
     );
   const volumes = new Set((next.spec.volumes ?? []).map(({ name }) => name));
   const unused = (pod.spec.volumes ?? []).map(({ name }) => name).filter((name) => !volumes.has(name));
-  if (unused.length > 0) notes.push(dropped(`volumes that nothing else mounts: ${unused.join(', ')}`));
+  if (unused.length > 0) notes.push(dropped(`unused volumes: ${unused.join(', ')}`));
   return notes;
 }

@@ -47,7 +47,7 @@ export function migrate(documents: readonly unknown[], named?: NamedRepository):
 function documentOf(workload: Workload, { podFor, notes }: MovedPod, name: string): Document {
   const address = `${workload.kind} ${workload.name}`;
   return {
-    notes: [`${address} gets its files by the GatewaySync ${name}`, ...notes.map(lineOf)],
+    notes: [`${address} gets its files from the GatewaySync ${name}`, ...notes.map(lineOf)],
     object: workload.withPod(podFor(name)),
   };
 }

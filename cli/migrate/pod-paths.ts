@@ -86,7 +86,7 @@ export function dataRootOf(containers: readonly Container[], volume: string): Da
   const mounts = mounting.filter(({ container }) => container === chosen).map(({ mount }) => mount);
   const mount = mounts.find(({ subPath, subPathExpr }) => !subPath && !subPathExpr) ?? mounts[0];
   if (mount?.subPathExpr)
-    return { kind: 'none', why: `container ${chosen.name} mounts volume ${volume} by subPathExpr: use subPath` };
+    return { kind: 'none', why: `container ${chosen.name} mounts volume ${volume} with subPathExpr: use subPath` };
   if (mount?.subPath && mounts.some(({ subPath }) => subPath !== mount.subPath))
     return { kind: 'none', why: `container ${chosen.name} mounts several parts of volume ${volume}: mount it once` };
   return { kind: 'found', container: chosen, path: cleaned(mount?.subPath ?? '') };

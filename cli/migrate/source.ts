@@ -57,18 +57,19 @@ export type Target =
 export function readTarget(url: string, ref: string): Target {
   const { repo, user, password } = withoutUser(url);
   if (password || isToken(user))
-    return { kind: 'refused', why: `the URL of its repository holds a password: ${SECRET_HELP}` };
+    return { kind: 'refused', why: `the URL of its repository contains a password: ${SECRET_HELP}` };
   const place = parseRepository(repo);
   if (!place)
     return {
       kind: 'stays',
-      why: 'the operator takes a repository by https://, http://, ssh://, git:// or user@host:path only',
+      why: 'the operator supports only https://, http://, ssh://, git://, and user@host:path',
     };
-  if (!isValidRefName(ref)) return { kind: 'stays', why: `${JSON.stringify(ref)} is no branch, tag or commit` };
+  if (!isValidRefName(ref))
+    return { kind: 'stays', why: `${JSON.stringify(ref)} is not a valid branch, tag, or commit` };
   const notes = [
     ...(user && place.transport === 'http' ? [dropped('the user name in the URL of the repository')] : []),
     ...(/^[0-9a-f]{7,39}$/.test(ref)
-      ? [todo(`spec.git.ref: ${ref} looks like the first characters of a commit: the operator needs it in full`)]
+      ? [todo(`spec.git.ref: ${ref} looks like an abbreviated commit: the operator requires the full hash`)]
       : []),
   ];
   return { kind: 'target', repo, ref, notes };
@@ -79,7 +80,7 @@ export const isToken = (user: string): boolean => /^(gh[a-z]_|github_pat_|gl[a-z
 
 /** How a password gets into a Secret, which no command of ours reads. */
 export const SECRET_HELP =
-  'put it into a file and make a Secret of it (kubectl create secret generic site-git --from-file=token=FILE), name that one in the manifest (GITSYNC_PASSWORD with valueFrom.secretKeyRef) and run this again';
+  'store it in a file, create a Secret from it (kubectl create secret generic site-git --from-file=token=FILE), specify this Secret in the manifest (GITSYNC_PASSWORD with valueFrom.secretKeyRef), and run this again';
 
 function withoutUser(url: string): { repo: string; user: string; password: string } {
   const [, scheme = '', userInfo = '', rest = ''] = /^(https?:\/\/|git:\/\/|ssh:\/\/)([^/]*)@(.*)$/is.exec(url) ?? [];

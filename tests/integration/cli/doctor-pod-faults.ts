@@ -79,13 +79,13 @@ export const POD_FAULTS: readonly Fault[] = [
     name: 'an image that cannot be pulled',
     change: container('sync-agent', 'ImagePullBackOff'),
     check: 'pod/container/ImagePullBackOff',
-    says: /container sync-agent is waiting: {2}ImagePullBackOff/,
+    says: /container sync-agent is waiting: ImagePullBackOff/,
   },
   {
     name: 'a gateway that ends again and again',
     change: container('gateway', 'CrashLoopBackOff'),
     check: 'pod/container/CrashLoopBackOff',
-    says: /container gateway is waiting: {2}CrashLoopBackOff \(exit code 1\)/,
+    says: /container gateway is waiting: CrashLoopBackOff \(exit code 1\)/,
   },
   {
     name: 'a pod for which no node has room',
@@ -93,7 +93,7 @@ export const POD_FAULTS: readonly Fault[] = [
       status(POD, { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] }),
     ],
     check: 'pod/container/Unschedulable',
-    says: /no node accepts it: {2}0\/3 nodes/,
+    says: /no node accepts it: 0\/3 nodes/,
   },
   {
     name: 'a gateway that needs more memory',

@@ -126,7 +126,7 @@ suite('kubectl stoker doctor', () => {
       findings.filter(({ level }) => level === 'failed'),
       [],
     );
-    const hidden = findings.filter(({ says }) => says.startsWith('not allowed to look at '));
+    const hidden = findings.filter(({ says }) => says.startsWith('not allowed to read '));
     assert.ok(hidden.length >= 7, output);
     for (const { level, todo } of hidden) assert.ok(level === 'warning' && todo);
     assert.ok(findings.some(({ check, level }) => check === 'conditions/Ready' && level === 'ok'));

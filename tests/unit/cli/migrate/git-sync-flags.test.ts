@@ -72,20 +72,20 @@ suite('the notes of kubectl stoker migrate', () => {
   test('list unknown options as unknown, instead of as meaningless', () => {
     const env = [{ name: 'GITSYNC_TELEPORT', value: 'x' }];
     const notes = notesOf({ args: [REPO, '--warp-speed=9'], env });
-    assert.match(notes, /^todo: kubectl stoker migrate does not know --warp-speed, GITSYNC_TELEPORT: /m);
+    assert.match(notes, /^todo: unknown to kubectl stoker migrate: --warp-speed, GITSYNC_TELEPORT; /m);
   });
 
   test('mention variables that configured git itself, even without certificate verification', () => {
     const variables = ['GIT_SSL_NO_VERIFY', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'TZ'];
     const notes = notesOf({ args: [REPO], env: variables.map((name) => ({ name, value: '1' })) });
     assert.match(notes, /^todo: GIT_SSL_NO_VERIFY, GIT_SSH_COMMAND, GIT_CONFIG_COUNT have no counterpart: /m);
-    assert.match(notes, /^dropped: variables that went with the container: TZ$/m);
+    assert.match(notes, /^dropped: variables of the removed container: TZ$/m);
   });
 
   test("list options that an older git-sync doesn't have", () => {
     const env = [{ name: 'GITSYNC_REF', value: 'x' }];
     const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
-    assert.match(notesOf({ ...old, args: [REPO], env }), /^dropped: git-sync v3 does not have these: GITSYNC_REF$/m);
+    assert.match(notesOf({ ...old, args: [REPO], env }), /^dropped: not supported by git-sync v3: GITSYNC_REF$/m);
   });
 });
 
@@ -94,7 +94,7 @@ suite('credentials of git-sync', () => {
 
   test('count as free of passwords if they name a file', () => {
     const credential = `{${URL},"password-file":"/etc/access/token"}`;
-    const expected = /^stays: --credential cannot be moved/;
+    const expected = /^stays: --credential cannot be converted/;
     assert.match(notesOf({ args: [REPO, `--credential=${credential}`] }), expected);
     assert.match(notesOf({ args: [REPO, '--credential', `[${credential}]`] }), expected);
     assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: credential }] }), expected);
@@ -109,7 +109,7 @@ suite('credentials of git-sync', () => {
       ['--credential', `[${file},${secret}]`],
       [`--credential=${capital}`],
     ]) {
-      assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*holds a password/);
+      assert.match(notesOf({ args: [REPO, ...args] }), /^refused: .*contains a password/);
     }
     assert.match(notesOf({ args: [REPO, `--credential=${secret}`, `--credential=${file}`] }), /^refused: /);
     assert.match(notesOf({ args: [REPO], env: [{ name: 'GITSYNC_CREDENTIAL', value: secret }] }), /^refused: /);

@@ -67,7 +67,7 @@ function check(cases: readonly Case[], base: object = source): void {
 
 const tooShort = 'spec.polling.interval is 5s to 24h';
 const old = { image: 'git-sync:v3.6.5', volumeMounts: [{ name: 'html', mountPath: '/tmp/git' }] };
-const webhookInstead = 'and the operator each 60 s: set up a webhook, or spec.polling.interval';
+const webhookInstead = 'and the operator polls every 60 s: set up a webhook, or set spec.polling.interval';
 
 suite('options of git-sync', () => {
   check([
@@ -75,9 +75,9 @@ suite('options of git-sync', () => {
     [['--period=90s'], { polling: { interval: '1m30s' } }],
     [['--period=1h'], { polling: { interval: '1h' } }],
     [['--period=5s'], { polling: { interval: '5s' } }],
-    [['--period=4s'], { polling: { interval: '5s' } }, [`differs: it asked each 4s; ${tooShort}`]],
+    [['--period=4s'], { polling: { interval: '5s' } }, [`differs: it polled every 4s; ${tooShort}`]],
     [['--period=24h'], { polling: { interval: '24h' } }],
-    [['--period=25h'], { polling: { interval: '24h' } }, [`differs: it asked each 25h0m0s; ${tooShort}`]],
+    [['--period=25h'], { polling: { interval: '24h' } }, [`differs: it polled every 25h0m0s; ${tooShort}`]],
     [['--wait=30'], { polling: { interval: '30s' } }],
     [['--wait=0'], {}],
     [['--sync-timeout=90s'], { git: { ...git, timeout: '1m30s' } }],
@@ -86,18 +86,18 @@ suite('options of git-sync', () => {
     [
       ['--sync-timeout=4s'],
       { git: { ...git, timeout: '5s' } },
-      ['differs: a sync had 4s; spec.git.timeout is 5s to 24h'],
+      ['differs: the timeout of a sync was 4s; spec.git.timeout is 5s to 24h'],
     ],
     [['--sync-timeout=5s'], { git: { ...git, timeout: '5s' } }],
     [['--sync-timeout=24h'], { git: { ...git, timeout: '24h' } }],
-    [['--sync-timeout=-'], {}, ['dropped: the time for a sync (-): spec.git.timeout is an hour by default']],
-    [['--timeout=-'], {}, ['dropped: the time for a sync (-): spec.git.timeout is an hour by default']],
+    [['--sync-timeout=-'], {}, ['dropped: the timeout of a sync (-): spec.git.timeout is an hour by default']],
+    [['--timeout=-'], {}, ['dropped: the timeout of a sync (-): spec.git.timeout is an hour by default']],
     [['--submodules=recursive'], {}],
-    [['--submodules=shallow'], {}, ['differs: --submodules=shallow: submodules of submodules are fetched as well']],
+    [['--submodules=shallow'], {}, ['differs: --submodules=shallow: nested submodules are also fetched']],
     [
       ['--submodules=off'],
       { git: flat },
-      ['differs: --submodules=off left an empty folder for a submodule: exclude it, since the agent refuses it'],
+      ['differs: --submodules=off left an empty directory for a submodule: exclude it, because the agent rejects it'],
     ],
     [['--group-write'], { groupWrite: true }],
     [['--group-write=false'], {}],
@@ -124,38 +124,38 @@ suite('options of git-sync without a period', () => {
   });
   check(
     [
-      [[], {}, [`differs: git-sync asked each 10 s by default, ${webhookInstead}`], bare('git-sync:v4')],
+      [[], {}, [`differs: git-sync polled every 10 s by default, ${webhookInstead}`], bare('git-sync:v4')],
       [
         [],
         { git: { ...git, ref: 'master' } },
-        [`differs: git-sync asked each 1 s by default, ${webhookInstead}`],
+        [`differs: git-sync polled every 1 s by default, ${webhookInstead}`],
         bare('git-sync:3.6.5', '/tmp/git'),
       ],
       [['--one-time'], { isOneTime: true }, [], { args: [REPO, '--one-time'] }],
       [
         ['--period=-'],
         {},
-        ['differs: how often it asks (-) cannot be read: the operator asks each 60 s'],
+        ['differs: its poll interval (-) is invalid: the operator polls every 60 s'],
         { args: [REPO, '--period=-'] },
       ],
       [
         ['--wait=-'],
         {},
-        ['differs: how often it asks (-) cannot be read: the operator asks each 60 s'],
+        ['differs: its poll interval (-) is invalid: the operator polls every 60 s'],
         { args: [REPO, '--wait=-'] },
       ],
       [
         ['-wait=0'],
         { git: { ...git, ref: 'master' }, polling: { interval: '5s' } },
-        [`differs: it asked each 0ms; ${tooShort}`],
+        [`differs: it polled every 0ms; ${tooShort}`],
         { ...old, args: [REPO, '-wait=0'] },
       ],
       [
         [],
         {},
         [
-          `differs: git-sync asked each 10 s by default, ${webhookInstead}`,
-          'todo: its image says no version: it was read as git-sync v4',
+          `differs: git-sync polled every 10 s by default, ${webhookInstead}`,
+          'todo: its image has no version: it was converted as git-sync v4',
         ],
         { image: 'git-sync', args: [REPO, '--one-time=f'] },
       ],
@@ -165,20 +165,20 @@ suite('options of git-sync without a period', () => {
 });
 
 suite('options of git-sync that need a note', () => {
-  const forEver = 'the agent tries again for ever; maxFailures in spec.sync takes the pod out of service instead';
+  const forEver = 'the agent retries without a limit; maxFailures in spec.sync makes the pod unready instead';
   const probe = { httpGet: { port: 1 } };
   check([
     [['--depth=0'], {}, ['dropped: --depth: the agent fetches one commit, and the volume has no history']],
     [['--max-failures=0'], {}, [`dropped: --max-failures 0: ${forEver}`]],
     [['--max-sync-failures=3'], {}, [`dropped: --max-sync-failures 3: ${forEver}`]],
-    [['--add-user'], {}, ['dropped: --add-user: the agent needs no entry in /etc/passwd']],
+    [['--add-user'], {}, ['dropped: --add-user: the agent does not need an entry in /etc/passwd']],
     [
       ['--change-permissions=0777'],
       {},
       ['todo: --change-permissions 0777: files have 0644 or 0755, with groupWrite 0664 or 0775'],
     ],
     [['--change-permissions=0'], {}],
-    [['--git=/usr/bin/git'], {}, ['dropped: --git: the agent brings its own']],
+    [['--git=/usr/bin/git'], {}, ['dropped: --git: the image of the agent contains git']],
     [
       ['--http-bind=:80'],
       {},
@@ -190,29 +190,27 @@ suite('options of git-sync that need a note', () => {
     [
       ['--nobody=knows', '-v', '2', 'word'],
       {},
-      [
-        "todo: kubectl stoker migrate does not know --nobody, a word that is no option: check in git-sync's manual what is lost",
-      ],
+      ['todo: unknown to kubectl stoker migrate: --nobody, a word that is not an option; check the manual of git-sync'],
     ],
     [
       [],
       {},
-      ['todo: HTTPS_PROXY, no_proxy: agents get the proxy of the operator, by the chart value extraEnv'],
+      ['todo: HTTPS_PROXY, no_proxy: agents use the proxy of the operator, set with the chart value extraEnv'],
       { env: [variable('HTTPS_PROXY', 'x'), variable('no_proxy', 'y')] },
     ],
     [
       [],
       {},
-      ['dropped: variables that went with the container: TZ, MY_HTTP_PROXY'],
+      ['dropped: variables of the removed container: TZ, MY_HTTP_PROXY'],
       { env: [variable('TZ', 'UTC'), variable('MY_HTTP_PROXY', 'y')] },
     ],
-    [[], {}, ['todo: envFrom: see whether it set options of git-sync'], { envFrom: [{}] }],
+    [[], {}, ['todo: envFrom: check whether it sets options of git-sync'], { envFrom: [{}] }],
     [[], {}, [], { envFrom: [] }],
     [
       [],
       {},
       [
-        'dropped: resources, securityContext, livenessProbe, readinessProbe, startupProbe, ports, lifecycle of the container: the sidecar has its own; spec.agent.resources sets its resources',
+        'dropped: resources, securityContext, livenessProbe, readinessProbe, startupProbe, ports, lifecycle of the container: the operator sets them for the sidecar; use spec.agent.resources for its resources',
       ],
       {
         resources: {},
@@ -228,10 +226,10 @@ suite('options of git-sync that need a note', () => {
 });
 
 const create = (key: string) =>
-  `kubectl create secret generic site-git --from-file=${key}=FILE, together with what else this names in it`;
+  `run kubectl create secret generic site-git --from-file=${key}=FILE, with all other keys of this Secret that are used here`;
 const withToken = (name: string, key: string) => ({ git: { ...git, auth: { token: { secretRef: { name, key } } } } });
 const userName =
-  'differs: the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most hosts accept with any token: if yours does not, put user:token into the Secret';
+  'differs: the operator sends the user name x-access-token (x-token-auth to bitbucket.org), which most git servers accept with any token: if yours does not, store user:token in the Secret';
 const app = ['--github-app-application-id=1', '--github-app-installation-id=2'];
 const privateKey = '--github-app-private-key-file=/etc/access/pem';
 const ofApp = (more: object = {}) => ({
@@ -240,11 +238,11 @@ const ofApp = (more: object = {}) => ({
     auth: { githubApp: { appId: 1, installationId: 2, privateKeySecretRef: { name: 'access', key: 'pem' }, ...more } },
   },
 });
-const chartValue = 'todo: a GitHub App needs the chart value githubApp.enabled of the operator';
+const chartValue = 'todo: a GitHub App requires the chart value githubApp.enabled of the operator';
 
 suite('credentials of git-sync', () => {
   const inNoSecret = (what: string, file: string, key: string) =>
-    `todo: ${what} (${file}) is in no Secret that the pod mounts: ${create(key)}`;
+    `todo: ${what} (${file}) is not in a mounted Secret: ${create(key)}`;
   check([
     [['--password-file=/etc/access/token'], withToken('access', 'token')],
     [['--password-file=/etc/chosen/token'], withToken('named', 'k')],
@@ -276,13 +274,13 @@ suite('credentials of git-sync', () => {
       [userName],
       { env: [fromSecret('GITSYNC_PASSWORD')] },
     ],
-    [['--ssh'], {}, ['dropped: --ssh: the repository is not reached by ssh']],
+    [['--ssh'], {}, ['dropped: --ssh: the URL of the repository does not use ssh']],
     [['--ssh=false'], {}],
     [
       ['--askpass-url=http://x', '--cookie-file'],
       {},
       ['askpass-url', 'cookie-file'].map(
-        (name) => `todo: --${name} has no counterpart: name a token, an SSH key or a GitHub App in spec.git.auth`,
+        (name) => `todo: --${name} has no counterpart: specify a token, an SSH key, or a GitHub App in spec.git.auth`,
       ),
     ],
     [['--askpass-url=', '--cookie-file=false'], {}],
@@ -297,7 +295,7 @@ suite('credentials of git-sync', () => {
     [
       [...app, '--github-app-private-key-file='],
       ofApp({ privateKeySecretRef: { name: 'site-git', key: 'private-key' } }),
-      [inNoSecret('the private key of the App', 'no file is named', 'private-key'), chartValue],
+      [inNoSecret('the private key of the App', 'no file specified', 'private-key'), chartValue],
     ],
     [
       app,
@@ -324,15 +322,15 @@ suite('credentials of git-sync', () => {
     [
       ['by ssh of an unknown host'],
       sshGit({ ...key, insecureIgnoreHostKey: true }),
-      ['todo: host keys are not checked, as before: name the known_hosts in spec.git.auth.sshKey.knownHosts'],
+      ['todo: host keys are still not checked: specify the known_hosts in spec.git.auth.sshKey.knownHosts'],
       { ...mounted, args: [...start, '--ssh-known-hosts=false'] },
     ],
     [
       ['by ssh with what only https needs'],
       sshGit({ ...key, knownHosts }),
       [
-        'dropped: user name and password: the repository is reached by ssh',
-        'dropped: GIT_SSL_CAINFO: the repository is not reached by https',
+        'dropped: user name and password: the URL of the repository uses ssh',
+        'dropped: GIT_SSL_CAINFO: the URL of the repository does not use https',
       ],
       { ...mounted, args: [...start, '--username=bot'], env: [variable('GIT_SSL_CAINFO', '/etc/access/ca')] },
     ],
@@ -357,22 +355,22 @@ suite('credentials of git-sync', () => {
     [
       [],
       withCa('site-git', 'ca.crt'),
-      [inNoSecret('the CA of the git host', '/ca', 'ca.crt')],
+      [inNoSecret('the CA of the git server', '/ca', 'ca.crt')],
       { env: [variable('SSL_CERT_FILE', '/x'), variable('GIT_SSL_CAINFO', '/ca')] },
     ],
   ]);
 });
 
-const noHash = 'differs: the call has no header Gitsync-Hash';
+const noHash = 'differs: the request no longer has the header Gitsync-Hash';
 const reloads = (request: object, port: number, more: object = {}) => ({
   gateway: { port, ...more, reload: { requests: [{ method: 'POST', path: '/', expectStatus: 200, ...request }] } },
 });
 const noCounterpart = (place: string, why: string) =>
-  `todo: the call of ${place} after a change has no counterpart: ${why}`;
+  `todo: the request to ${place} after a change has no counterpart: ${why}`;
 
 suite('webhook options of git-sync', () => {
   const url = '--webhook-url=http://localhost/';
-  const any = 'differs: any answer to the call was fine, and now any 2xx is';
+  const any = 'differs: any response was accepted, and now only 2xx';
   const anySuccess = { gateway: { port: 80, reload: { requests: [{ method: 'POST', path: '/' }] } } };
   check([
     [[url], reloads({}, 80), [noHash]],
@@ -392,45 +390,41 @@ suite('webhook options of git-sync', () => {
     [
       [url, '--webhook-backoff=1s'],
       reloads({}, 80),
-      ['dropped: --webhook-backoff: the agent decides when it tries again', noHash],
+      ['dropped: --webhook-backoff: the agent sets the delay before a retry', noHash],
     ],
     [
       ['--webhook-url=http://bob@localhost/'],
       reloads({}, 80),
-      ['todo: the call had a user and a password: name a Secret in headersFrom of spec.gateway.reload', noHash],
+      ['todo: the request had a user and a password: specify a Secret in headersFrom of spec.gateway.reload', noHash],
     ],
-    [['--webhook-url=:'], {}, [noCounterpart('a webhook', 'it is no URL')]],
+    [['--webhook-url=:'], {}, [noCounterpart('a webhook', 'it is not a URL')]],
     [
       ['--webhook-url=https://hooks.test:8443/T0/x', '--webhook-backoff=1s', '--webhook-success-status=0'],
       {},
-      [noCounterpart('hooks.test:8443', 'the agent calls its own pod only')],
+      [noCounterpart('hooks.test:8443', 'the agent sends requests only to its pod')],
     ],
-    [
-      [url, '--webhook-method=delete'],
-      {},
-      [noCounterpart('localhost', 'the method is DELETE, and not GET, POST or PUT')],
-    ],
+    [[url, '--webhook-method=delete'], {}, [noCounterpart('localhost', 'the method is DELETE, not GET, POST, or PUT')]],
     [
       ['--touch-file=done'],
       { gateway: { reload: { touchFile: 'done' } } },
-      ['differs: --touch-file done now holds the commit and the time'],
+      ['differs: --touch-file done now contains the commit and the time'],
     ],
     [
       [url, '--touch-file=/git/a/done'],
       { gateway: { ...reloads({}, 80).gateway, reload: { ...reloads({}, 80).gateway.reload, touchFile: 'a/done' } } },
-      [noHash, 'differs: --touch-file /git/a/done now holds the commit and the time'],
+      [noHash, 'differs: --touch-file /git/a/done now contains the commit and the time'],
     ],
     [
       ['--touch-file=/tmp/done'],
       {},
-      ['todo: --touch-file /tmp/done is not on the volume of the files: spec.gateway.reload.touchFile has to be'],
+      ['todo: --touch-file /tmp/done is not on the data volume, which spec.gateway.reload.touchFile requires'],
     ],
     ...['--exechook-command=', '--sync-hook-command='].map(
       (option): Case => [
         [`${option} /run.sh --now`],
         {},
         [
-          'todo: --exechook-command /run.sh has no counterpart: the agent runs no programs. Let the application watch spec.gateway.reload.touchFile, or call it by spec.gateway.reload.requests',
+          'todo: --exechook-command /run.sh has no counterpart: the agent does not run programs. Use spec.gateway.reload.touchFile if the application can watch a file, or spec.gateway.reload.requests',
         ],
       ],
     ),
@@ -438,7 +432,7 @@ suite('webhook options of git-sync', () => {
 });
 
 suite('a git-sync container', () => {
-  const elsewhere = (by: string) => `${by} gets its value from elsewhere: write it into the manifest`;
+  const elsewhere = (by: string) => `the value of ${by} is not in the manifest: add it`;
   const ofField = { env: [{ name: 'GITSYNC_REF', valueFrom: {} }] };
   const cases: [why: string, args: string[], container?: Partial<Container>][] = [
     [elsewhere('the variable GITSYNC_REF'), [], { env: [fromSecret('GITSYNC_REF')] }],
@@ -449,23 +443,23 @@ suite('a git-sync container', () => {
       { env: [{ name: 'GITSYNC_PASSWORD', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } }] },
     ],
     ['its --repo is not in the manifest', ['--repo='], {}],
-    ['a shell script starts it', [], { command: ['/bin/ash'] }],
-    ['its GitHub App has no --github-app-application-id, by which alone the operator knows it', [privateKey]],
+    ['it is started by a shell script', [], { command: ['/bin/ash'] }],
+    ['its GitHub App has no --github-app-application-id, which the operator requires', [privateKey]],
     [
       'its GitHub App has no --github-app-installation-id in the manifest',
       [privateKey, '--github-app-application-id=1'],
     ],
     [
-      'its repository is at http:// or git://, where the operator sends no credentials',
+      'its repository uses http:// or git://, and the operator does not send credentials without encryption',
       ['--repo=http://git.example.com/x', '--password-file=/etc/access/token'],
     ],
     [
-      'it mounts its volume with subPathExpr, so the directory of its link (/git/site.git) is not in the manifest: use subPath',
+      'it mounts its volume with subPathExpr, so the directory of its link (/git/site.git) is unknown: use subPath',
       [],
       { volumeMounts: [{ ...html, subPathExpr: '$(X)' }] },
     ],
     [
-      'no volume is mounted at /git/site.git, where it puts its link',
+      'no volume is mounted at /git/site.git, the path of its link',
       [],
       { volumeMounts: [{ name: 'html', mountPath: '/gi' }] },
     ],

@@ -14,9 +14,9 @@ const git = { repo: 'https://git.example.com/acme/site.git', ref: 'HEAD', submod
 
 suite('a gitRepo volume', () => {
   const rights =
-    'differs: the kubelet cloned with the rights of the node: if the repository is private, name a Secret in spec.git.auth';
+    'differs: the kubelet cloned with the credentials of the node: if the repository is private, specify a Secret in spec.git.auth';
   const modules =
-    'differs: a submodule was an empty folder: exclude it, or set spec.git.submodules, since the agent refuses it otherwise';
+    'differs: a submodule was an empty directory: exclude it or set spec.git.submodules, because the agent rejects it otherwise';
   const readVolume = (gitRepo: { repository: string; revision?: string; directory?: string }) => {
     const found = readGitRepo({ name: 'v', gitRepo });
     return found?.kind === 'source' ? { ...found, notes: linesOf(found.notes) } : found;
@@ -36,7 +36,7 @@ suite('a gitRepo volume', () => {
   };
   const at = (path: string) => ({ place: { volume: 'v', path } });
   const withRepo = (repo: string) => ({ git: { repo, ref: 'HEAD' } });
-  const cut = 'todo: spec.git.ref: c0ffee1 looks like the first characters of a commit: the operator needs it in full';
+  const cut = 'todo: spec.git.ref: c0ffee1 looks like an abbreviated commit: the operator requires the full hash';
   const volumes: [given: object, changes: object][] = [
     [{}, {}],
     [{ revision: 'origin/main' }, { git: { repo: repository, ref: 'main' } }],
@@ -64,10 +64,14 @@ suite('a gitRepo volume', () => {
   test('has a reason if it stays or is rejected', () => {
     const title = 'the gitRepo volume v';
     const whyOf = (given: object) => readVolume({ repository, ...given });
-    assert.deepEqual(whyOf({ directory: '../x' }), { kind: 'stays', title, why: 'its directory holds ..' });
-    const why = 'the operator takes a repository by https://, http://, ssh://, git:// or user@host:path only';
+    assert.deepEqual(whyOf({ directory: '../x' }), { kind: 'stays', title, why: 'its directory contains ..' });
+    const why = 'the operator supports only https://, http://, ssh://, git://, and user@host:path';
     assert.deepEqual(whyOf({ repository: 'file:///x' }), { kind: 'stays', title, why });
-    assert.deepEqual(whyOf({ revision: 'a..b' }), { kind: 'stays', title, why: '"a..b" is no branch, tag or commit' });
+    assert.deepEqual(whyOf({ revision: 'a..b' }), {
+      kind: 'stays',
+      title,
+      why: '"a..b" is not a valid branch, tag, or commit',
+    });
     for (const user of ['bob:pass', ':pass', `ghp_x`, 'github_pat_x', 'glpat-x', 'ATBBx', 'x'.repeat(30)])
       assert.equal(whyOf({ repository: `https://${user}@git.test/x` })?.kind, 'refused', user);
     for (const user of ['bob', 'x'.repeat(29), 'AT-home', 'ghost'])
@@ -117,9 +121,9 @@ suite('a k8s-sidecar container', () => {
     return found.kind === 'source' ? { ...found, notes: linesOf(found.notes) } : found;
   };
   const compare = (what: string, holder = 'boards') =>
-    `todo: it copied ConfigMaps with the label ${what}: compare what ${holder} holds with them, since only that is delivered now`;
+    `todo: it copied ConfigMaps with the label ${what}: compare them with the files in ${holder}, because only these are delivered now`;
   const annotation = (name = 'k8s-sidecar-target-directory') =>
-    `differs: a ConfigMap could name another folder by the annotation ${name}, and a key that ends with .url was downloaded: map such files yourself`;
+    `differs: a ConfigMap could specify a different directory in the annotation ${name}, and keys with the suffix .url were downloaded: add mappings for such files`;
   const whole = {
     kind: 'source',
     title: 'container copy',
@@ -136,7 +140,7 @@ suite('a k8s-sidecar container', () => {
   const gateway = { port: 3000, reload: { requests: [request] } };
   const url = { REQ_URL: 'http://localhost:3000/reload' };
   const credentials =
-    'put the value of the header Authorization into a Secret, and name it in headersFrom of spec.gateway.reload.requests';
+    'store the value of the header Authorization in a Secret, and specify it in headersFrom of spec.gateway.reload.requests';
   const sidecars: [env: Record<string, string>, changes: object][] = [
     [{}, {}],
     [{ LABEL_VALUE: '1', RESOURCE: 'configmap' }, { notes: [compare('board=1'), annotation()] }],
@@ -147,7 +151,7 @@ suite('a k8s-sidecar container', () => {
     [
       { SCRIPT: '/run.sh' },
       {
-        notes: [...whole.notes, 'todo: SCRIPT /run.sh has no counterpart: the agent runs no programs'],
+        notes: [...whole.notes, 'todo: SCRIPT /run.sh has no counterpart: the agent does not run programs'],
       },
     ],
     [{ ...url, REQ_METHOD: 'POST' }, { gateway }],
@@ -163,7 +167,7 @@ suite('a k8s-sidecar container', () => {
     [{ REQ_PASSWORD: 'y' }, {}],
     [
       { SLEEP_TIME: '5', TZ: 'UTC' },
-      { notes: [...whole.notes, 'dropped: variables that went with the container: SLEEP_TIME, TZ'] },
+      { notes: [...whole.notes, 'dropped: variables of the removed container: SLEEP_TIME, TZ'] },
     ],
   ];
   for (const [env, changes] of sidecars) {
@@ -190,7 +194,7 @@ suite('a k8s-sidecar container', () => {
       title,
       why: 'no volume is mounted at its FOLDER /x',
     });
-    const why = '"a..b" is no branch, tag or commit';
+    const why = '"a..b" is not a valid branch, tag, or commit';
     assert.deepEqual(readSidecar({}, { ...named, ref: 'a..b' }), { kind: 'stays', title, why });
   });
 });
@@ -207,7 +211,7 @@ suite('the pod of an application', () => {
     const { podFor, notes, ...rest } = result;
     return { ...rest, notes: linesOf(notes), pod: podFor('site').spec };
   };
-  const place = 'same: the files are where they were: container app at /html/site.git';
+  const place = 'same: the files keep their paths: container app at /html/site.git';
   const spec = (mapping = { source: '.', destination: 'site.git' }, more: object = {}) => ({
     git,
     polling: { interval: '1m' },
@@ -230,9 +234,9 @@ suite('the pod of an application', () => {
   });
   const init = { ...sync, name: 'init', args: [...sync.args, '--one-time'] };
   const links =
-    'todo: volume html outlives the pod: remove the link site.git and the worktrees of git-sync from it once, since the agent replaces no link by a folder';
+    'todo: volume html is persistent: remove the link site.git and the worktrees of git-sync once, because the agent does not replace a link with a directory';
   const isBlind = (name: string, who: string) =>
-    `container sync stays as it is: the sidecar sees the part of volume html that container ${name} mounts, and there ${who} would not find all files: mount the whole volume`;
+    `container sync is unchanged: the sidecar can write only to the part of volume html that container ${name} mounts, and ${who} needs files outside of it: mount the whole volume`;
   const pods: [what: string, Given, changes: object][] = [
     ['its files where they were', {}, {}],
     [
@@ -252,14 +256,14 @@ suite('the pod of an application', () => {
         containers: [app, { ...sync, volumeMounts: [html, { name: 'key', mountPath: '/key' }] }],
         volumes: [emptyDir, { name: 'key', secret: { secretName: 'x' } }],
       },
-      { notes: [place, 'dropped: volumes that nothing else mounts: key'] },
+      { notes: [place, 'dropped: unused volumes: key'] },
     ],
     [
       'no init container of git-sync with the same files',
       { initContainers: [init] },
       {
         notes: [
-          'dropped: container init: it brought the same files, and the sidecar brings them before the containers start',
+          'dropped: container init: it delivered the same files, and the sidecar delivers them before the containers start',
           place,
         ],
       },
@@ -270,7 +274,7 @@ suite('the pod of an application', () => {
       {
         notes: [
           place,
-          'differs: container init brought the files once, and the operator goes on following HEAD: to keep one state, put a commit in full into spec.git.ref',
+          'differs: container init delivered the files once, but the operator keeps following HEAD: to pin one state, set spec.git.ref to a full commit hash',
         ],
       },
     ],
@@ -285,7 +289,7 @@ suite('the pod of an application', () => {
       {
         notes: [
           place,
-          'todo: container app runs as user 0, as which the sidecar is refused: set securityContext.runAsUser to another user',
+          'todo: container app runs as user 0, which is not allowed for the sidecar: set securityContext.runAsUser to a different user',
         ],
         pod: { ...moved.pod, securityContext: { runAsUser: 0 } },
       },
@@ -307,7 +311,7 @@ suite('the pod of an application', () => {
       {
         notes: [
           place,
-          'todo: init container early mounts volume html: init containers of the pod run before the first sync, and find no files there',
+          'todo: init container early mounts volume html: init containers of the pod run before the first sync, so the files are not there yet',
         ],
         pod: { ...moved.pod, initContainers: [{ ...app, name: 'early' }] },
       },
@@ -327,7 +331,7 @@ suite('the pod of an application', () => {
       { containers: [part('site.git/public'), sync] },
       {
         spec: spec({ source: 'public', destination: '.' }),
-        notes: ['same: the files are where they were: container app at /html'],
+        notes: ['same: the files keep their paths: container app at /html'],
         pod: { ...moved.pod, containers: [part('site.git/public')] },
       },
     ],
@@ -337,8 +341,8 @@ suite('the pod of an application', () => {
       {
         spec: spec(undefined, { gateway: { reload: { touchFile: 'now' } } }),
         notes: [
-          'same: the files are where they were: container app at /html/site.git',
-          'differs: --touch-file now now holds the commit and the time',
+          'same: the files keep their paths: container app at /html/site.git',
+          'differs: --touch-file now now contains the commit and the time',
         ],
         pod: { ...moved.pod, containers: [part('deep')] },
       },
@@ -352,7 +356,7 @@ suite('the pod of an application', () => {
       'the files where each of its containers saw them',
       { containers: [readOnly, app, sync] },
       {
-        notes: ['same: the files are where they were: container first at /r/site.git, container app at /html/site.git'],
+        notes: ['same: the files keep their paths: container first at /r/site.git, container app at /html/site.git'],
         pod: { ...moved.pod, containers: [readOnly, app] },
       },
     ],
@@ -362,12 +366,12 @@ suite('the pod of an application', () => {
   }
 
   const unmoved: [why: string, Given][] = [
-    ['container sync stays as it is: no other container mounts its volume html', { containers: [sync] }],
+    ['container sync is unchanged: no other container mounts its volume html', { containers: [sync] }],
     [isBlind('app', 'it'), { containers: [part('other'), sync] }],
     [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('site.git', 'second'), sync] }],
     [isBlind('app', 'container second'), { containers: [part('site.git/a'), part('', 'second'), sync] }],
     [
-      'container sync stays as it is: container app mounts several parts of volume html: mount it once',
+      'container sync is unchanged: container app mounts several parts of volume html: mount it once',
       {
         containers: [
           { ...app, volumeMounts: ['a', 'b'].map((subPath) => ({ ...html, mountPath: subPath, subPath })) },
@@ -376,7 +380,7 @@ suite('the pod of an application', () => {
       },
     ],
     [
-      'container sync stays as it is: container app mounts volume html by subPathExpr: use subPath',
+      'container sync is unchanged: container app mounts volume html with subPathExpr: use subPath',
       { containers: [{ ...app, volumeMounts: [{ ...html, subPathExpr: '$(X)' }] }, sync] },
     ],
   ];
@@ -466,7 +470,10 @@ suite('a manifest', () => {
       place[last] = value;
       const { workloads, problems } = readManifest([given]);
       assert.equal(workloads.length, 0);
-      assert.equal(problems[0]?.slice(0, `Pod site holds no pod: ${path}:`.length), `Pod site holds no pod: ${path}:`);
+      assert.equal(
+        problems[0]?.slice(0, `Pod site does not contain a valid pod: ${path}:`.length),
+        `Pod site does not contain a valid pod: ${path}:`,
+      );
     });
   }
 
@@ -495,7 +502,7 @@ suite('a manifest', () => {
     ]);
     assert.deepEqual(found.others, ['GatewaySync g', 'Service service', 'ListOfTypo without a name']);
     assert.deepEqual(found.gatewaySyncs, [{ namespace: 'n', name: 'g' }]);
-    assert.deepEqual(found.problems, Array(5).fill('a document is no Kubernetes object: it has no kind'));
+    assert.deepEqual(found.problems, Array(5).fill('a document is not a Kubernetes object: it has no kind'));
   });
 
   test('loses all fields that only the cluster writes', () => {

@@ -68,25 +68,28 @@ suite('kubectl stoker migrate', () => {
   test("leaves a container unchanged if it can't be converted, with the reason", async () => {
     const part = (subPath: string) => ({ volumeMounts: [{ name: 'html', mountPath: '/html', subPath }] });
     const cases: [what: string, RegExp][] = [
-      [podWith({ command: ['sh', '-c', `git-sync ${REPO}`] }), /a shell script starts it/],
-      [podWith({ args: ['--repo=$(REPO)'] }), /its arguments hold \$\(REPO\), whose value is not in the manifest/],
-      [podWith({ env: [fromSecret('GITSYNC_REPO')] }), /the variable GITSYNC_REPO gets its value from elsewhere/],
+      [podWith({ command: ['sh', '-c', `git-sync ${REPO}`] }), /it is started by a shell script/],
+      [podWith({ args: ['--repo=$(REPO)'] }), /its arguments contain \$\(REPO\), and its value is not in the manifest/],
+      [
+        podWith({ env: [fromSecret('GITSYNC_REPO')] }),
+        /the value of the variable GITSYNC_REPO is not in the manifest: add it/,
+      ],
       [podWith({}), /its --repo is not in the manifest/],
-      [podWith({ args: ['--repo=/srv/git/site.git'] }), /takes a repository by https:\/\//],
-      [podWith({ args: [REPO, '--ref=main~3'] }), /"main~3" is no branch, tag or commit/],
+      [podWith({ args: ['--repo=/srv/git/site.git'] }), /supports only https:\/\//],
+      [podWith({ args: [REPO, '--ref=main~3'] }), /"main~3" is not a valid branch, tag, or commit/],
       [podWith({ args: [REPO, '--root=/elsewhere'] }), /no volume is mounted at \/elsewhere\/site.git/],
-      [podWith({ args: [REPO, '--link=.sync-agent/x'] }), /a mapping cannot have its path/],
-      [podWith({ args: [REPO, '--link={{ .Commit }}'] }), /a mapping cannot have its path/],
+      [podWith({ args: [REPO, '--link=.sync-agent/x'] }), /its path is not valid in a mapping/],
+      [podWith({ args: [REPO, '--link={{ .Commit }}'] }), /its path is not valid in a mapping/],
       [podWith({ args: [REPO, '--link=../../etc'] }), /no volume is mounted at/],
       [podWith({ args: [REPO] }, { app: { volumeMounts: [] } }), /no other container mounts its volume html/],
-      [podWith({ args: [REPO] }, { app: part('other') }), /there it would not find all files/],
+      [podWith({ args: [REPO] }, { app: part('other') }), /it needs files outside of it/],
       [
         podWith({ args: [REPO, '--github-app-client-id=x', '--github-app-private-key-file=/k'] }),
         /no --github-app-application-id/,
       ],
       [
         podWith({ args: ['--repo=http://git.example.com/site'], env: [fromSecret('GITSYNC_PASSWORD')] }),
-        /sends no credentials/,
+        /does not send credentials without encryption/,
       ],
       [
         podWith({ image: 'quay.io/kiwigrid/k8s-sidecar:1.30.3', env: [variable('LABEL', 'dashboard')] }),
@@ -94,14 +97,14 @@ suite('kubectl stoker migrate', () => {
       ],
       [
         podWith({ image: 'kiwigrid/k8s-sidecar', env: [variable('RESOURCE', 'both')] }),
-        /it copies Secrets, which have no place in a repository/,
+        /it copies Secrets, which do not belong in a repository/,
       ],
     ];
     for (const [manifest, words] of cases) {
       const { status, output, notes } = await migrateText(manifest);
       assert.deepEqual([status, output], [1, ''], notes);
       assert.match(notes, words);
-      assert.match(notes, /^Pod site: container sync stays as it is: /);
+      assert.match(notes, /^Pod site: container sync is unchanged: /);
     }
   });
 
@@ -111,8 +114,8 @@ suite('kubectl stoker migrate', () => {
     pod.spec.containers.push({ ...sync, name: 'theme', args: ['--repo=https://git.example.com/acme/theme'] });
     const { status, output, notes } = await migrateText(JSON.stringify(pod));
     assert.equal(status, 1);
-    assert.match(notes, /container theme stays as it is: the sidecar has one repository and one volume/);
-    assert.match(output, /^# TODO: container theme stays, and writes to volume html as well/m);
+    assert.match(notes, /container theme is unchanged: the sidecar supports one repository and one volume/);
+    assert.match(output, /^# TODO: container theme is unchanged and also writes to volume html/m);
     const [, moved] = parseAllDocuments(output) as { toJS(): typeof pod }[];
     assert.deepEqual(
       moved?.toJS().spec.containers.map(({ name }: { name: string }) => name),
@@ -127,7 +130,7 @@ suite('kubectl stoker migrate', () => {
     pod.spec.containers.unshift({ ...app, name: 'web', volumeMounts: [part] });
     const { status, notes } = await migrateText(JSON.stringify(pod));
     assert.equal(status, 1);
-    assert.match(notes, /that container web mounts, and there container app would not find all files/);
+    assert.match(notes, /that container web mounts, and container app needs files outside of it/);
   });
 
   test('reads options like git-sync: first the command line, then the variables of its version', async () => {
@@ -169,7 +172,7 @@ suite('kubectl stoker migrate', () => {
     const comments = output.split('\n').filter((line) => line.startsWith('#'));
     for (const arg of args.slice(1)) {
       const name = arg.split('=')[0] as string;
-      const words = { '--webhook-url': 'hooks.example.com', '--sync-timeout': 'a sync had 1s' }[name] ?? name;
+      const words = { '--webhook-url': 'hooks.example.com', '--sync-timeout': 'a sync was 1s' }[name] ?? name;
       assert.ok(
         comments.some((line) => line.includes(words)),
         name,
@@ -201,8 +204,8 @@ suite('kubectl stoker migrate', () => {
   test('reports the problem with an invalid argument or manifest', async () => {
     const cases: [string[], string, number, RegExp][] = [
       [['-f', '-'], 'kind: Service', 1, /the manifest has no git-sync, k8s-sidecar, or gitRepo volume/],
-      [['-f', '-'], '- a\n- b', 1, /a document is no Kubernetes object/],
-      [['-f', '-'], 'kind: Pod\nspec: {}', 1, /Pod without a name holds no pod: spec.containers/],
+      [['-f', '-'], '- a\n- b', 1, /a document is not a Kubernetes object/],
+      [['-f', '-'], 'kind: Pod\nspec: {}', 1, /Pod without a name does not contain a valid pod: spec.containers/],
       [['-f', '-'], 'a: [', 1, /the manifest is not valid YAML/],
       [['-f', '/nowhere/x.yaml'], '', 1, /cannot read the manifest: .*ENOENT/],
       [['-f', '-', '--path', 'x'], '', 64, /--ref and --path require --repo/],

@@ -151,7 +151,7 @@ suite('the output of kubectl stoker migrate', () => {
       podWith({ args: [`--repo=https://${token}@github.com/acme/site.git`] }),
     );
     assert.deepEqual([status, output], [1, '']);
-    assert.match(notes, /the URL of its repository holds a password/);
+    assert.match(notes, /the URL of its repository contains a password/);
     assert.ok(!notes.includes(token));
     const named = await migrateText(podWith({ args: ['--repo=https://bob@git.example.com/acme/site.git'] }));
     assert.equal(named.status, 0);
@@ -166,7 +166,10 @@ suite('the output of kubectl stoker migrate', () => {
     const repo = variable('GITSYNC_REPO', 'https://git.example.com/$(ORG)/$$(ORG)');
     assert.equal(await git([variable('ORG', 'acme'), repo]), 'https://git.example.com/acme/$(ORG)');
     assert.equal(await git([repo, variable('ORG', 'acme')]), 'https://git.example.com/$(ORG)/$(ORG)');
-    assert.match(await git([fromSecret('ORG'), repo]), /the variable GITSYNC_REPO gets its value from elsewhere/);
+    assert.match(
+      await git([fromSecret('ORG'), repo]),
+      /the value of the variable GITSYNC_REPO is not in the manifest: add it/,
+    );
   });
 
   test('has no annotations about removed containers, which the API server would reject', async () => {
@@ -185,7 +188,7 @@ suite('the output of kubectl stoker migrate', () => {
       Object.keys(annotations).filter((key) => !key.startsWith('sync.io/')),
       Object.keys(kept),
     );
-    assert.match(output, /^# dropped: annotations about containers that are gone: .*default-container$/m);
+    assert.match(output, /^# dropped: annotations about removed containers: .*default-container$/m);
   });
 
   test('has a new name for the GatewaySync if the manifest contains one of that name', async () => {
