@@ -5,17 +5,17 @@ import { type Advice, type Finding, failed, ok, unseen } from './finding.ts';
 import { type Deployment, variableOf, type Webhook, type WebhookConfiguration } from './objects.ts';
 import type { OperatorSurvey } from './survey.ts';
 
-/** The key of the Secret that holds what the controller shows to the API server; it is no secret. */
+/** Key of the serving certificate in its Secret. Certificates are public, so this value can be read. */
 export const CERTIFICATE_KEY = 'tls.crt';
 
-/** The Secret with the certificate that a controller serves the webhook with: its own, or that of cert-manager. */
+/** Returns the name of the Secret with the serving certificate: self-signed, or made by cert-manager. */
 export function certificateSecretOf(controller: Deployment): string | undefined {
   const selfSigned = variableOf(programOf(controller), 'WEBHOOK_SELF_SIGNED');
   if (selfSigned) return `${selfSigned}-certificate`;
   return controller.spec.template.spec.volumes?.find(({ name }) => name === 'webhook-certs')?.secret?.secretName;
 }
 
-/** The certificates of a bundle, PEM; none where one of them cannot be read. */
+/** Parses a PEM bundle. Returns an empty list if one certificate is unreadable. */
 export function certificatesOf(pem: string): X509Certificate[] {
   try {
     return certificateBlocks(pem).map((block) => new X509Certificate(block));
@@ -24,7 +24,7 @@ export function certificatesOf(pem: string): X509Certificate[] {
   }
 }
 
-/** What the API server trusts, and whom it calls. */
+/** Trust of the API server in a webhook. */
 interface Trust {
   configuration: WebhookConfiguration;
   service: Webhook['clientConfig']['service'];
@@ -33,7 +33,7 @@ interface Trust {
   now: number;
 }
 
-/** Checks that the API server trusts what the controllers behind the Service of a webhook serve. */
+/** Checks that the API server trusts the certificates of the controllers behind a webhook's Service. */
 export function checkCertificate(trust: Trust, operator: OperatorSurvey): Finding[] {
   const { service, configuration } = trust;
   const place = service && operator.places[service.namespace];
@@ -57,7 +57,7 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
 const CHECK = 'webhook/certificate';
 const RELEASE = 'app.kubernetes.io/instance';
 
-/** What the API server finds wrong with a certificate, which comes first, and those between it and a CA. */
+/** Returns the reason why the API server rejects a chain: the serving certificate first, then intermediates. */
 function faultOf(shown: X509Certificate[], { configuration, service, ...trust }: Trust) {
   const { authorities, now } = trust;
   const [serving] = shown;
@@ -71,7 +71,7 @@ function faultOf(shown: X509Certificate[], { configuration, service, ...trust }:
   return isTrusted ? undefined : `is not signed by any CA in the caBundle of ${configuration.metadata.name}`;
 }
 
-/** When a certificate ends, in milliseconds since the epoch. */
+/** Expiry of a certificate, in milliseconds since the epoch. */
 export const endOf = ({ validTo }: X509Certificate): number => Date.parse(validTo);
 
 const vouchesFor = (authority: X509Certificate, certificate: X509Certificate | undefined): boolean =>

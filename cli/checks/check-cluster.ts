@@ -3,11 +3,11 @@ import { type Finding, failed, ok, seenOr, unseen, warning } from './finding.ts'
 import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
 
-/** The first minor version of Kubernetes 1 that the chart installs in. */
+/** Minimum minor version of Kubernetes 1. */
 const LEAST_MINOR = 30;
 const UPGRADING = 'how-to/upgrading.md';
 
-/** Checks what everything else needs: the API server and the CRDs. */
+/** Checks the API server and the CRDs, which all other checks require. */
 export function checkCluster(survey: ClusterSurvey): Finding[] {
   return [...checkServer(survey), ...checkGroup(survey)];
 }
@@ -58,7 +58,7 @@ function checkGroup({ groupVersions, resources, crds }: ClusterSurvey): Finding[
   ];
 }
 
-/** Fields that came with the newest release: a CRD without them is older than this plugin. */
+/** Fields added by the newest release. A CRD without them is older than this plugin. */
 const NEWEST: Record<string, readonly (readonly string[])[]> = {
   [`${GATEWAY_SYNC.plural}.${GROUP}`]: [
     ['spec', 'rollout', 'waves'],

@@ -3,7 +3,7 @@ import type { Condition } from '../../shared/api/gateway-sync-status.ts';
 import { type Finding, type Level, ok, pageAt } from './finding.ts';
 import { pageOfReason, todoOf } from './reasons.ts';
 
-/** Checks what the controller says of a GatewaySync: a finding for each condition that is not as it should be. */
+/** Checks the conditions of a GatewaySync: one finding for each condition with a problem. */
 export function checkConditions({ status }: GatewaySync): Finding[] {
   const conditions = status?.conditions ?? [];
   const causes = conditions.filter(({ type }) => type !== 'Ready' && type !== 'Stalled');
@@ -17,7 +17,7 @@ export function checkConditions({ status }: GatewaySync): Finding[] {
   return isReady ? [ok('conditions/Ready', `Ready: ${ready.message}`)] : [...findings, ...rest];
 }
 
-/** Reasons with which a condition that is True is not well. */
+/** Reasons of a condition with the status True that aren't a problem. */
 const FINE = [
   'Resolved',
   'PinnedCommit',
@@ -31,17 +31,17 @@ const FINE = [
   'Posting',
   'Complete',
 ];
-/** Reasons that go away by themselves, or that somebody has chosen. */
+/** Reasons that are temporary or intended. */
 const NO_FAULT = ['Syncing', 'InsecureIgnoreHostKey', 'AmbiguousRef', 'NoGateways'];
 
 function levelOf({ type, status, reason }: Condition): Level {
   if (type === 'Stalled') return status === 'True' ? 'failed' : 'ok';
   if (status === 'True' && FINE.includes(reason)) return 'ok';
-  // Gateways do not depend on what is posted at the host.
+  // Gateways don't depend on commit statuses.
   return status === 'Unknown' || type === 'CommitStatus' || NO_FAULT.includes(reason) ? 'warning' : 'failed';
 }
 
-/** Ready and Stalled sum up the others: what one of these says already is not said again. */
+/** Checks whether another finding already has the reason of Ready or Stalled, which summarize the other conditions. */
 function isExplained({ reason }: Condition, causes: readonly Condition[]): boolean {
   const own = reason.startsWith('Rollout') ? reason.slice('Rollout'.length) : reason;
   return causes.some((cause) => levelOf(cause) !== 'ok' && (cause.reason === own || cause.reason === reason));

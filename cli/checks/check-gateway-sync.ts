@@ -9,12 +9,12 @@ import { checkSecrets } from './check-secrets.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
-/** What a controller that works takes at most to look at a resource, in milliseconds. */
+/** Maximum time for a running controller to reconcile a new resource (ms). */
 const LOOK_MS = 60_000;
 const CONDITIONS = 'reference/conditions.md';
 const REQUESTS = 'explanation/requests.md';
 
-/** Checks one GatewaySync: what the controller says of it, what it names, and what came of the last webhook. */
+/** Checks one GatewaySync: its conditions, its Secrets, and the outcome of the last webhook. */
 export function checkGatewaySync(gatewaySync: GatewaySync, namespace: NamespaceSurvey, survey: Survey): Finding[] {
   return [
     ...checkSeen(gatewaySync, survey.now),
@@ -38,7 +38,7 @@ function checkSeen({ metadata, status }: GatewaySync, now: number): Finding[] {
   return [warning(check, says, { todo: `wait; if it persists, ${todo}`, page: CONDITIONS })];
 }
 
-/** What somebody has told to rest. */
+/** Checks for pauses and dry runs. */
 function checkRest({ spec, status }: GatewaySync): Finding[] {
   const page = CONDITIONS;
   const { defaults, profiles } = spec.sync;
@@ -109,7 +109,7 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
   if (echo.outcome === 'Applied' || echo.outcome === 'Superseded')
     return [ok(check, `${says} was ${echo.outcome.toLowerCase()}`)];
   const message = echo.message ? `: ${echo.message}` : '';
-  // A newer controller may know more outcomes than this plugin.
+  // A newer controller may use outcomes that this plugin doesn't have.
   if (!Object.hasOwn(OUTCOMES, echo.outcome))
     return [
       warning(check, `${says} has the outcome ${echo.outcome}${message}`, {
@@ -123,7 +123,7 @@ function outcome(kind: 'request' | 'push', echo: Echo | undefined, { spec }: Gat
   return [make(check, `${says} ${words}${message}`, { todo: isForeign ? FOREIGN : todo, page: REQUESTS })];
 }
 
-/** A request in the annotations that the controller has not echoed. */
+/** Checks for a request in the annotations that isn't in the status yet. */
 function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding[] {
   const { annotations = {} } = metadata;
   const id = annotations[REQUEST_ANNOTATIONS.requestId];
@@ -147,7 +147,7 @@ function checkUnhandled({ metadata, status }: GatewaySync, now: number): Finding
   ];
 }
 
-/** Waits that the condition RolledOut does not name. */
+/** Checks for waits that the condition RolledOut doesn't include. */
 function checkRollout({ status }: GatewaySync): Finding[] {
   const { waitsFor, message = '', nextCommit } = status?.rollout ?? {};
   const page = 'explanation/rollouts.md';

@@ -16,13 +16,13 @@ const BARE = 'annotated pods start without the sidecar (failurePolicy is Ignore)
 /** Name of the webhook in the configuration of the chart. */
 const WEBHOOK_NAME = 'inject.sync.io';
 
-/** A webhook of the operator, and the configuration that it is in. */
+/** A webhook of the operator with its configuration. */
 export interface Injector {
   webhook: Webhook;
   configuration: WebhookConfiguration;
 }
 
-/** The webhooks that inject the sidecar, as far as they may be seen. */
+/** Returns the webhooks that inject the sidecar, if they can be read. */
 export const injectorsOf = ({ cluster }: Survey): Injector[] =>
   seenOr(cluster.webhooks, []).flatMap((configuration) =>
     (configuration.webhooks ?? [])
@@ -30,7 +30,7 @@ export const injectorsOf = ({ cluster }: Survey): Injector[] =>
       .map((webhook) => ({ webhook, configuration })),
   );
 
-/** Checks that the API server calls the controller for annotated pods, reaches it and trusts it. */
+/** Checks that the API server calls the controller for annotated pods, can reach it, and trusts it. */
 export function checkInjection(survey: Survey): Finding[] {
   const { webhooks } = survey.cluster;
   if (webhooks.kind === 'hidden') return unseen('webhook/installed', 'MutatingWebhookConfigurations', webhooks);
@@ -69,7 +69,7 @@ function checkAuthority({ webhook, configuration }: Injector, { now, operator }:
   const fail = (says: string) => [failed(check, `${name} ${says}`, advice)];
   const { caBundle, service } = webhook.clientConfig;
   if (!caBundle) return fail('has no caBundle: the API server does not trust the controller');
-  // While one CA replaces another there are two.
+  // During a CA rotation, the bundle has two.
   const authorities = certificatesOf(Buffer.from(caBundle, 'base64').toString());
   if (authorities.length === 0) return fail('has a caBundle that is not a certificate');
   const last = Math.max(...authorities.map(endOf));
@@ -143,7 +143,7 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
   return [ok('webhook/endpoint', reached), ...checkPolicies(operator, place, service.namespace)];
 }
 
-/** A policy that closes the port of the webhook cannot be told from one that lets the API server in: only a hint. */
+/** Gives only a hint, because the source of API server requests can't be matched with the rules of a policy. */
 function checkPolicies(
   operator: OperatorSurvey,
   { networkPolicies, pods }: OperatorPlace,
@@ -175,7 +175,7 @@ function checkPolicies(
   ];
 }
 
-/** Where the controllers of a namespace serve the webhook: as the chart has it, unless they say so. */
+/** Returns the webhook port of the controllers in a namespace. Default: the port of the chart. */
 function webhookPortOf(operator: OperatorSurvey, namespace: string): number {
   const controller = componentsOf(operator, 'controller').find(({ metadata }) => metadata.namespace === namespace);
   return Number((controller && variableOf(programOf(controller), 'WEBHOOK_PORT')) ?? 9443);

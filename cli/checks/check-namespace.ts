@@ -16,7 +16,7 @@ import type { NamespaceSurvey, Survey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 
-/** Checks a namespace: whether the operator looks after it, and what in it keeps gateways from their sidecar. */
+/** Checks that the operator watches a namespace, and that its gateways get their sidecar. */
 export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[] {
   const { name, namespace } = survey;
   if (namespace.kind === 'seen' && !namespace.value)
@@ -87,7 +87,7 @@ function checkResources({ name, asked, gatewaySyncs }: NamespaceSurvey): Finding
   ];
 }
 
-/** Pods that ask for a sidecar where the webhook is not called are left as they are, without a word. */
+/** Checks that the webhook selects the namespace. Otherwise annotated pods start without a sidecar or a message. */
 function checkSelector({ name, namespace, pods }: NamespaceSurvey, survey: Survey): Finding[] {
   const injectors = injectorsOf(survey);
   const labels = seenOr(namespace, undefined)?.metadata.labels;
@@ -133,7 +133,7 @@ function checkBindings(survey: NamespaceSurvey, whole: Survey): Finding[] {
   const names = [...new Set(synced.flatMap((pod) => resourceOf(pod, survey) ?? []))].map(agentRoleBindingName);
   const says = `no RoleBinding for agents with the ServiceAccount ${listed(unbound)}`;
   const page = 'explanation/security.md';
-  // Whoever binds them may have used another role, or one for the whole cluster.
+  // An administrator may have bound a different role, or one for the whole cluster.
   if (!bindsAgents(whole))
     return [
       warning(check, `${says}: rbac.autoBindAgent.enabled is false`, {
@@ -154,7 +154,7 @@ type Subject = NonNullable<RoleBinding['subjects']>[number];
 const isAccount = ({ kind, name, namespace }: Subject, account: string, home: string): boolean =>
   kind === 'User' ? name === `system:serviceaccount:${home}:${account}` : name === account && namespace === home;
 
-/** Without the right to annotate, a receiver answers 503 to every delivery. */
+/** Checks that receivers can annotate GatewaySyncs. Otherwise they reject all deliveries with 503. */
 function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
   const check = 'namespace/receiver-rights';
   const { receiverBindings } = cluster;
@@ -174,7 +174,7 @@ function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster,
     );
 }
 
-/** An annotation of the workload itself is none of its pods. */
+/** Checks for annotations on workloads, which their pods don't inherit. */
 function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
   const own = [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.crName];
   return seenOr(workloads, []).flatMap(({ kind, metadata, spec }) => {
@@ -189,7 +189,7 @@ function checkWorkloads({ workloads }: NamespaceSurvey): Finding[] {
   });
 }
 
-/** Whether the pods that came for them are well is said of these. */
+/** Reports evicted pods. Their replacements have separate findings. */
 function checkEvicted(survey: NamespaceSurvey): Finding[] {
   const evicted = evictedPodsOf(survey);
   const [last] = evicted.slice(-1);
@@ -204,7 +204,7 @@ function checkEvicted(survey: NamespaceSurvey): Finding[] {
   ];
 }
 
-/** What a policy lets out cannot be told from addresses: only a hint. */
+/** Gives only a hint, because the addresses in a policy don't show which destinations are reachable. */
 function checkEgress(survey: NamespaceSurvey): Finding[] {
   const pods = gatewayPodsOf(survey).filter(hasSidecar);
   const closing = seenOr(survey.networkPolicies, []).filter(

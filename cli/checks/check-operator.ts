@@ -15,13 +15,13 @@ export const componentsOf = (survey: OperatorSurvey, component: 'controller' | '
 /** Container of the program of a Deployment. */
 export const programOf = ({ spec }: Deployment) => spec.template.spec.containers[0] ?? { name: '' };
 
-/** Namespaces that a controller watches; empty are all. */
+/** Namespaces that a controller watches. If empty, it watches all. */
 export const watchedBy = (controller: Deployment): string[] =>
   (variableOf(programOf(controller), 'WATCH_NAMESPACES') ?? '').split(',').filter(Boolean);
 
 const addressOf = ({ metadata }: Deployment) => `${metadata.namespace}/${metadata.name}`;
 
-/** Checks the controllers and receivers: whether they are there, at work, and of one release. */
+/** Checks that controllers and receivers exist, run, and have the same version. */
 export function checkOperator({ operator, version, now }: Survey): Finding[] {
   const controllers = componentsOf(operator, 'controller');
   const receivers = componentsOf(operator, 'receiver');
@@ -46,7 +46,7 @@ export function checkOperator({ operator, version, now }: Survey): Finding[] {
   ];
 }
 
-/** Secrets come first: without them a receiver does not become ready, and has no log to read. */
+/** Checks the Secrets first: without them, a receiver doesn't become ready and has no log. */
 function checkInstalledReceiver(receiver: Deployment, place: OperatorPlace | undefined): Finding[] {
   const secrets = place ? checkAuthentication(receiver, place) : [];
   const cause = secrets.find(({ level }) => level === 'failed');
@@ -76,11 +76,11 @@ function absent({ lookedIn }: OperatorSurvey): Finding {
 interface Component {
   place: OperatorPlace | undefined;
   component: 'controller' | 'receiver';
-  /** What was found before, and keeps its pods from being ready. */
+  /** An earlier finding that explains why pods aren't ready. */
   cause?: Finding | undefined;
 }
 
-/** Checks that a Deployment runs, and says what its pods wait for. */
+/** Checks that a Deployment runs, and reports why its pods aren't ready. */
 function checkDeployment(deployment: Deployment, { place, component, cause }: Component): Finding[] {
   const { metadata, spec, status = {} } = deployment;
   const check = `${component}/ready`;
@@ -114,7 +114,7 @@ function checkDeployment(deployment: Deployment, { place, component, cause }: Co
   return [ok(check, `${name} is ready`)];
 }
 
-/** What the time of a holder on another machine may differ by, in milliseconds. */
+/** Tolerated clock difference of the Lease holder (ms). */
 const SLACK_MS = 15_000;
 
 function checkLease(
@@ -160,7 +160,7 @@ function checkHolder(holder: string, { pods }: OperatorPlace): Finding | undefin
   });
 }
 
-/** Release that a Deployment is of. */
+/** Version of a Deployment. */
 const versionOf = (deployment: Deployment | undefined): string =>
   deployment?.metadata.labels?.['app.kubernetes.io/version'] ?? '';
 
@@ -181,7 +181,7 @@ function checkVersion(deployment: Deployment, other: string): Finding[] {
   ];
 }
 
-/** Two controllers of one namespace undo what the other does. */
+/** Checks that no two controllers watch the same namespace. */
 function checkSeveral(controllers: readonly Deployment[]): Finding[] {
   const clashes = controllers.flatMap((one, index) =>
     controllers.slice(index + 1).flatMap((other) => {

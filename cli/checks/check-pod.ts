@@ -18,13 +18,13 @@ const sidecarOf = ({ spec }: Pod): Container | undefined =>
 
 export const hasSidecar = (pod: Pod): boolean => sidecarOf(pod) !== undefined;
 
-/** Whether a pod is a gateway, or is meant to be. */
+/** Checks whether a pod is a gateway, or should be one. */
 export function isGateway(pod: Pod): boolean {
   const { annotations = {} } = pod.metadata;
   return POD_ANNOTATIONS.inject in annotations || POD_ANNOTATIONS.crName in annotations || hasSidecar(pod);
 }
 
-/** The pods of a namespace that are gateways, or are meant to be; of the GatewaySync that was asked for, if one was. */
+/** Returns the gateway pods of a namespace; if a GatewaySync was specified, only its pods. */
 export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
   return allPodsOf(survey).filter(
     ({ metadata, status }) =>
@@ -32,7 +32,7 @@ export function gatewayPodsOf(survey: NamespaceSurvey): Pod[] {
   );
 }
 
-/** Those that a node has evicted: they stay for the record. */
+/** Returns evicted gateway pods, which Kubernetes keeps as failed pods. */
 export const evictedPodsOf = (survey: NamespaceSurvey): Pod[] =>
   allPodsOf(survey).filter(({ status }) => status?.phase === 'Failed' && status.reason === 'Evicted');
 
@@ -42,7 +42,7 @@ const allPodsOf = (survey: NamespaceSurvey): Pod[] =>
     return isGateway(pod) && (!survey.asked || resource === undefined || resource === survey.asked);
   });
 
-/** Name of the GatewaySync that a pod is for; undefined where it cannot be told. */
+/** Returns the name of the GatewaySync of a pod, or undefined if it is ambiguous. */
 export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey): string | undefined {
   const named = metadata.annotations?.[POD_ANNOTATIONS.crName];
   if (named !== undefined) return named;
@@ -50,7 +50,7 @@ export function resourceOf({ metadata }: Pod, { gatewaySyncs }: NamespaceSurvey)
   return all.length === 1 ? all[0]?.metadata.name : undefined;
 }
 
-/** Checks one pod: its annotations, its sidecar, its containers, and what its agent says. */
+/** Checks one pod: its annotations, its sidecar, its containers, and the report of its agent. */
 export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Finding[] {
   const gatewaySync = seenOr(survey.gatewaySyncs, []).find(({ metadata }) => metadata.name === resourceOf(pod, survey));
   return [
@@ -184,14 +184,14 @@ function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] 
   ];
 }
 
-/** Whether what goes to a destination may be at a path, below it, or above it; with variables it may be anywhere. */
+/** Checks whether a destination can overlap a path. With variables, it always can. */
 function mayMeet(destination: string, path: string): boolean {
   if (destination.includes('{{') || path.includes('$(')) return true;
   const found = relativePath(destination);
   return found.kind === 'path' && (isWithin(path, found.path) || isWithin(found.path, path));
 }
 
-/** Reasons of events with which a pod waits for its volumes: no status says so. */
+/** Reasons of events about missing volumes, which the pod's status doesn't contain. */
 export const VOLUME_REASONS: readonly string[] = ['FailedMount', 'FailedAttachVolume'];
 
 function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
@@ -223,7 +223,7 @@ function checkContainers(pod: Pod, events: readonly Event[]): Finding[] {
   return [warning('pod/ready', says, { todo, page: INJECTION })];
 }
 
-/** What a pod that has no trouble waits for: a node, an image, its agent, or its own probe. */
+/** Explains why a pod without container errors isn't ready: a node, an image, its agent, or its probe. */
 function whyNotReady({ metadata: { name }, status = {} }: Pod): { says: string; todo: string } {
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   const describe = `kubectl describe pod ${name}`;

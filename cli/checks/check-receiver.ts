@@ -5,10 +5,10 @@ import type { OperatorPlace } from './survey.ts';
 const WEBHOOKS = 'how-to/troubleshooting-webhooks.md';
 const SENDERS = 'how-to/senders/README.md';
 
-/** Variables of the receiver that name the file with the values of an authentication method. */
+/** Variables of the receiver with the file of each authentication method. */
 const METHODS = { hmac: 'WEBHOOK_HMAC_SECRET_FILE', token: 'WEBHOOK_BEARER_TOKEN_FILE' } as const;
 
-/** Checks that a receiver can tell senders from others. */
+/** Checks that a receiver authenticates senders. */
 export function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Finding[] {
   const [container] = receiver.spec.template.spec.containers;
   const methods = Object.entries(METHODS).flatMap(([folder, variable]) => {
@@ -53,13 +53,13 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
   });
 }
 
-/** What to do about a key without a value. */
+/** Returns the remedy for an empty or missing key. */
 function lacksKey(key: string, keys: SecretKeys): string {
   if (Object.hasOwn(keys, key)) return `set the key ${key}`;
   return `add the key ${key}; the Secret has ${Object.keys(keys).length > 0 ? `only ${listed(Object.keys(keys))}` : 'no key'}`;
 }
 
-/** Checks that senders reach a receiver. */
+/** Checks that senders can reach a receiver. */
 export function checkService(receiver: Deployment, { services, endpoints }: OperatorPlace): Finding[] {
   const { name, namespace } = receiver.metadata;
   if (services.kind === 'hidden') return unseen('receiver/service', `the Services in ${namespace}`, services);
@@ -86,7 +86,7 @@ export function checkService(receiver: Deployment, { services, endpoints }: Oper
   ];
 }
 
-/** Whether a Service has an endpoint that is ready. */
+/** Checks whether a Service has a ready endpoint. */
 export const hasEndpoint = (slices: ReturnType<typeof endpointsOf>, service: string): boolean =>
   slices.some(
     ({ metadata, endpoints }) =>

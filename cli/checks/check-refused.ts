@@ -5,16 +5,19 @@ import type { NamespaceSurvey } from './survey.ts';
 
 const INJECTION = 'how-to/troubleshooting-injection.md';
 
-/** Workloads whose reasons are shown. */
+/** Maximum workloads shown with their reason. */
 const SHOWN = 5;
 
-/** That the pods of an object could not be made, and the workload behind it, if it asks for the sidecar. */
+/** A failed pod creation, and the annotated workload behind it. */
 interface Refusal {
   event: Event;
   owner: Workload | undefined;
 }
 
-/** Checks whether pods that ask for the sidecar were refused, by the injector or by anything else in the cluster: the newest reason of each workload. */
+/**
+ * Checks whether annotated pods were rejected by the injector or another admission plugin: the newest reason per
+ * workload.
+ */
 export function checkRefused({ name, events, workloads, pods }: NamespaceSurvey): Finding[] {
   if (events.kind === 'hidden') return unseen('namespace/denied', `the events in ${name}`, events);
   const isOver = overSince(seenOr(pods, []));
@@ -34,7 +37,7 @@ function describe({ event: { involvedObject, message = '' } }: Refusal): Finding
   return failed('namespace/denied', `pods of ${kind} ${name} are denied: ${words}`, adviceOn(words));
 }
 
-/** What the injector says, and what anybody says of pods that ask for the sidecar. */
+/** Returns the rejections by the injector, and all rejections of annotated workloads. */
 function refusalsIn(events: readonly Event[], workloads: readonly Workload[]): Refusal[] {
   const asking = workloads.filter(asksForSidecar);
   const owners = new Map(asking.map((each) => [`${each.kind}/${each.metadata.name}`, each]));
@@ -44,7 +47,6 @@ function refusalsIn(events: readonly Event[], workloads: readonly Workload[]): R
     .filter(({ event, owner }) => owner || /sync agent: |inject\.sync\.io/.test(event.message ?? ''));
 }
 
-/** The first refusal of each workload. */
 function firstOfEach(refusals: readonly Refusal[]): Refusal[] {
   const byWorkload = new Map<string, Refusal>();
   for (const each of refusals) {
@@ -58,17 +60,17 @@ function firstOfEach(refusals: readonly Refusal[]): Refusal[] {
 const asksForSidecar = ({ spec }: Workload): boolean =>
   spec.template?.metadata?.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 
-/** The workload whose pods could not be made; a ReplicaSet is named after its Deployment. */
+/** Returns the workload whose pods were rejected. The name of a ReplicaSet starts with that of its Deployment. */
 function ownerOf({ involvedObject: { kind, name = '' } = {} }: Event): string {
   return kind === 'ReplicaSet' ? `Deployment/${withoutEnd(name)}` : `${kind}/${name}`;
 }
 
 const withoutEnd = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf('-')));
 
-/** Says whether a workload has all of its pods, or pods came after its refusal: events are kept for an hour. */
+/** Checks whether a rejection is outdated, because the workload has its pods now. Events are kept for an hour. */
 function overSince(pods: readonly Pod[]): (refusal: Refusal) => boolean {
   const ofObject = newestBy(pods, withoutEnd);
-  // Another ReplicaSet took the place of the denied one.
+  // A newer ReplicaSet may have replaced the rejected one.
   const ofDeployment = newestBy(pods, (name) => withoutEnd(withoutEnd(name)));
   return ({ event, owner }) => {
     if (owner && hasAllPods(owner)) return true;
@@ -78,7 +80,7 @@ function overSince(pods: readonly Pod[]): (refusal: Refusal) => boolean {
   };
 }
 
-/** When the newest pod was made, by what the pods are named after. */
+/** Returns the creation time of the newest pod per parent. */
 function newestBy(pods: readonly Pod[], parentOf: (name: string) => string): Map<string, number> {
   const newest = new Map<string, number>();
   for (const { metadata } of pods) {
@@ -88,11 +90,11 @@ function newestBy(pods: readonly Pod[], parentOf: (name: string) => string): Map
   return newest;
 }
 
-/** Whether a Deployment has pods of its newest template. */
+/** Checks whether a Deployment has pods with its newest template. */
 const hasNewPods = ({ kind, status: { updatedReplicas = 0 } = {} }: Workload): boolean =>
   kind === 'Deployment' && updatedReplicas > 0;
 
-/** Whether all pods that a workload wants exist, those of a Deployment by its newest template. */
+/** Checks whether a workload has all of its pods; a Deployment needs them with its newest template. */
 function hasAllPods({ kind, metadata: { generation = 0 }, spec, status = {} }: Workload): boolean {
   const { observedGeneration = -1, replicas = 0, updatedReplicas = 0 } = status;
   if (kind === 'DaemonSet' || observedGeneration < generation) return false;

@@ -7,7 +7,7 @@ import { type Finding, failed, ok, warning } from './finding.ts';
 import type { Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
-/** What an agent takes at most until its first report, in milliseconds. */
+/** Maximum time until an agent's first report (ms). */
 const FIRST_REPORT_MS = 5 * 60_000;
 const STATES = 'reference/conditions.md#states-of-a-gateway';
 
@@ -17,7 +17,7 @@ interface About {
   now: number;
 }
 
-/** Checks what the agent of a pod has reported. */
+/** Checks the report of a pod's agent. */
 export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Finding[] {
   if (survey.reports.kind === 'hidden') return [];
   const { name, uid, creationTimestamp } = pod.metadata;
@@ -25,7 +25,7 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
   const report = survey.reports.value.find(({ metadata }) => metadata.name === name);
   const isNew = now - Date.parse(creationTimestamp) < FIRST_REPORT_MS;
   const make = isNew ? warning : failed;
-  // The findings about the pod name what its agent waits for, and it has no log yet.
+  // The findings about the pod explain why its agent waits, and the agent has no log yet.
   if (!report?.status && isAgentWaiting(pod)) return [];
   if (!report?.status)
     return [
@@ -46,7 +46,7 @@ export function checkReport(pod: Pod, { survey, gatewaySync, now }: About): Find
   return [...state, ...checkClock(report, { pod, gatewaySync })];
 }
 
-/** What the report itself tells, else what the controller has seen. */
+/** Checks the clock skew in the report, or else in the controller's status. */
 function checkClock(
   report: Stamped,
   { pod, gatewaySync }: { pod: Pod; gatewaySync: GatewaySync | undefined },

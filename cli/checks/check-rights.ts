@@ -7,12 +7,12 @@ import type { ClusterSurvey, Survey } from './survey.ts';
 
 const SECURITY = 'explanation/security.md';
 
-/** Checks what agents may do, and the policies that hold each program to what it is for. */
+/** Checks the permissions of agents, and the policies that restrict each program. */
 export function checkRights(survey: Survey): Finding[] {
   return [...checkAgentRole(survey.cluster), ...checkPolicies(survey)];
 }
 
-/** What agents cannot do without. */
+/** Permissions that agents require. */
 const NEEDED: readonly (readonly [plural: string, verbs: readonly string[]])[] = [
   [GATEWAY_SYNC.plural, ['get', 'list', 'watch']],
   [SYNC_REPORT.plural, ['get', 'create', 'update', 'patch']],
@@ -80,7 +80,7 @@ function checkPolicies(survey: Survey): Finding[] {
       ];
 }
 
-/** The policies that an installation has, as its Deployments are set. */
+/** Returns the policies that an installation should have with the settings of its Deployments. */
 function wantedPolicies({ operator }: Survey): string[] {
   const controllers = componentsOf(operator, 'controller').flatMap((controller) => {
     const { name } = controller.metadata;
@@ -97,7 +97,7 @@ function wantedPolicies({ operator }: Survey): string[] {
   return [...controllers, ...componentsOf(operator, 'receiver').map(({ metadata }) => metadata.name)];
 }
 
-/** Whether the controllers that are seen bind agents themselves. */
+/** Checks whether all visible controllers create RoleBindings for agents. */
 export const bindsAgents = ({ operator }: Survey): boolean =>
   componentsOf(operator, 'controller').every(
     (controller) => variableOf(programOf(controller), 'AUTO_BIND_AGENT') !== 'false',

@@ -3,15 +3,15 @@ import { gitTokenSecretName } from '../../shared/api/names.ts';
 import { type Finding, failed, listed, ok, unseen } from './finding.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
-/** A Secret that a GatewaySync names, and where. */
+/** A Secret that a GatewaySync refers to, and the field. */
 export interface NamedSecret {
   field: string;
   name: string;
-  /** Left out: all of its keys. */
+  /** If omitted, all keys of the Secret. */
   key?: string;
 }
 
-/** The Secrets that a GatewaySync names. */
+/** Returns the Secrets that a GatewaySync refers to. */
 export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
   const { token, sshKey, githubApp } = spec.git.auth ?? {};
   const { api, reload } = spec.gateway;
@@ -38,7 +38,7 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
   ];
 }
 
-/** Checks that the Secrets which a GatewaySync names are there and have their keys. Values are never shown. */
+/** Checks that the Secrets of a GatewaySync exist and have their keys. Values are never shown. */
 export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secrets }: NamespaceSurvey): Finding[] {
   return secretsOf(gatewaySync).flatMap(({ field, name, key }) => {
     const look = secrets[name];

@@ -4,14 +4,14 @@ import { type Finding, failed } from './finding.ts';
 import { DATA_PATH, type Pod } from './objects.ts';
 import type { NamespaceSurvey } from './survey.ts';
 
-/** Checks for an agent that waits for the lock of a pod that is gone: a file server may keep that of a client that died. */
+/** Checks for an agent that waits for the lock of a deleted pod: a file server may keep the lock of a dead client. */
 export function checkVolumeLock(pod: Pod, message: string, survey: NamespaceSurvey): Finding[] {
   const owner = volumeOwnerIn(message);
   const prefix = `${survey.name}/`;
   if (!owner?.pod.startsWith(prefix) || survey.pods.kind === 'hidden') return [];
   const { name } = pod.metadata;
   const ownerName = owner.pod.slice(prefix.length);
-  // An owner of the same name is an earlier pod: no agent waits for itself.
+  // An owner with the same name is an earlier pod.
   if (ownerName !== name && survey.pods.value.some(({ metadata }) => metadata.name === ownerName)) return [];
   const node = owner.node === undefined ? 'its node' : `node ${owner.node}`;
   const lock = `${DATA_PATH}/${AGENT_DIRECTORY}/agent.lock`;

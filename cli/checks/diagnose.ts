@@ -8,13 +8,13 @@ import { checkRights } from './check-rights.ts';
 import { type Finding, failed, type Level, ok, type Section, seenOr, unseen } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
-/** What the checks found. Plain data: it is what `--output json` prints. */
+/** Result of the checks. `--output json` prints it. */
 export interface Diagnosis {
   sections: Section[];
   totals: Record<Level, number>;
 }
 
-/** Checks all that was read, in the order in which a person would look. */
+/** Runs all checks on a survey, from the cluster to the pods. */
 export function diagnose(survey: Survey): Diagnosis {
   const { everywhere } = survey;
   const unseenThere = everywhere
@@ -31,7 +31,7 @@ export function diagnose(survey: Survey): Diagnosis {
   ]);
 }
 
-/** What is found where the cluster cannot be asked at all. */
+/** Diagnosis of an unreachable cluster. */
 export const unreachable = (says: string): Diagnosis =>
   diagnosisOf([
     {
@@ -54,7 +54,7 @@ function diagnosisOf(sections: Section[]): Diagnosis {
   return { sections: kept, totals: { ok: count('ok'), warning: count('warning'), failed: count('failed') } };
 }
 
-/** Characters of a text that are shown: an event or an annotation may have a million. */
+/** Maximum characters shown of a text. An event or an annotation can have a million. */
 const MAX_LENGTH = 2_000;
 
 const shortened = (finding: Finding): Finding => ({
@@ -80,7 +80,7 @@ function sectionsOf(namespace: NamespaceSurvey, survey: Survey): Section[] {
   ];
 }
 
-/** Gateways in order that are shown one by one; more of them are one line. */
+/** Maximum healthy gateways with a section each; more share one line. */
 const SHOWN = 3;
 
 function podSections(namespace: NamespaceSurvey, survey: Survey): Section[] {

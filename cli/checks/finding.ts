@@ -1,26 +1,26 @@
-/** Whether something is right, could be better or is not known, or is wrong. */
+/** `warning`: needs attention, or could not be checked. */
 export type Level = 'ok' | 'warning' | 'failed';
 
-/** What one check found. */
+/** Result of one check. */
 export interface Finding {
-  /** Stable name of the check, for programs: `operator/lease`. */
+  /** Stable name of the check for scripts, such as `operator/leader`. */
   check: string;
   level: Level;
-  /** What is so, in a sentence. */
+  /** The finding as a sentence. */
   says: string;
-  /** What to do about it. */
+  /** The remedy. */
   todo?: string;
-  /** Address of the page that says more. */
+  /** URL of the page with details. */
   page?: string;
 }
 
-/** Findings about one thing, in the order in which a person would look. */
+/** Findings about one object. */
 export interface Section {
   title: string;
   findings: Finding[];
 }
 
-/** What to do about a finding, and the page of the docs that says more, below `docs/`. */
+/** Remedy for a finding, and the page with details, relative to `docs/`. */
 export interface Advice {
   todo: string;
   page: string;
@@ -43,25 +43,24 @@ export const failed = (check: string, says: string, advice: Advice): Finding => 
   level: 'failed',
 });
 
-/** Names of which a sentence has room for so many. */
+/** Maximum names in a sentence. */
 const LISTED = 20;
 
-/** Names in a sentence, the first twenty of them and how many more there are. */
+/** Joins names, and adds the number of omitted ones. */
 export function listed(names: readonly string[]): string {
   const more = names.length - LISTED;
   return more > 0 ? `${names.slice(0, LISTED).join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** Address of a page below `docs/`, which may have an anchor. */
+/** Returns the URL of a page in `docs/`, which may have an anchor. */
 export const pageAt = (page: string): string => `${DOCS}/${page}`;
 
-/** What was read; hidden is what the caller may not read (`forbidden`), or what did not come. */
+/** Result of a read; `hidden` if the caller isn't allowed to read it (`forbidden`) or the read failed. */
 export type Look<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: string };
 
-/** What is seen, or the fallback. */
 export const seenOr = <T>(look: Look<T>, fallback: T): T => (look.kind === 'seen' ? look.value : fallback);
 
-/** Says that something could not be looked at; nothing where it could. */
+/** Reports that something could not be read; returns no finding if it could. */
 export function unseen(check: string, what: string, look: Look<unknown>): Finding[] {
   if (look.kind === 'seen') return [];
   const page = 'how-to/find-out-what-is-wrong.md#permissions';

@@ -23,7 +23,7 @@ import type {
 } from '@kubernetes/client-node';
 import type { AsJson, DeepPartial, ObjectMeta } from '../../shared/api/object-meta.ts';
 
-/** An object, as far as nothing but its metadata matters. */
+/** An object of which only the metadata is used. */
 interface Named {
   metadata: ObjectMeta;
 }
@@ -83,7 +83,7 @@ export interface Role extends Named {
 
 export type RoleBinding = Named & Pick<V1RoleBinding, 'roleRef' | 'subjects'>;
 
-/** A port, or those up to another one; a name is that of a container's port. Without any: all. */
+/** A port or a range of ports; a name refers to a container port. If empty, all ports. */
 export type PolicyPort = V1NetworkPolicyPort;
 
 export interface NetworkPolicy extends Named {
@@ -94,7 +94,7 @@ export interface Namespace extends Named {
   status?: V1NamespaceStatus;
 }
 
-/** When it happened last is in one of three fields, depending on its writer. */
+/** The time is in one of three fields, depending on the writer. */
 export interface Event extends Named {
   reason?: string;
   message?: string;
@@ -104,25 +104,25 @@ export interface Event extends Named {
   eventTime?: string | null;
 }
 
-/** When an event happened last, in milliseconds since the epoch; NaN where it does not say. */
+/** Returns the last time of an event, in milliseconds since the epoch, or NaN. */
 export const timeOf = ({ lastTimestamp, series, eventTime }: Event): number =>
   Date.parse(lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? '');
 
-/** Events by their time: an API server lists them by name. Of two of the same time the one that is listed later comes first. */
+/** Sorts events by time, newest first. With equal times, the one listed later is first. */
 export const newestFirst = (events: readonly Event[]): Event[] =>
   events.toReversed().sort((a, b) => (timeOf(b) || 0) - (timeOf(a) || 0));
 
-/** A workload that makes pods, by its own metadata and those of its template. */
+/** A workload with a pod template. */
 export interface Workload extends Named {
   kind: string;
   spec: { replicas?: number; template?: { metadata?: { annotations?: Record<string, string> } } };
   status?: { observedGeneration?: number; replicas?: number; updatedReplicas?: number };
 }
 
-/** Keys of a Secret with how many characters each has; what is in them is dropped as soon as it is read. */
+/** Keys of a Secret with the length of each value. Values are dropped as soon as they are read. */
 export type SecretKeys = Record<string, number>;
 
-/** Whether labels fit a selector; an empty one fits all (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/). */
+/** Checks whether labels match a selector; an empty one matches all (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/). */
 export function fits(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector = {},
   labels: Record<string, string> = {},

@@ -1,17 +1,17 @@
 import type { ContainerStatus, Pod } from './objects.ts';
 
-/** What keeps a container or a pod from running. */
+/** A reason why a container or a pod doesn't run. */
 export interface Trouble {
-  /** Reason that Kubernetes gives: `ImagePullBackOff`. */
+  /** Reason in the status, such as `ImagePullBackOff`. */
   reason: string;
   says: string;
   todo: string;
 }
 
-/** Reasons with which a container waits on its way. */
+/** Reasons of a container that is starting normally. */
 const ON_ITS_WAY = ['ContainerCreating', 'PodInitializing'];
 
-/** Why a pod does not run as it should, as its status says. */
+/** Finds the problems in a pod's status. */
 export function troublesOf({ status = {} }: Pod): Trouble[] {
   const unscheduled = status.conditions?.find(
     ({ type, status: value }) => type === 'PodScheduled' && value === 'False',

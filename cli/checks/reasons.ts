@@ -1,4 +1,4 @@
-/** What to do about each reason of a condition that needs somebody, in the words of docs/reference/conditions.md. */
+/** Remedies by condition reason, as in docs/reference/conditions.md. */
 const TODOS: Record<string, string> = {
   Resolving: 'wait: the git server is being queried, or does not have the ref yet',
   Paused: 'set spec.paused to false: kubectl stoker resume',
@@ -52,20 +52,20 @@ const TODOS: Record<string, string> = {
   InvalidRollout: 'correct the window of spec.rollout in the message',
 };
 
-/** What to do about a reason; undefined where there is nothing to do, or where nobody knows. */
+/** Returns the remedy for a reason, or undefined if none is needed or known. */
 export function todoOf(reason: string): string | undefined {
   const own = reason.startsWith('Rollout') ? reason.slice('Rollout'.length) : reason;
   return Object.hasOwn(TODOS, own) ? TODOS[own] : undefined;
 }
 
-/** Reasons that several types have in common are described once. */
+/** Reasons that several types share are described once. */
 const DESCRIBED_AT: Record<string, string> = {
   MissingSidecar: 'AllGatewaysSynced',
   HostKeyVerificationFailed: 'RefResolved',
   KnownHostsMissing: 'RefResolved',
 };
 
-/** The page below `docs/` with its heading that describes a reason of a type of condition. */
+/** Returns the page and anchor in `docs/` that describe a reason. */
 export function pageOfReason(type: string, reason: string): string {
   const shared = Object.hasOwn(DESCRIBED_AT, reason) ? DESCRIBED_AT[reason] : undefined;
   const heading = type === 'Ready' && reason === 'SecretNotFound' ? 'AgentAccess' : (shared ?? type);

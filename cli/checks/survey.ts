@@ -20,7 +20,7 @@ import type {
   Workload,
 } from './objects.ts';
 
-/** All that the checks look at, read with the rights of the caller. */
+/** Input of all checks, read with the permissions of the caller. */
 export interface Survey {
   /** Time of the API server, in milliseconds since the epoch. */
   now: number;
@@ -28,32 +28,31 @@ export interface Survey {
   version: string;
   cluster: ClusterSurvey;
   operator: OperatorSurvey;
-  /** GatewaySyncs of all namespaces, where these were asked for; hidden, only the caller's own namespace is looked at. */
+  /** GatewaySyncs of all namespaces, if requested. If hidden, only the caller's namespace is checked. */
   everywhere?: Look<unknown> | undefined;
   namespaces: NamespaceSurvey[];
 }
 
 export interface ClusterSurvey {
   server: Look<{ gitVersion: string }>;
-  /** Versions of the API group that are served; empty where it is not known. */
+  /** Served versions of the API group; empty if it isn't installed. */
   groupVersions: Look<string[]>;
-  /** Names of the resources of the version that the plugin knows. */
+  /** Resource names in the plugin's API version. */
   resources: Look<string[]>;
   crds: Look<CustomResourceDefinition[]>;
   webhooks: Look<WebhookConfiguration[]>;
   policies: Look<Policy[]>;
   policyBindings: Look<PolicyBinding[]>;
   agentRole: Look<Role | undefined>;
-  /** Those that bind a ClusterRole of the receiver. */
   receiverBindings: Look<RoleBinding[]>;
 }
 
 export interface OperatorSurvey {
-  /** Deployments of controllers and receivers, of all installations that the caller may see. */
+  /** Deployments of controllers and receivers of all visible installations. */
   deployments: Look<Deployment[]>;
-  /** Where they were looked for; undefined is everywhere. */
+  /** Searched namespaces; undefined means all. */
   lookedIn: string[] | undefined;
-  /** What is in the namespaces of these, by namespace. */
+  /** Objects in the namespaces of the Deployments, by namespace. */
   places: Record<string, OperatorPlace>;
 }
 
@@ -65,13 +64,13 @@ export interface OperatorPlace {
   networkPolicies: Look<NetworkPolicy[]>;
   /** Secrets that the receiver mounts, by name. */
   secrets: Record<string, Look<SecretKeys | undefined>>;
-  /** Certificates that controllers serve the webhook with, PEM, by the names of their Secrets; empty where there is none. */
+  /** Serving certificates of controllers (PEM) by Secret name; empty if missing. */
   certificates: Record<string, Look<string>>;
 }
 
 export interface NamespaceSurvey {
   name: string;
-  /** The GatewaySync that was asked for; undefined are all. */
+  /** Name of the requested GatewaySync; undefined means all. */
   asked?: string | undefined;
   namespace: Look<Namespace | undefined>;
   gatewaySyncs: Look<GatewaySync[]>;
@@ -80,8 +79,8 @@ export interface NamespaceSurvey {
   roleBindings: Look<RoleBinding[]>;
   workloads: Look<Workload[]>;
   networkPolicies: Look<NetworkPolicy[]>;
-  /** Of pods that could not be made, or whose volumes could not. */
+  /** Events about rejected pods and unavailable volumes. */
   events: Look<Event[]>;
-  /** Secrets that GatewaySyncs name, by name. */
+  /** Secrets of GatewaySyncs, by name. */
   secrets: Record<string, Look<SecretKeys | undefined>>;
 }

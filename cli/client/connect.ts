@@ -8,33 +8,33 @@ import { loadKubeconfig } from './kubeconfig.ts';
 import { EXIT, Problem } from './problem.ts';
 import { proxyFor } from './proxy.ts';
 
-/** Which cluster, and as whom: as kubectl has it. */
+/** Options of kubectl that select the cluster and the user. */
 export interface AccessOptions {
   kubeconfig?: string | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
 }
 
-/** A cluster, with the rights of the caller. */
+/** Access to a cluster with the permissions of the caller. */
 export interface Access {
   client: KubernetesClient;
-  /** The one that was named, else that of the context. */
+  /** The specified namespace, or else the one of the context. */
   namespace: string;
   context: string;
   server: string;
-  /** The proxy to it, without its user. */
+  /** The proxy, without credentials. */
   proxy: string | undefined;
-  /** The time of the API server, in milliseconds since the epoch, as far as its answers tell it. */
+  /** Time of the API server in milliseconds since the epoch, estimated from its responses. */
   serverTime: () => number;
 }
 
-/** Where somebody acts, for the words. */
+/** Describes the target of a command. */
 export const placeOf = ({ context, namespace }: Pick<Access, 'context' | 'namespace'>): string =>
   `context ${context}, namespace ${namespace}`;
 
 /**
- * Gets access by the kubeconfig that is named, else by those of the caller: `kubeconfigs` as `KUBECONFIG` lists them.
- * Proxies are those of kubectl. Nothing is sent yet. Throws {@link Problem}.
+ * Creates access from the specified kubeconfig, or else from `kubeconfigs`, a list in the format of `KUBECONFIG`. Uses
+ * proxies as kubectl does, and sends nothing yet. Throws {@link Problem}.
  */
 export function connect(
   { kubeconfig, context, namespace }: AccessOptions,
@@ -55,7 +55,7 @@ export function connect(
       `the kubeconfig has no current context: run kubectl config use-context, or add --context (${contexts.join(', ') || 'it has none'})`,
       EXIT.unavailable,
     );
-  // Over plain http, such as to kubectl proxy, there is no certificate to check; the library refuses it otherwise.
+  // Plain http, such as to kubectl proxy, has no certificate; the library rejects it without this option.
   if (cluster.server.startsWith('http:')) Object.assign(cluster, { skipTLSVerify: true });
   const user = config.getContextObject(current)?.user;
   if (user && !config.getCurrentUser())
@@ -70,7 +70,7 @@ export function connect(
   introduce(config);
   let ahead = 0;
   const onServerTime = (date = '') => {
-    // The header has whole seconds (RFC 9110).
+    // The header has a resolution of one second (RFC 9110).
     const difference = Date.parse(date) + 500 - Date.now();
     ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
   };
@@ -88,10 +88,10 @@ export function connect(
   };
 }
 
-/** Differences below this are not told from what whole seconds and the way to the server make of them. */
+/** Smaller differences are within the precision of the header and the network latency. */
 const TOLERANCE_MS = 2_000;
 
-/** Credential plugins are told what client-go tells them (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
+/** Passes credential plugins the same environment as client-go (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/). */
 function introduce(config: KubeConfig): void {
   const { exec } = (config.getCurrentUser() ?? {}) as { exec?: ExecConfig };
   if (!exec) return;

@@ -3,15 +3,15 @@ import { ApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { Access } from './connect.ts';
 import { EXIT, Problem } from './problem.ts';
 
-/** What was being done, for the words: `list GatewaySyncs in the namespace gateways`. */
+/** Attempted action for messages, such as `list GatewaySyncs in the namespace gateways`. */
 export interface Attempt {
   doing: string;
-  /** Name of the object, if it is about one. */
+  /** Name of the object, if any. */
   name?: string;
   namespace?: string | undefined;
 }
 
-/** Does something with the cluster, and says of what goes wrong what to do about it. Throws {@link Problem}. */
+/** Runs an action on the cluster, and converts errors to messages with a remedy. Throws {@link Problem}. */
 export async function attempt<T>(access: Access, what: Attempt, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -20,7 +20,7 @@ export async function attempt<T>(access: Access, what: Attempt, action: () => Pr
   }
 }
 
-/** The words and the exit status of an error of the API server, or of the way to it. */
+/** Converts an API or connection error to a message and an exit status. */
 function explain(error: unknown, { server, proxy, context }: Access, { doing, name, namespace }: Attempt): Problem {
   const as = context ? ` (context ${context})` : '';
   const fail = (message: string, status: Problem['status'] = EXIT.unavailable) =>
@@ -65,7 +65,7 @@ const CODES: Record<string, string> = {
   ENETUNREACH: 'no network',
 };
 
-/** Whether the same may work a moment later: the API server restarts, is busy, or the way to it is broken. */
+/** Checks whether an error is temporary: the API server restarts or is busy, or the connection was lost. */
 export function isPassing({ cause }: Problem): boolean {
   if (cause instanceof ApiError) return cause.status === 429 || cause.status >= 500;
   const { code = '', syscall = '' } = (cause ?? {}) as { code?: string; syscall?: string };

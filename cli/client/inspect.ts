@@ -15,29 +15,32 @@ import { Problem } from './problem.ts';
 import { getGatewaySync } from './read.ts';
 
 const LOOK_MS = 300;
-/** Agents look no longer than that for an answer that nobody waits for any more. */
+/** Extra time that agents spend on a query after the timeout (ms). */
 const SPARE_MS = 15_000;
 const JSON_PATCH = 'application/json-patch+json';
 
-/** What is asked, and of which pods: at most {@link INSPECTION.pods}. */
+/** A query to pods, at most {@link INSPECTION.pods}. */
 export interface Asking extends Pick<Question, 'kind' | 'pods' | 'ref' | 'commit'> {
   name: string;
   timeoutMs: number;
-  /** Called where somebody else's question has to be waited for. */
+  /** Called before waiting for the query of another user. */
   onBusy: () => void;
-  /** Takes what has to be done before the program ends, and gives what is to be called when it was done. */
+  /** Registers a cleanup for an early exit, and returns a function that unregisters it. */
   onExit: (leave: () => Promise<void>) => () => void;
 }
 
-/** What came of it: an answer, one that is not to be read, or none. */
+/** Responses by pod; missing if a pod didn't respond. */
 export type Answered = ReadonlyMap<string, Answer | 'unreadable'>;
 
-/** Asks the agents of pods by an annotation, and waits for their answers. The annotation goes in any case. Throws {@link Problem}. */
+/**
+ * Queries the agents of pods with an annotation, waits for their responses, and always removes the annotation. Throws
+ * {@link Problem}.
+ */
 export async function askAgents(access: Access, asking: Asking): Promise<Answered> {
   const keys = await drawKeys();
   const deadline = performance.now() + asking.timeoutMs;
   const question = new PostedQuestion(access, asking.name);
-  // Before anything is sent: a question may be there before its answer is.
+  // Registered before the write: an interrupted write may still reach the server.
   const left = asking.onExit(() => question.withdraw());
   try {
     const id = await write(access, { asking, key: keys.publicKey, deadline, question });
@@ -48,7 +51,7 @@ export async function askAgents(access: Access, asking: Asking): Promise<Answere
   }
 }
 
-/** The annotation of a question, from the moment at which it is sent. */
+/** The annotation of a query, from the moment it is sent. */
 class PostedQuestion {
   #access: Access;
   #name: string;
@@ -61,7 +64,9 @@ class PostedQuestion {
     this.#name = name;
   }
 
-  /** Writes it on the version of the resource that was read. Throws {@link Problem}, also where it was taken back before. */
+  /**
+   * Writes it if the resource has the version that was read. Throws {@link Problem}, even if it was withdrawn before.
+   */
   async post(annotation: string, resourceVersion: string | undefined): Promise<void> {
     if (this.#withdrawal) throw new Problem('interrupted');
     const annotations = { [INSPECT_ANNOTATION]: annotation };
@@ -71,7 +76,9 @@ class PostedQuestion {
     await arrival;
   }
 
-  /** Takes it back, unless another one is there by now, and none is written from then on. What cannot be taken back expires. */
+  /**
+   * Removes it, unless another query replaced it, and prevents later writes. If the removal fails, the query expires.
+   */
   withdraw(): Promise<void> {
     this.#withdrawal ??= this.#takeBack();
     return this.#withdrawal;
@@ -79,7 +86,7 @@ class PostedQuestion {
 
   async #takeBack(): Promise<void> {
     if (this.#annotation === undefined) return;
-    // What overtakes it on its way takes nothing back.
+    // A removal that overtakes the write has no effect.
     await this.#arrival;
     const { client, namespace } = this.#access;
     const path = `/metadata/annotations/${INSPECT_ANNOTATION.replace('/', '~1')}`;
@@ -100,14 +107,17 @@ interface Writing {
   question: PostedQuestion;
 }
 
-/** Waits until nobody else's question is there, since an answer is for one person, and gives the id of the one written. */
+/**
+ * Waits until no other query is active, because a response is encrypted for one user, and returns the id of the written
+ * one.
+ */
 async function write(access: Access, { asking, key, deadline, question }: Writing): Promise<string> {
   const { name, kind, pods, ref, commit, timeoutMs, onBusy } = asking;
   for (let isFirst = true; ; isFirst = false) {
     const { metadata } = await getGatewaySync(access, name);
     const other = readQuestion(metadata.annotations?.[INSPECT_ANNOTATION]);
     const lifeMs = other ? Date.parse(other.expires) - access.serverTime() : 0;
-    // What says that it lasts for longer is no question of ours, and would be in the way for ever.
+    // A query with a longer lifetime isn't from this plugin, and could block others forever.
     if (other && lifeMs > 0 && lifeMs <= INSPECTION.lifeMs) {
       if (isFirst) onBusy();
       if (performance.now() > deadline)

@@ -4,7 +4,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { messageOf } from '../../shared/errors.ts';
 import { EXIT, Problem } from './problem.ts';
 
-/** Loads the file that is named, else those of a list, else the usual one. Throws {@link Problem}. */
+/** Loads the specified file, or else the files of a list, or else the default file. Throws {@link Problem}. */
 export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig {
   const files = list.split(path.delimiter).filter(Boolean);
   const config = attemptToLoad(() => {
@@ -14,7 +14,7 @@ export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig 
     usual.loadFromDefault();
     return usual;
   });
-  // What the library makes up where there is nothing.
+  // The library returns this default if no file exists.
   const isMadeUp =
     config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user';
   const isEmpty = config.getContexts().length + config.getClusters().length === 0;
@@ -34,7 +34,7 @@ function attemptToLoad(load: () => KubeConfig): KubeConfig {
   }
 }
 
-/** By the rules of kubectl: a file that is missing is left out, and of what several files have, the first one counts. */
+/** Merges files as kubectl does: missing files are skipped, and the first value wins. */
 function mergeFiles(files: readonly string[]): KubeConfig {
   const configs = files.filter((file) => existsSync(file)).map(loadFile);
   const merged = new KubeConfig();
@@ -51,10 +51,10 @@ function firstOfEach<T extends { name: string }>(entries: readonly T[]): T[] {
   return entries.filter(({ name }, index) => entries.findIndex((entry) => entry.name === name) === index);
 }
 
-/** Paths in a file are relative to its folder. */
+/** Loads a file. Its paths are relative to its directory. */
 function loadFile(file: string): KubeConfig {
   const config = new KubeConfig();
-  // The library takes an empty file for a broken one.
+  // The library rejects an empty file.
   if (readFileSync(file, 'utf8').trim() !== '') config.loadFromFile(file);
   return config;
 }

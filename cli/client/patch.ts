@@ -7,15 +7,15 @@ import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
 import { Problem } from './problem.ts';
 
-/** What is to be written: annotations (null removes one), and fields of the spec. */
+/** Change of annotations (null removes one) and spec fields. */
 export interface Change {
   annotations?: Record<string, string | null>;
   spec?: Record<string, unknown>;
 }
 
 /**
- * Changes a GatewaySync, and gives it as it is then. With the `resourceVersion` that was read, only if nobody has
- * written since: else it is a conflict. Throws `Problem`.
+ * Patches a GatewaySync, and returns the new version. With the `resourceVersion` that was read, a write in the meantime
+ * causes a conflict. Throws `Problem`.
  */
 export function patchGatewaySync(
   access: Access,
@@ -23,7 +23,7 @@ export function patchGatewaySync(
   { annotations, spec }: Change,
 ): Promise<GatewaySync> {
   const { client, namespace } = access;
-  // Fields that are undefined are not part of the JSON.
+  // JSON omits undefined fields.
   const body = { metadata: { resourceVersion, annotations }, spec };
   return attempt(access, { doing: `change GatewaySyncs in the namespace ${namespace}`, name, namespace }, () =>
     client.request<GatewaySync>({
@@ -36,5 +36,5 @@ export function patchGatewaySync(
   );
 }
 
-/** Whether somebody wrote since the resource was read. */
+/** Checks whether the resource was changed since it was read. */
 export const isConflict = (error: unknown): boolean => error instanceof Problem && isApiError(error.cause, 409);

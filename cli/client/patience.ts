@@ -5,8 +5,8 @@ import { Problem } from './problem.ts';
 const RETRY_MS = 500;
 
 /**
- * Reads until it works, or until the deadline (by `performance.now`): whoever waits for an hour meets an API server
- * that restarts. Throws {@link Problem}.
+ * Retries a read until the deadline (in `performance.now`), because the API server may restart during a long wait.
+ * Throws {@link Problem}.
  */
 export async function readPatiently<T>(deadline: number, read: () => Promise<T>): Promise<T> {
   for (;;) {

@@ -2,19 +2,19 @@
 export const EXIT = {
   /** Done, and nothing differs. */
   ok: 0,
-  /** The command failed, or what it shows is wrong or not in sync. */
+  /** The command failed, or shows an error or a resource that isn't in sync. */
   failed: 1,
   /** Files differ: `diff` and `drift`, as in diff(1). */
   differs: 2,
   /** The cluster is unreachable, denies access, or lacks the CRDs. */
   unavailable: 3,
-  /** The command line is wrong, or a confirmation is needed without a terminal; EX_USAGE of sysexits.h. */
+  /** The command line is invalid, or a confirmation is needed without a terminal; EX_USAGE of sysexits.h. */
   usage: 64,
 } as const;
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends a command with one line that says what is wrong and what to do. */
+/** An error that ends a command, with a one-line message. */
 export class Problem extends Error {
   readonly status: ExitStatus;
 

@@ -3,8 +3,8 @@ import { Networks } from '../../shared/io/networks.ts';
 import { EXIT, Problem } from './problem.ts';
 
 /**
- * The proxy to a server, as kubectl chooses it: the `proxy-url` of the kubeconfig, else what the environment says by the
- * rules of Go (https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config). Undefined: none. Throws {@link Problem}.
+ * Returns the proxy to a server, as in kubectl: the `proxy-url` of the kubeconfig, or else from the environment by the
+ * rules of Go (https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config). Throws {@link Problem}.
  */
 export function proxyFor(server: URL, proxyUrl: string | undefined, environment: Environment): URL | undefined {
   const name = server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
@@ -25,7 +25,7 @@ export function proxyFor(server: URL, proxyUrl: string | undefined, environment:
 
 const loopback = new Networks(['127.0.0.0/8', '::1/128']);
 
-/** Whether a server is this machine, by its name: Go asks no proxy for those. */
+/** Checks whether a server is this machine. Go uses no proxy for such names. */
 function isThisMachine({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   return host === 'localhost' || loopback.has(host);

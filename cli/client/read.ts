@@ -11,10 +11,10 @@ import type { Access } from './connect.ts';
 import { attempt } from './explain.ts';
 
 const PAGE_SIZE = 250;
-/** Pods that ended are no gateways. */
+/** Field selector that excludes completed pods, which aren't gateways. */
 export const PODS_THAT_LIVE = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** A pod, as far as it matters here. */
+/** Parts of a pod that the plugin uses. */
 export interface PodMetadata {
   metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
     deletionTimestamp?: string | undefined;
@@ -29,7 +29,7 @@ interface PodState {
   agent: V1ContainerState | undefined;
 }
 
-/** All GatewaySyncs of a namespace, or of all of them, by namespace and name. Throws `Problem`. */
+/** Lists GatewaySyncs of one or all namespaces, sorted by namespace and name. Throws `Problem`. */
 export function listGatewaySyncs(access: Access, namespace: string | undefined): Promise<GatewaySync[]> {
   const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
   return attempt(access, { doing, namespace }, () => list<GatewaySync>(access, gatewaySyncPath(namespace)));
@@ -42,7 +42,7 @@ export async function checkAccess(access: Access, namespace: string | undefined)
   await attempt(access, { doing, namespace }, () => access.client.get(gatewaySyncPath(namespace), { query }));
 }
 
-/** Whether a namespace exists, as far as the caller may know: those who may not read it are told yes. Throws `Problem`. */
+/** Checks whether a namespace exists; true if the caller isn't allowed to read it. Throws `Problem`. */
 export function mayExist(access: Access, namespace: string): Promise<boolean> {
   return attempt(access, { doing: `read the namespace ${namespace}`, namespace }, async () => {
     try {
@@ -56,14 +56,14 @@ export function mayExist(access: Access, namespace: string): Promise<boolean> {
   });
 }
 
-/** One GatewaySync of the namespace of the access. Throws `Problem`. */
+/** Reads a GatewaySync. Throws `Problem`. */
 export function getGatewaySync(access: Access, name: string): Promise<GatewaySync> {
   const { client, namespace } = access;
   const what = { doing: `read GatewaySyncs in the namespace ${namespace}`, name, namespace };
   return attempt(access, what, () => client.get<GatewaySync>(gatewaySyncPath(namespace, name)));
 }
 
-/** What is known of gateways beyond the status of their GatewaySync; undefined is what the caller may not read. */
+/** Data about gateways beyond the status; undefined if the caller can't read it. */
 export interface Details {
   reports: SyncReport[] | undefined;
   pods: PodMetadata[] | undefined;
@@ -105,7 +105,6 @@ export function readPodStates(access: Access, namespace: string): Promise<PodSta
   );
 }
 
-/** An event as the API server has it. */
 interface EventObject {
   reason: string;
   eventTime?: string | null;
@@ -113,7 +112,7 @@ interface EventObject {
   message?: string;
 }
 
-/** The events about a GatewaySync; undefined where the caller may not read them. Throws `Problem`. */
+/** Lists events about a GatewaySync; undefined if the caller can't read them. Throws `Problem`. */
 export function listEvents(access: Access, { metadata }: GatewaySync): Promise<EventObject[] | undefined> {
   const { namespace, name, uid } = metadata;
   const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
