@@ -4,7 +4,7 @@ import { planApproval } from '../orders/approve.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl stoker approve`: lets a commit into the waves that wait for it. */
+/** `kubectl stoker approve`: approves a commit for the waves that require approval. */
 export const approve = makeCommand({
   name: 'approve',
   summary: 'Approve the new commit of a rollout',
@@ -28,7 +28,7 @@ export const approve = makeCommand({
     ...orderArgs,
   },
   run: ({ args, host }) => {
-    // Two commits with the same first characters are made within a second.
+    // Commits with the same first characters can be created within a second.
     if (args.commit !== undefined && !isCommitHash(args.commit))
       throw new Problem('--commit must be a full commit hash of 40 or 64 characters', EXIT.usage);
     const next = { command: `status ${args.name}`, does: 'shows the progress' };

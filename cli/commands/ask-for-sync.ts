@@ -9,7 +9,7 @@ import { displacedBy, displacing, requestOf } from '../orders/sync.ts';
 import type { Host } from '../terminal/host.ts';
 import { isConfirmed, say } from './confirm.ts';
 
-/** What is asked for, and of whom; without `wanted` it is what is followed. */
+/** A request for a sync; without `wanted`, of the followed ref. */
 interface Asking {
   name: string;
   wanted: string | undefined;
@@ -17,12 +17,12 @@ interface Asking {
   host: Host;
 }
 
-/** Times that the resource may change between being read and being written. */
+/** Maximum attempts if the resource changes between read and write. */
 const TRIES = 10;
 
 /**
- * Annotates the resource as the receiver does, but takes the place of an open request for another ref only if somebody
- * agrees; undefined where nobody does. Throws `Problem`.
+ * Annotates the resource as the receiver does. Replaces an open request for a different ref only after a confirmation;
+ * returns undefined without one. Throws `Problem`.
  */
 export async function askForSync(access: Access, { name, wanted, yes, host }: Asking): Promise<Asked | undefined> {
   let agreed: OpenRequest | undefined;

@@ -2,26 +2,26 @@ import { type ArgsDef, type CommandDef, defineCommand, type ParsedArgs } from 'c
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 
-/** A command line, and what it is good for. */
+/** A command line with its purpose. */
 export interface Example {
-  /** What follows `kubectl stoker`. */
+  /** Arguments of `kubectl stoker`. */
   line: string;
   does: string;
 }
 
-/** A command of `kubectl stoker`: what it says of itself, and what it does. */
+/** A command of `kubectl stoker` with its help texts. */
 export interface Command {
   name: string;
-  /** A few words, for the list of commands. */
+  /** Short description in the list of commands. */
   summary: string;
-  /** Paragraphs, for its own help. */
+  /** Paragraphs of its help. */
   details: readonly string[];
   examples: readonly Example[];
   args: ArgsDef;
   definition: CommandDef;
 }
 
-/** What a command is run with; citty hands over the host as its data. */
+/** Input of a command; citty passes the host as `data`. */
 interface Invocation<TArgs extends ArgsDef> {
   args: ParsedArgs<TArgs>;
   host: Host;
@@ -32,7 +32,7 @@ interface CommandText<TArgs extends ArgsDef> extends Omit<Command, 'args' | 'def
   run: (invocation: Invocation<TArgs>) => Promise<ExitStatus>;
 }
 
-/** Makes a command: list it in `commands.ts`. */
+/** Defines a command. Add it to `commands.ts`. */
 export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }: CommandText<TArgs>): Command {
   const definition = defineCommand({
     meta: { name: text.name, description: text.summary },
@@ -42,7 +42,7 @@ export function makeCommand<const TArgs extends ArgsDef>({ args, run, ...text }:
   return { ...text, args, definition: definition as unknown as CommandDef };
 }
 
-/** Options of every command that asks a cluster, as kubectl has them. */
+/** Options of all commands that access a cluster, as in kubectl. */
 export const accessArgs = {
   namespace: {
     type: 'string',
@@ -62,12 +62,12 @@ export const accessArgs = {
   },
 } as const satisfies ArgsDef;
 
-/** For commands that show something. */
+/** Options of commands that print results. */
 export const outputArgs = {
   output: { type: 'string', alias: 'o', valueHint: 'json|yaml', description: 'Print JSON or YAML instead of text.' },
 } as const satisfies ArgsDef;
 
-/** The format that was asked for; undefined is text for people. Throws `Problem`. */
+/** Returns the requested format; undefined means text. Throws `Problem`. */
 export function formatOf({ output }: { output?: string | undefined }): 'json' | 'yaml' | undefined {
   if (output === undefined || output === 'json' || output === 'yaml') return output;
   throw new Problem(`--output must be json or yaml, not ${output}`, EXIT.usage);

@@ -14,7 +14,7 @@ import { sync } from './sync.ts';
 import { trace } from './trace.ts';
 import { ui } from './ui.ts';
 
-/** Every command, in the order of the help: a new one is a file next to this one, and a line here. */
+/** All commands in the order of the help. For a new one, add a file in this directory and a line here. */
 export const COMMANDS: readonly Command[] = [
   status,
   sync,

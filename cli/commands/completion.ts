@@ -3,10 +3,10 @@ import path from 'node:path';
 import { EXIT, type ExitStatus, Problem } from '../client/problem.ts';
 import { makeCommand } from './command.ts';
 
-/** The file that kubectl looks for on the PATH. */
+/** Name of the file that kubectl runs from the PATH to complete a plugin's arguments. */
 const HELPER = 'kubectl_complete-stoker';
 
-/** For each shell, a script that puts a directory on the PATH unless the file is there, and loads kubectl's completion. */
+/** Scripts by shell: each adds a directory to the PATH unless the file is on it, and loads kubectl's completion. */
 const SCRIPTS: Record<string, (directory: string) => string> = {
   bash: (directory) => `command -v ${HELPER} > /dev/null || export PATH="$PATH":${quote(directory)}
 declare -F __start_kubectl > /dev/null || eval "$(kubectl completion bash)"
@@ -22,7 +22,7 @@ kubectl completion fish | source
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const quoteForFish = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
 
-/** `kubectl stoker completion`: a script that lets a shell complete the commands of the plugin. */
+/** `kubectl stoker completion`: prints the completion script of a shell. */
 export const completion = makeCommand({
   name: 'completion',
   summary: 'Print the completion script for bash, zsh, or fish',
@@ -45,7 +45,9 @@ export const completion = makeCommand({
   },
 });
 
-/** Archives and the npm package have the file in a directory next to the program. Throws `Problem`. */
+/**
+ * Returns the directory of the helper: next to the program in archives, below it in the npm package. Throws `Problem`.
+ */
 function directoryOfHelper(program: string): string {
   const own = path.dirname(existsSync(program) ? realpathSync(program) : program);
   const directory = [path.join(own, 'completion'), own].find((each) => existsSync(path.join(each, HELPER)));

@@ -3,17 +3,17 @@ import { EXIT, Problem } from '../client/problem.ts';
 import type { Host } from '../terminal/host.ts';
 import { plain, wrap } from '../terminal/text.ts';
 
-/** Of every command that asks before it changes something. */
+/** Option of all commands that ask for confirmation. */
 export const yesArg = {
   yes: { type: 'boolean', alias: 'y', description: 'Skip the confirmation. Required without a terminal.' },
 } as const;
 
-/** Says something to a person, in lines that fit. */
+/** Prints a note, wrapped to the terminal's width. */
 export function say(text: string, { note, columns }: Host): void {
   note(`${(columns ? wrap(plain(text), columns) : [plain(text)]).join('\n')}\n`);
 }
 
-/** Asks a person unless the command line says yes. Throws `Problem` where there is nobody to ask. */
+/** Asks for confirmation unless `yes` is set. Throws `Problem` without a terminal. */
 export async function isConfirmed(
   access: Access,
   { yes, host }: { yes: boolean | undefined; host: Host },

@@ -7,7 +7,7 @@ import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawDiagnosis } from './draw-doctor.ts';
 import { type Scope, takeSurvey } from './survey.ts';
 
-/** `kubectl stoker doctor`: what is wrong, from the CRDs to the sidecar of each pod. */
+/** `kubectl stoker doctor`: diagnoses problems, from the CRDs to the sidecar of each pod. */
 export const doctor = makeCommand({
   name: 'doctor',
   summary: 'Diagnose problems, from the CRDs to the sidecar of each pod',
@@ -53,7 +53,7 @@ interface Examination {
   status: ExitStatus;
 }
 
-/** Examines the cluster. One that can't be queried is shown as a finding, too. */
+/** Runs the checks. If the cluster is unreachable, the result is one finding. */
 async function examine(access: ReturnType<typeof connect>, scope: Scope): Promise<Examination> {
   try {
     const survey = await attempt(access, { doing: 'query the API server' }, () => takeSurvey(access, scope));

@@ -10,7 +10,7 @@ const MARKS: Record<Level, { glyph: string; colour: Colour }> = {
   failed: { glyph: '✗', colour: 'red' },
 };
 
-/** Draws what the checks found: a heading for each thing, a line for each finding, and below it what to do. */
+/** Draws the findings below a heading per object, each with its remedy. */
 export function drawDiagnosis({ sections, totals }: Diagnosis, host: Host): string[] {
   const ink = inkFor(host.hasColours);
   const parts = sections.flatMap(({ title, findings }) => [
@@ -28,7 +28,7 @@ function drawFinding({ level, says, todo, page }: Finding, { host, ink }: { host
     `${ink(colour, glyph)} ${first}`,
     ...rest.map((line) => `  ${line}`),
     ...(todo ? wrapped(`→ ${todo}`, host, 4).map((line) => `    ${line}`) : []),
-    // An address that is broken into lines leads nowhere.
+    // Terminals don't recognize a wrapped URL as one link.
     ...(page ? [ink('dim', `    ${plain(page)}`)] : []),
   ];
 }

@@ -13,10 +13,10 @@ const MARKS: Record<ChangeView['kind'], { glyph: string; colour: Colour }> = {
   restore: { glyph: '<', colour: 'cyan' },
 };
 
-/** Gateways that are named in one line. */
+/** Maximum gateways listed in one line. */
 const NAMED = 5;
 
-/** Draws answers: what is the same on several gateways only once. */
+/** Draws responses. Gateways with identical ones share a section. */
 export function drawInspection({ kind, answers }: InspectionView, host: Host): string[] {
   const groups = new Map<string, AnswerView[]>();
   for (const answer of answers) {
@@ -73,12 +73,12 @@ function says(kind: InspectionView['kind'], { ref, commit, problem, changes, mor
 
 const LINE_COLOURS: Record<string, Colour> = { '+': 'green', '-': 'red', '@': 'cyan' };
 
-/** Draws a diff in the colours of git, with nothing in it that a terminal would obey. */
+/** Draws a diff in the colours of git, without control characters. */
 export function drawDiff(diff: string, ink: Ink): string[] {
   const lines: string[] = [];
   let isHeader = true;
   for (const line of diff.replace(/\n$/, '').split('\n')) {
-    // No line of content begins like these.
+    // Lines of content have a different first character.
     if (line.startsWith('diff --git ')) isHeader = true;
     if (line.startsWith('@@ ')) isHeader = false;
     const colour = isHeader ? 'bold' : LINE_COLOURS[line[0] ?? ''];

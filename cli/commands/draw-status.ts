@@ -25,10 +25,10 @@ const GATEWAY_COLOURS: Record<GatewayView['status'], Colour> = {
   DryRun: 'cyan',
 };
 
-/** Gateways of one resource that are named below the table; the name shows all of them. */
+/** Maximum gateways per resource below the table. With a name, the command lists all. */
 const NAMED = 5;
 
-/** Draws all GatewaySyncs: a line for each, then what is not in sync. */
+/** Draws all GatewaySyncs, then the gateways that aren't in sync. */
 export function drawFleet(
   { items, totals }: FleetView,
   { host, isEverywhere }: { host: Host; isEverywhere: boolean },
@@ -93,7 +93,7 @@ export function drawResource(item: ResourceView, host: Host): string[] {
     ['push', item.lastPush && echoWords(item.lastPush, host)],
     ['rollout', item.rollout && rolloutWords(item.rollout, item.says)],
   ];
-  // Below an indentation of two.
+  // Minus the indentation.
   const inner = columns === undefined ? undefined : columns - 2;
   const room = (columns ?? Number.POSITIVE_INFINITY) - 13;
   const gateways = drawTable(

@@ -8,7 +8,7 @@ import { say } from './confirm.ts';
 import { drawDiff, drawInspection } from './draw-inspection.ts';
 import { type Inspected, inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
-/** `kubectl stoker drift`: what gateways have instead of what was delivered. */
+/** `kubectl stoker drift`: shows how files on gateways differ from the delivered ones. */
 export const drift = makeCommand({
   name: 'drift',
   summary: 'Show files on the gateways that differ from git, or make a patch of them',
@@ -48,7 +48,7 @@ export const drift = makeCommand({
   },
 });
 
-/** To a terminal in colours, and without what it would obey; elsewhere byte by byte. */
+/** Prints a patch: coloured and without control characters on a terminal, otherwise byte by byte. */
 function printPatch({ view, answers }: Inspected, { withDeleted, host }: { withDeleted: boolean; host: Host }): void {
   const { text, refused } = repositoryPatch(answers, { withDeleted });
   const isSeen = host.columns !== undefined;

@@ -9,7 +9,7 @@ import { type Cell, drawTable } from '../terminal/table.ts';
 import { ageOf } from '../terminal/times.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 
-/** `kubectl stoker history`: commits that were complete. */
+/** `kubectl stoker history`: lists the commits that all gateways had. */
 export const history = makeCommand({
   name: 'history',
   summary: 'List earlier commits that you can roll back to',

@@ -18,7 +18,7 @@ import type { Host } from '../terminal/host.ts';
 import { accessArgs } from './command.ts';
 import { say } from './confirm.ts';
 
-/** Options of commands that ask agents about their files. */
+/** Options of commands that query agents. */
 export const inspectArgs = {
   gateway: { type: 'string', valueHint: 'G', description: 'Name of a gateway or of its pod.' },
   all: {
@@ -41,10 +41,10 @@ interface InspectArgs extends AccessOptions {
   timeout: string;
 }
 
-/** What is asked about a resource. */
+/** Query about a resource. */
 type Asked = { kind: 'drift' } | { kind: 'diff'; ref: string; commit?: string | undefined };
 
-/** What came of a question, for people and, with all content, for patches. */
+/** Responses to a query: a view to print, and the full content for patches. */
 export interface Inspected {
   view: InspectionView;
   answers: { name: string; answer: Answer }[];
@@ -52,7 +52,7 @@ export interface Inspected {
 
 const LONGEST_MS = 240_000;
 
-/** Asks the agents of gateways, batch by batch. Throws `Problem`. */
+/** Queries the agents of gateways in batches. Throws `Problem`. */
 export async function inspect(
   args: InspectArgs,
   { host, ask }: { host: Host; ask: (gatewaySync: GatewaySync) => Asked },
@@ -85,12 +85,12 @@ export async function inspect(
   }
 }
 
-/** Names the gateways that gave no answer, and why. */
+/** Prints the gateways that didn't respond, with the reason. */
 export function nameSilent({ silent, ended }: InspectionView, host: Host): void {
   for (const { gateway, why } of [...silent, ...ended]) say(`${gateway}: ${why}`, host);
 }
 
-/** The exit status of what gateways answered: a gateway without an answer counts more than a difference. */
+/** Returns the exit status: a missing response takes precedence over differences. */
 export function inspectionStatus({ answers, silent }: InspectionView): ExitStatus {
   if (answers.length === 0 || silent.length > 0 || answers.some(({ problem }) => problem)) return EXIT.failed;
   return answers.some(({ changes, more }) => changes.length + more > 0) ? EXIT.differs : EXIT.ok;
@@ -118,7 +118,7 @@ interface Batches {
   host: Host;
 }
 
-/** Answers may be large: only so many at once are on the API server. */
+/** Queries gateways in batches, to limit the size of the responses on the API server. */
 async function askInBatches(access: Access, { name, asked, gateways, timeoutMs, host }: Batches) {
   const parts: Pick<InspectionView, 'answers' | 'silent' | 'ended'> = { answers: [], silent: [], ended: [] };
   const answers: Inspected['answers'] = [];

@@ -8,7 +8,10 @@ import type { Access } from '../client/connect.ts';
 
 const PAGE_SIZE = 250;
 
-/** Reads something; what the caller may not read is hidden. Throws where the cluster cannot be asked or does not know the caller. */
+/**
+ * Runs a read; the result is `hidden` if it is forbidden or fails. Throws if the cluster is unreachable or rejects the
+ * credentials.
+ */
 export async function look<T>(reading: () => Promise<T>): Promise<Look<T>> {
   try {
     return { kind: 'seen', value: await reading() };
@@ -19,7 +22,7 @@ export async function look<T>(reading: () => Promise<T>): Promise<Look<T>> {
   }
 }
 
-/** Reads one object; undefined where there is none. */
+/** Reads one object; undefined if it doesn't exist. */
 export const lookAt = <T>({ client }: Access, path: string): Promise<Look<T | undefined>> =>
   look(async () => {
     try {
@@ -30,7 +33,7 @@ export const lookAt = <T>({ client }: Access, path: string): Promise<Look<T | un
     }
   });
 
-/** Reads a list; it is empty where the cluster knows no such kind. Only what `keep` takes is held in memory. */
+/** Reads a list; empty if the resource type doesn't exist. Keeps only objects that match `keep` in memory. */
 export const lookOver = <T>(
   { client }: Access,
   path: string,
@@ -49,7 +52,7 @@ export const lookOver = <T>(
     return objects;
   });
 
-/** Reads which keys a Secret has, and how long their values are; the values are dropped at once. */
+/** Reads the keys of a Secret and the length of their values. Drops the values at once. */
 export async function lookAtSecret(access: Access, path: string): Promise<Look<SecretKeys | undefined>> {
   const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
   if (secret.kind === 'hidden') return secret;
@@ -58,7 +61,7 @@ export async function lookAtSecret(access: Access, path: string): Promise<Look<S
   return { kind: 'seen', value: secret.value && lengths };
 }
 
-/** Reads the certificate in a Secret, PEM, which is empty where there is none; its key is dropped at once. */
+/** Reads the certificate in a Secret (PEM, empty if missing). Drops its key at once. */
 export async function lookAtCertificate(access: Access, path: string): Promise<Look<string>> {
   const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
   if (secret.kind === 'hidden') return secret;

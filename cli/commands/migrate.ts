@@ -9,7 +9,7 @@ import { plain } from '../terminal/text.ts';
 import { makeCommand } from './command.ts';
 import { say } from './confirm.ts';
 
-/** `kubectl stoker migrate`: from git-sync, k8s-sidecar or a gitRepo volume to a GatewaySync. */
+/** `kubectl stoker migrate`: converts git-sync, k8s-sidecar, or gitRepo volumes to a GatewaySync. */
 export const migrate = makeCommand({
   name: 'migrate',
   summary: 'Convert git-sync, k8s-sidecar, or gitRepo volumes in a manifest to GatewaySyncs',
@@ -73,7 +73,7 @@ async function readManifest(file: string, { input }: Host): Promise<string> {
   throw new Problem('stdin is not available: specify a file', EXIT.usage);
 }
 
-/** The documents of a manifest. Throws `Problem`. */
+/** Parses the documents of a manifest. Throws `Problem`. */
 function parseManifest(text: string): unknown[] {
   try {
     const documents = parseAllDocuments(text, { version: '1.1', logLevel: 'silent', customTags: asKubectlHasThem });
@@ -82,7 +82,7 @@ function parseManifest(text: string): unknown[] {
       const [error] = document.errors;
       if (error) throw error;
       const value: unknown = document.toJS();
-      // By aliases a value can be a part of itself, which no JSON can say: the API server does not take it.
+      // Throws for a value that contains itself through an alias, which the API server would reject.
       JSON.stringify(value);
       return value;
     });
@@ -92,8 +92,8 @@ function parseManifest(text: string): unknown[] {
 }
 
 /**
- * kubectl reads YAML 1.1, in which 0400 is octal and `on` is true, but takes times and dates for text, and a single dot
- * as well.
+ * Matches the parser of kubectl: YAML 1.1, where 0400 is octal and `on` is true, but with times, dates, and a single
+ * dot as text.
  */
 function asKubectlHasThem(tags: Tags): Tags {
   return tags.flatMap((tag): Exclude<Tags[number], string>[] | Tags => {

@@ -8,23 +8,26 @@ import type { Host } from '../terminal/host.ts';
 import { accessArgs } from './command.ts';
 import { isConfirmed, say, yesArg } from './confirm.ts';
 
-/** Arguments of every command that changes something. */
+/** Arguments of all commands that change a GatewaySync. */
 export const orderArgs = {
   name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
   ...yesArg,
   ...accessArgs,
 } as const satisfies ArgsDef;
 
-/** An order of a person about a GatewaySync. */
+/** A change of a GatewaySync by a user. */
 export interface Order {
   args: AccessOptions & { name: string; yes?: boolean | undefined };
   host: Host;
   plan: Planner;
-  /** What to run next, after the change, and what that does. */
+  /** Suggested next command and its effect. */
   next: { command: string; does: string };
 }
 
-/** Says what will happen, asks, and does it: exactly what was said, also where the resource changes meanwhile. */
+/**
+ * Shows a change, asks for confirmation, and makes exactly this change, or fails if the resource has changed in the
+ * meantime.
+ */
 export async function carryOut({ args, host, plan, next }: Order): Promise<ExitStatus> {
   const access = connect(args, host);
   try {
@@ -42,7 +45,7 @@ export async function carryOut({ args, host, plan, next }: Order): Promise<ExitS
   }
 }
 
-/** A command line that means the same cluster and namespace. */
+/** Returns a command line for the same cluster and namespace. */
 function commandWith(command: string, { kubeconfig, context, namespace }: AccessOptions): string {
   const options = Object.entries({ '-n': namespace, '--context': context, '--kubeconfig': kubeconfig });
   const given = options.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));

@@ -2,7 +2,7 @@ import { planPause, planResume } from '../orders/pause.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl stoker pause`: nothing changes until somebody resumes it. */
+/** `kubectl stoker pause`: pauses a GatewaySync. */
 export const pause = makeCommand({
   name: 'pause',
   summary: 'Pause a GatewaySync',
@@ -16,7 +16,7 @@ export const pause = makeCommand({
     carryOut({ args, host, plan: planPause, next: { command: `resume ${args.name}`, does: 'ends the pause' } }),
 });
 
-/** `kubectl stoker resume`: the end of a pause. */
+/** `kubectl stoker resume`: ends a pause. */
 export const resume = makeCommand({
   name: 'resume',
   summary: 'Resume a paused GatewaySync',

@@ -2,7 +2,7 @@ import { planRetry } from '../orders/retry.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl stoker retry`: a commit that failed gets another try. */
+/** `kubectl stoker retry`: retries a failed commit. */
 export const retry = makeCommand({
   name: 'retry',
   summary: 'Retry a commit that was stopped or rolled back',

@@ -2,7 +2,7 @@ import { planRollback } from '../orders/rollback.ts';
 import { makeCommand } from './command.ts';
 import { carryOut, orderArgs } from './order.ts';
 
-/** `kubectl stoker rollback`: all gateways go to a commit of the history, at once. */
+/** `kubectl stoker rollback`: rolls all gateways back to a commit of the history at once. */
 export const rollback = makeCommand({
   name: 'rollback',
   summary: 'Roll all gateways back to an earlier commit',

@@ -7,7 +7,7 @@ import type { Host } from '../terminal/host.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawFleet, drawResource } from './draw-status.ts';
 
-/** `kubectl stoker status`: the fleet at a glance. */
+/** `kubectl stoker status`: shows the state of the fleet. */
 export const status = makeCommand({
   name: 'status',
   summary: 'Show the ref, the commit, and the state of every gateway',

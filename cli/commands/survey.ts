@@ -35,20 +35,20 @@ const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const NETWORKING = 'networking.k8s.io/v1';
 
-/** Lease of controllers whose Deployment names none. */
+/** Default name of the Lease. */
 const LEASE_NAME = 'stoker-operator-controller';
-/** Where the docs install the chart: looked at where the caller may not look everywhere. */
+/** Namespace of the chart in the docs, searched if the caller can't list all namespaces. */
 const USUAL_NAMESPACE = 'stoker-system';
 
-/** What a survey is about. */
+/** Scope of a survey. */
 export interface Scope {
-  /** The one GatewaySync that is asked about. */
+  /** Name of the requested GatewaySync. */
   name?: string | undefined;
   allNamespaces: boolean;
   operatorNamespace?: string | undefined;
 }
 
-/** Reads all that the checks look at. Throws where the cluster cannot be asked at all. */
+/** Reads the input of all checks. Throws if the cluster is unreachable. */
 export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> {
   const cluster = await surveyCluster(access);
   const [operator, places] = await Promise.all([
@@ -60,7 +60,7 @@ export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> 
 
 async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   const { client } = access;
-  // First by itself: where it fails, nothing else is asked.
+  // Alone and first: if it fails, nothing else is read.
   const server = await look(() => client.get<{ gitVersion: string }>('/version'));
   const over = <T>(kind: string) => lookOver<T>(access, groupPath(ADMISSION, kind));
   const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole, receiverBindings] =
@@ -130,18 +130,18 @@ async function surveyOperator(
   return { deployments, lookedIn, places: Object.fromEntries(surveyed) };
 }
 
-/** Whether an object with these labels is of the chart, whatever its release and, by `nameOverride`, its parts are called. */
+/** Checks whether labels are from the chart. The label is the same for all releases and values of `nameOverride`. */
 const isOfChart = (labels: Record<string, string> = {}): boolean =>
   labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;
 
-/** Deployments of the chart have these labels whatever the release is called. */
+/** Lists Deployments of the chart by labels, which don't depend on the release name. */
 const lookForDeployments = (access: Access, namespace: string | undefined): Promise<Look<Deployment[]>> =>
   lookOver<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
     query: { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' },
     keep: ({ metadata }) => isOfChart(metadata.labels),
   });
 
-/** What is seen of several lists; hidden only where nothing is seen. */
+/** Joins the readable lists; hidden if none is readable. */
 function joined<T>(looks: readonly Look<T[]>[]): Look<T[]> {
   const seen = looks.flatMap((each) => (each.kind === 'seen' ? [each.value] : []));
   const [hidden] = looks.filter(({ kind }) => kind === 'hidden');
@@ -179,7 +179,7 @@ function leaseOf(controllers: readonly Deployment[]): string {
   return containers.map((container) => variableOf(container, 'LEASE_NAME')).find(Boolean) ?? LEASE_NAME;
 }
 
-/** Looks at Secrets of a namespace, and gives what is seen by their names. */
+/** Reads Secrets of a namespace into an object by name. */
 async function eachSecret<T>(
   namespace: string,
   names: readonly string[],
@@ -199,7 +199,7 @@ async function surveyNamespaces(
   const found = await lookOver<GatewaySync>(access, gatewaySyncPath());
   const own = found.kind === 'hidden' ? [access.namespace] : found.value.map(({ metadata }) => metadata.namespace);
   const namespaces: NamespaceSurvey[] = [];
-  // One after the other: what is read of one may be large.
+  // One at a time, because the data of one namespace can be large.
   for (const each of new Set(own)) namespaces.push(await surveyNamespace(access, each, undefined));
   return { everywhere: found, namespaces };
 }

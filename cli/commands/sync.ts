@@ -17,14 +17,14 @@ import { accessArgs, makeCommand } from './command.ts';
 import { say, yesArg } from './confirm.ts';
 
 const LOOK_MS = 300;
-/** Reports and pods are many: they are read at most so often, and only once the resource has changed. */
+/** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */
 const DETAILS_MS = 1_000;
-/** An agent that failed tries again: only after that long it is not waited for any more. */
+/** Time until a failed agent counts as stuck (ms), because agents retry. */
 const STUCK_MS = 15_000;
-/** Gateways that are named at the end. */
+/** Maximum gateways in an error. */
 const NAMED = 10;
 
-/** `kubectl stoker sync`: asks for a sync as a webhook would. */
+/** `kubectl stoker sync`: requests a sync as a webhook would. */
 export const sync = makeCommand({
   name: 'sync',
   summary: 'Request a sync, or a different ref',
@@ -110,14 +110,14 @@ async function waitForAll(access: Access, { name, asked, host, timeoutMs }: Wait
   }
 }
 
-/** What is known of reports and pods, and since when. */
+/** Reports and pods with the time of the read. */
 interface Known {
   details: Details;
   resourceVersion: string | undefined;
   at: number;
 }
 
-/** Who ends should not show what was a moment ago. */
+/** Checks whether to read reports and pods again. The final output needs current data. */
 function isDue(known: Known | undefined, { metadata }: GatewaySync, { kind }: Progress): known is undefined {
   if (!known) return true;
   const isOld = kind !== 'waiting' || performance.now() - known.at >= DETAILS_MS;

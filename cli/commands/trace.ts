@@ -14,10 +14,10 @@ import { drawTimeline } from '../terminal/timeline.ts';
 import { accessArgs, formatOf, makeCommand, outputArgs } from './command.ts';
 
 const LOOK_MS = 300;
-/** Events come a moment after the status. */
+/** Delay of events after the status (ms). */
 const EVENTS_MS = 1_000;
 
-/** `kubectl stoker trace`: one delivery from the webhook to each disk. */
+/** `kubectl stoker trace`: shows one delivery from the webhook to each disk. */
 export const trace = makeCommand({
   name: 'trace',
   summary: 'Show the timeline of a delivery, from the webhook to every disk',
@@ -55,7 +55,7 @@ export const trace = makeCommand({
   },
 });
 
-/** Waits until something new was delivered, and all that are to have it do, or one cannot. Throws `Problem`. */
+/** Waits for a new delivery until all gateways have it or one has failed. Throws `Problem`. */
 async function untilNext(
   access: Access,
   name: string,
@@ -83,7 +83,7 @@ function isSettled({ metadata, status }: GatewaySync): boolean {
   return status?.observedGeneration === metadata.generation && ready !== undefined && ready.status !== 'Unknown';
 }
 
-/** Draws a delivery: what it was, a line for each moment, and what is missing. */
+/** Draws a delivery: a heading, a line for each step, and the missing data. */
 function drawTrace({ namespace, name, delivery, moments, missing }: TraceView, host: Host): string[] {
   const ink = inkFor(host.hasColours);
   const { columns } = host;

@@ -7,7 +7,7 @@ import { accessArgs, makeCommand } from './command.ts';
 
 const MAX_PORT = 65_535;
 
-/** `kubectl stoker ui`: a page that shows the fleet as it changes. */
+/** `kubectl stoker ui`: serves a live view of the fleet. */
 export const ui = makeCommand({
   name: 'ui',
   summary: 'Open a live view of all gateways in your browser',

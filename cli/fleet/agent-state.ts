@@ -1,11 +1,11 @@
-/** What the kubelet reports of a pod and of the container of its agent. */
+/** State of a pod and its agent's container, as reported by the kubelet. */
 export interface AgentPod {
   phase?: string | undefined;
   isBeingDeleted?: boolean;
   agent?: { waiting?: { reason?: string }; terminated?: { reason?: string } } | undefined;
 }
 
-/** Returns whether a pod is no longer a gateway: its containers have ended, as after a completed Job, or will soon. */
+/** Returns whether a pod is no longer a gateway: it is completed, for example as part of a Job, or is being deleted. */
 export const hasEnded = ({ phase, isBeingDeleted }: AgentPod): boolean =>
   phase === 'Succeeded' || phase === 'Failed' || isBeingDeleted === true;
 

@@ -6,9 +6,8 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { type Beyond, type PodIdentity, reportsOf } from './beyond.ts';
 
 /**
- * All gateways of a GatewaySync, by pod name. A status has room for a number of them; the others are known by
- * their pods and reports. If some are missing all the same, because pods may not be read, there are fewer than the status
- * counts.
+ * Returns all gateways of a GatewaySync, sorted by pod name. The status lists a limited number; the others are found by
+ * their pods and reports. If pods aren't readable, the result can have fewer gateways than the status counts.
  */
 export function allGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {
   const { discoveredGateways: listed = [], gateways: counts } = gatewaySync.status ?? {};
@@ -31,7 +30,7 @@ function unlistedIn(
     .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
 }
 
-/** A pod that names the resource but doesn't ask for the sidecar is not counted by the controller either. */
+/** Checks for the annotation `inject`. The controller ignores pods without it, too. */
 const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
   [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 
@@ -63,7 +62,7 @@ function gatewayOf(
   });
 }
 
-/** The state that a report has by now: one about an earlier spec says nothing, nor does a commit that no gateway is to have. */
+/** Returns the state in a report, unless it is about an earlier spec or an outdated commit. */
 function stateOf(
   { state, generation, commit = '' }: SyncReportStatus,
   { metadata, status = {} }: GatewaySync,

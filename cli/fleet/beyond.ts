@@ -2,23 +2,23 @@ import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts'
 import type { ObjectMeta } from '../../shared/api/object-meta.ts';
 import type { SyncReport, SyncReportStatus } from '../../shared/api/sync-report.ts';
 
-/** What is known next to a GatewaySync; a part that may not be read is left out. */
+/** Data about a GatewaySync's gateways; parts that aren't readable are undefined. */
 export interface Beyond {
   reports?: readonly SyncReport[] | undefined;
   pods?: readonly PodIdentity[] | undefined;
 }
 
-/** A pod that runs or will run, as far as it matters here. */
+/** Parts of a pod that isn't completed. */
 export interface PodIdentity {
   metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'labels' | 'annotations'> & {
     deletionTimestamp?: string | undefined;
   };
 }
 
-/** What a gateway reports; undefined if nothing is known. */
+/** Returns the report of a gateway, or undefined. */
 export type ReportOf = (gateway: Pick<DiscoveredGateway, 'podName'>) => SyncReportStatus | undefined;
 
-/** Reports count for the pod that they are about, and not for another one of the same name. */
+/** Indexes reports by pod. A report about an earlier pod with the same name is ignored. */
 export function reportsOf(namespace: string, { reports = [], pods }: Beyond): ReportOf {
   const uids = new Map(pods?.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, metadata.uid]));
   const found = new Map(
@@ -31,7 +31,7 @@ export function reportsOf(namespace: string, { reports = [], pods }: Beyond): Re
   };
 }
 
-/** Labels of the pods of a namespace; undefined where they may not be read. */
+/** Labels of the pods of a namespace; undefined if they aren't readable. */
 export function labelsIn(namespace: string, { pods }: Beyond): ReadonlyMap<string, Record<string, string>> | undefined {
   const own = pods?.filter(({ metadata }) => metadata.namespace === namespace);
   return own && new Map(own.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));

@@ -7,24 +7,24 @@ import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
 import { isBackwards, type PlacedGateway, placeInWaves, type WaveView, waveViews } from './waves.ts';
 
-/** What a person wants to know of a GatewaySync. Plain data: it is what `--output json` prints. */
+/** View of a GatewaySync. `--output json` prints it. */
 export interface ResourceView {
   namespace: string;
   name: string;
   state: ResourceState;
   /** Reason of the condition Ready. */
   reason: string;
-  /** What is the matter, or that all is well, in a sentence. */
+  /** Summary in one sentence. */
   says: string;
   repo: string;
-  /** What is followed, and who asked for it. */
+  /** The followed ref, and its source. */
   ref?: string;
   source?: 'Spec' | 'Request' | 'Push';
-  /** What spec.git.ref was changed to, where that is not followed, and the reason of RefResolved. */
+  /** The new value of spec.git.ref if it isn't followed yet, and the reason of RefResolved. */
   unfollowed?: { ref: string; reason?: string };
-  /** The newest commit, whoever has it. */
+  /** The newest commit, even if no gateway has it. */
   commit?: string;
-  /** What all gateways are to have in its place, where they were taken back. */
+  /** The commit of all gateways after a rollback. */
   backOn?: string;
   resolvedAt?: string;
   counts: Counts;
@@ -34,24 +34,24 @@ export interface ResourceView {
   lastPush?: NonNullable<GatewaySync['status']>['lastPush'];
 }
 
-/** Of a GatewaySync as a whole. `rolledBack` is not ready, but nothing is wrong: a person went to another commit. */
+/** State of a GatewaySync. `rolledBack` isn't ready, but intended: a user chose a different commit. */
 export type ResourceState = 'ready' | 'busy' | 'failed' | 'paused' | 'rolledBack';
 
 type Counts = Omit<GatewayCounts, 'summary'>;
 
-/** How far a change is, where changes go by waves. */
+/** Progress of a rollout. */
 type RolloutView = Pick<
   RolloutStatus,
   'number' | 'phase' | 'summary' | 'commit' | 'stableCommit' | 'nextCommit' | 'message' | 'startedAt'
 > & { waves: WaveView[] };
 
-/** Several GatewaySyncs with the sums over them, and over nothing else. */
+/** Several GatewaySyncs with totals of only these. */
 export interface FleetView {
   items: ResourceView[];
   totals: { resources: number; ready: number; gateways: number; synced: number };
 }
 
-/** Makes the view of several GatewaySyncs. */
+/** Creates the view. */
 export function fleetView(gatewaySyncs: readonly GatewaySync[], beyond: Beyond): FleetView {
   const items = gatewaySyncs.map((gatewaySync) => resourceView(gatewaySync, beyond));
   const sum = (count: (item: ResourceView) => number) => items.reduce((total, item) => total + count(item), 0);
@@ -77,7 +77,7 @@ const NOTHING: Counts = {
   skewed: 0,
 };
 
-/** Makes the view of one GatewaySync. */
+/** Creates the view. */
 export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): ResourceView {
   const { metadata, spec, status = {} } = gatewaySync;
   const { namespace, name } = metadata;
@@ -99,7 +99,7 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     backOn: rollout && isBackwards(rollout) ? rollout.stableCommit : undefined,
     resolvedAt: lastSyncTime,
     counts,
-    // Of some of the gateways only, no number of a wave would be right.
+    // With only some of the gateways, the counts of waves would be wrong.
     rollout: rollout && rolloutView(rollout, all.length < counts.total ? undefined : placed),
     gateways: all.map((gateway) =>
       gatewayView(gateway, { gatewaySync, report: reportOf(gateway), placed: placeOf.get(gateway.podName) }),
@@ -109,7 +109,7 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   });
 }
 
-/** The target moves only together with the commit, so a new spec.git.ref may not be followed. */
+/** Returns a new spec.git.ref that isn't followed yet: the target changes only together with the commit. */
 function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'unfollowed'> {
   const { target, conditions } = status;
   const { ref } = spec.git;
@@ -157,7 +157,7 @@ function verdictOf(gatewaySync: GatewaySync): Pick<ResourceView, 'state' | 'reas
   return { state: ready.status === 'False' ? 'failed' : 'busy', reason, says };
 }
 
-/** Whether a person took all gateways to another commit, and all of them are there. */
+/** Checks whether a user rolled all gateways back, and the rollback is complete. */
 function isRolledBack({ status }: GatewaySync, reason: string): boolean {
   const { rollout, gateways } = status ?? {};
   if (reason !== 'RolloutRolledBack' || rollout?.phase !== 'RolledBack' || !gateways) return false;

@@ -5,31 +5,31 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isBackwards, type PlacedGateway } from './waves.ts';
 
-/** What a person wants to know of a gateway. */
+/** View of a gateway. */
 export interface GatewayView {
   name: string;
   pod: string;
   profile?: string;
-  /** Name of its wave, where changes go by waves and it is known. */
+  /** Name of its wave, if known. */
   wave?: string;
   status: DiscoveredGateway['syncStatus'];
   /** The commit on its disk. */
   commit?: string;
-  /** When its files were last in line with the commit, and how long that took. */
+  /** Time and duration of its last sync. */
   syncedAt?: string;
   took?: string;
-  /** What it waits for, or what is wrong, in words; left out where there is nothing. */
+  /** What it waits for, or its problem; omitted if there is none. */
   waitsFor?: string;
 }
 
-/** What there is to say of a gateway. */
+/** Data about a gateway. */
 export interface GatewayContext {
   gatewaySync: GatewaySync;
   report: SyncReportStatus | undefined;
   placed: PlacedGateway | undefined;
 }
 
-/** Makes the view of a gateway in the status of a GatewaySync. */
+/** Creates the view. */
 export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext): GatewayView {
   const { name, podName, profile, syncStatus, syncedCommit, lastSyncTime, lastSyncDuration } = gateway;
   const { placed, gatewaySync } = context;
@@ -47,13 +47,13 @@ export function gatewayView(gateway: DiscoveredGateway, context: GatewayContext)
   });
 }
 
-/** Gateways with those first that need help. */
+/** Sorts gateways: those with problems first. */
 export function byNeed(gateways: readonly GatewayView[]): GatewayView[] {
   const needsHelp = ({ status }: GatewayView) => status === 'Error' || status === 'MissingSidecar';
   return [...gateways.filter(needsHelp), ...gateways.filter((gateway) => !needsHelp(gateway))];
 }
 
-/** The first characters of a commit, as far as a person needs them. */
+/** Abbreviates a commit. */
 export const shortCommit = (commit: string): string => commit.slice(0, 8);
 
 function waitsForWhat(gateway: DiscoveredGateway, context: GatewayContext): string | undefined {
@@ -87,7 +87,7 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
   }
 }
 
-/** Of a gateway that has what it may have: what it waits for in a rollout. */
+/** Explains what a gateway in sync waits for in a rollout. */
 function inRollout(
   rollout: RolloutStatus | undefined,
   { report, placed }: Pick<GatewayContext, 'report' | 'placed'>,

@@ -10,19 +10,19 @@ import { resourceView } from './fleet.ts';
 import type { GatewayView } from './gateway.ts';
 import { type FileChange, unifiedDiff } from './unified-diff.ts';
 
-/** Version of the first agent that answers questions about its files. */
+/** Minimum agent version for queries about files. */
 const AGENT_KNOWS_INSPECTION = '0.1.0';
 
-/** A gateway that can be asked, or why it cannot. */
+/** A gateway, with a reason if it can't be queried. */
 export interface Askable extends Pick<GatewayView, 'name' | 'pod' | 'profile' | 'wave' | 'waitsFor'> {
   status: string;
-  /** Why its agent cannot answer. */
+  /** Reason why its agent can't respond. */
   unable?: string;
-  /** Its pod has ended: it is no longer a gateway. */
+  /** Its pod is completed, so it's no longer a gateway. */
   hasEnded?: true;
 }
 
-/** All gateways of a resource as far as they are known: those that the status names, and those that report. */
+/** Returns the known gateways of a resource: those in the status, and those with a report. */
 export function askableGateways(
   gatewaySync: GatewaySync,
   beyond: Beyond,
@@ -66,13 +66,16 @@ function whyUnable(
   return `its agent (version ${report.agentVersion ?? 'unknown'}) does not support queries: recreate the pod`;
 }
 
-/** Who is asked, and whether others are not. */
+/** The selected gateways, and whether they are a sample. */
 export interface Chosen {
   gateways: Askable[];
   isSample: boolean;
 }
 
-/** Those that were named, or all, or, of many, one of each profile in each wave: those first that can answer. */
+/**
+ * Selects the specified gateways, all, or (if there are many) one per profile and wave, preferably one that can
+ * respond.
+ */
 export function chooseGateways(
   all: readonly Askable[],
   { gateway, isAll }: { gateway: string | undefined; isAll: boolean },
@@ -89,18 +92,18 @@ export function chooseGateways(
   return { gateways: [...sample.values()].slice(0, INSPECTION.pods), isSample: true };
 }
 
-/** What came back from those who were asked. Plain data: it is what `--output json` prints. */
+/** Responses of the queried gateways. `--output json` prints it. */
 export interface InspectionView {
   namespace: string;
   name: string;
   kind: 'diff' | 'drift';
-  /** What a diff is of; the commit is each gateway's to find out. */
+  /** Ref of a diff; each gateway resolves its commit. */
   ref?: string;
-  /** How many gateways there are. */
+  /** Number of gateways. */
   total: number;
   answers: AnswerView[];
   silent: SilentGateway[];
-  /** Gateways whose pods have ended, and which have no files to compare. */
+  /** Gateways with completed pods, which have no files to compare. */
   ended: SilentGateway[];
 }
 
@@ -117,14 +120,14 @@ export interface AnswerView {
   commit?: string;
   problem?: string;
   changes: ChangeView[];
-  /** How many more there are. */
+  /** Number of omitted changes. */
   more: number;
 }
 
 export interface ChangeView extends Pick<InspectedChange, 'path' | 'source' | 'kind' | 'reason'> {
-  /** In the format of git, by the paths of the gateway. */
+  /** Diff in git's format, with the paths on the gateway. */
   diff?: string;
-  /** Why there is none. */
+  /** Reason for a missing diff. */
   leftOut?: string;
 }
 
@@ -142,7 +145,7 @@ const WORDS: Record<LeftOut, string> = {
   template: 'generated from a template',
 };
 
-/** What a person sees of an answer. */
+/** Creates the view of a response. */
 export function answerView({ name, pod }: Pick<Askable, 'name' | 'pod'>, answer: Answer): AnswerView {
   const { ref, commit, problem, changes, more } = answer;
   return {
@@ -161,11 +164,11 @@ interface SharedAnswer {
   view: AnswerView;
 }
 
-/** Of a thousand gateways most answer the same, and an answer may be large: it is held, and its texts are compared, once. */
+/** Shares identical responses, because they can be large and most of a thousand gateways send the same one. */
 export class SharedAnswers {
   readonly #known = new Map<string, SharedAnswer>();
 
-  /** Gives the first answer that is the same as this one, and what a person sees of it for this gateway. */
+  /** Returns the first identical response, and its view for this gateway. */
   take(gateway: Pick<Askable, 'name' | 'pod'>, answer: Answer): SharedAnswer {
     const key = createHash('sha256').update(JSON.stringify(answer)).digest('base64');
     const found = this.#known.get(key) ?? { answer, view: answerView(gateway, answer) };
@@ -190,7 +193,7 @@ function changeView(change: InspectedChange, algorithm: 'sha1' | 'sha256'): Chan
 
 const algorithmOf = (commit: string | undefined): 'sha1' | 'sha256' => (commit?.length === 64 ? 'sha256' : 'sha1');
 
-/** Both sides of a change under a path; undefined where the content of one is not known. */
+/** Returns both versions of a file, or undefined if the content of one is unknown. */
 function fileChangeOf({ before, after, leftOut, kind }: InspectedChange, path: string): FileChange | undefined {
   const isKnown = [before, after].every((side) => !side || side.text !== undefined);
   if (leftOut || !isKnown || (kind !== 'add' && !before) || (kind !== 'delete' && !after)) return undefined;
@@ -198,15 +201,16 @@ function fileChangeOf({ before, after, leftOut, kind }: InspectedChange, path: s
   return { path, before: version(before), after: version(after) };
 }
 
-/** A patch for the repository, and the files that are not in it, with the reason. */
+/** A patch for the repository, and the omitted files with the reason. */
 export interface RepositoryPatch {
   text: string;
   refused: { path: string; why: string }[];
 }
 
 /**
- * What makes the repository hold what gateways hold: by the paths of the repository, for `git apply`. A file is in it if
- * its content is known, and all gateways on which it differs agree. Missing files are deleted only if that is wanted.
+ * Creates a patch for `git apply`, with the paths of the repository, that makes it match the gateways. It includes a
+ * file if its content is known and all gateways with a difference agree. Missing files are deleted only with
+ * `withDeleted`.
  */
 export function repositoryPatch(
   answers: readonly { name: string; answer: Answer }[],
@@ -214,7 +218,7 @@ export function repositoryPatch(
 ): RepositoryPatch {
   const found = new Map<string, Found>();
   const refused: RepositoryPatch['refused'] = [];
-  // Gateways that answer the same share an answer.
+  // Gateways with identical responses share one object.
   const texts = new Map<InspectedChange, string>();
   for (const { name, answer } of answers) {
     for (const change of answer.changes) {
@@ -241,7 +245,7 @@ export function repositoryPatch(
 interface Found {
   name: string;
   text: string;
-  /** Gateways on which it differs in another way. */
+  /** Gateways with a different change. */
   others: string[];
 }
 

@@ -1,15 +1,15 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 
-/** A GatewaySync with its namespace. */
+/** Returns `namespace/name`. */
 export const addressOf = ({ metadata: { namespace, name } }: GatewaySync): string => `${namespace}/${name}`;
 
-/** Its gateways, by their number. */
+/** Describes the gateways by their number. */
 export function gatewaysOf({ status }: GatewaySync): string {
   const total = status?.gateways?.total ?? 0;
   return total === 1 ? 'its gateway' : `its ${total} gateways`;
 }
 
-/** What its gateways do, in a sentence that is right for none, one and several. */
+/** Describes an effect on zero, one, or several gateways. */
 export function gatewaysDo(gatewaySync: GatewaySync, says: { one: string; many: string; none: string }): string {
   const total = gatewaySync.status?.gateways?.total ?? 0;
   if (total === 0) return `it has no gateways${says.none}`;
@@ -23,7 +23,7 @@ const KEEPERS: readonly [label: string, keeper: string][] = [
   ['argocd.argoproj.io/tracking-id', 'Argo CD'],
 ];
 
-/** A sentence that warns of a tool that keeps the spec as it is in git; empty where there is none. */
+/** Warns if a GitOps tool manages the resource; otherwise empty. */
 export function keeperOf({ metadata: { labels = {}, annotations = {} } }: GatewaySync): string {
   const [, keeper] = KEEPERS.find(([key]) => key in labels || key in annotations) ?? [];
   return keeper

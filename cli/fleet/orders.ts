@@ -3,17 +3,17 @@ import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { canRetry, isSame, type Release, rollbackTarget, stableOf } from '../../shared/domain/releases.ts';
 import { shortCommit } from './gateway.ts';
 
-/** A commit that all gateways had verified. */
+/** A commit that all gateways have verified. */
 export interface HistoryView extends HistoryEntry {
-  /** What the gateways are to have: those of them that a rollout has not reached yet. */
+  /** It's the current stable commit of the gateways. */
   isStable: boolean;
-  /** Whether `kubectl stoker rollback --to` leads there. */
+  /** `kubectl stoker rollback --to` accepts it. */
   canGoBack: boolean;
-  /** The value of `--to` that does. */
+  /** The value for `--to`. */
   to: string;
 }
 
-/** The history of a GatewaySync, the newest first. */
+/** Returns the history of a GatewaySync, newest first. */
 export function historyView({ status }: GatewaySync): HistoryView[] {
   const { rollout, history = [] } = status ?? {};
   return history.map((entry) => {
@@ -25,15 +25,15 @@ export function historyView({ status }: GatewaySync): HistoryView[] {
   });
 }
 
-/** The first characters of a value of `--to`, as far as a person needs them. */
+/** Abbreviates a value of `--to`. */
 export const shortWay = (to: string): string => to.split('/').map(shortCommit).join('/');
 
-/** A release to go to, and the value of the annotation that orders it. */
+/** Target of a rollback, and the value of its annotation. */
 export interface WayBack {
   value: string;
   commit: string;
   ref: string;
-  /** Whether it is newer than what the gateways have. */
+  /** It's newer than the commit of the gateways. */
   isForward: boolean;
 }
 
@@ -47,13 +47,10 @@ function wayTo({ rollout, history = [] }: Status, value: string): WayBack | unde
   return { value, commit: target.commit, ref: target.ref, isForward };
 }
 
-/** What the first characters of a commit stand for. */
+/** Result of the lookup of an abbreviated commit. */
 export type Named = { kind: 'way'; way: WayBack } | { kind: 'unknown' | 'several' | 'there' };
 
-/**
- * Finds the commit of the history that begins so: the one to go to, or why there is none. `COMMIT/REVISION` chooses among
- * entries of one commit.
- */
+/** Finds a commit of the history by its first characters. `COMMIT/REVISION` selects among entries of one commit. */
 export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
   const { status = {} } = gatewaySync;
   if (start === 'previous') {
@@ -74,19 +71,19 @@ export function wayBackTo(gatewaySync: GatewaySync, start: string): Named {
   return way ? { kind: 'way', way } : { kind: 'there' };
 }
 
-/** The commit that waits for approval, or will; undefined where nothing is on its way. */
+/** Returns the commit that waits or will wait for approval; undefined if none is being rolled out. */
 export function toApprove({ nextCommit, phase, commit }: RolloutStatus): string | undefined {
   if (nextCommit) return nextCommit;
   return ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'].includes(phase) ? commit : undefined;
 }
 
-/** The commit that was stopped or taken back, and may be tried again; undefined where there is none. */
+/** Returns the commit that was stopped or rolled back and can be retried, or undefined. */
 export function toRetry(rollout: RolloutStatus): string | undefined {
   const { commit, nextCommit, givenUp: [first = ''] = [] } = rollout;
   const [given] = first.split(' ');
   return [commit, nextCommit, given].find((each) => each && canRetry(each, rollout));
 }
 
-/** Of a commit with the ref that led to it: `c0ffee11 (v1.2.3)`. */
+/** Formats a commit with its ref: `c0ffee11 (v1.2.3)`. */
 export const named = (commit: string, ref?: string | undefined): string =>
   `${shortCommit(commit)}${ref && ref !== commit ? ` (${ref})` : ''}`;

@@ -1,7 +1,7 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 
-/** A request that the controller has not handled to the end, so that another one takes its place for good. */
+/** A request that isn't handled yet, and that a newer request would replace. */
 export interface OpenRequest {
   ref: string;
   by: string | undefined;
@@ -10,8 +10,8 @@ export interface OpenRequest {
 }
 
 /**
- * The ref that is followed as far as anybody can say by now: that of the spec, unless somebody asked for another one
- * since it was edited. `status.target` alone is what was followed before an edit until the controller has resolved it.
+ * Returns the followed ref: spec.git.ref, unless a newer request replaced it. `status.target` alone is outdated between
+ * an edit and its resolution.
  */
 export function followedRef({ spec: { git }, status = {} }: GatewaySync): string {
   const { target, targetTime, observedRef, observedRepo, observedRefTime } = status;
@@ -21,7 +21,7 @@ export function followedRef({ spec: { git }, status = {} }: GatewaySync): string
   return isEdited || isOlder ? git.ref : target.ref;
 }
 
-/** The request that still waits for the controller or for the git host; undefined where there is none. */
+/** Returns the request that waits for the controller or the git server, or undefined. */
 export function openRequest({ metadata, status = {} }: GatewaySync): OpenRequest | undefined {
   const { annotations = {} } = metadata;
   const { requestedRef, requestedAt, requestedBy, requestId } = REQUEST_ANNOTATIONS;
@@ -29,7 +29,7 @@ export function openRequest({ metadata, status = {} }: GatewaySync): OpenRequest
   if (ref === undefined) return undefined;
   const request = { ref, by: annotations[requestedBy], at: annotations[requestedAt], id: annotations[requestId] };
   const { lastRequest } = status;
-  // Somebody who sets the ref alone leaves the rest of an earlier request, which the status does not repeat.
+  // A user who sets only the ref leaves the other annotations of an earlier request, which aren't in the status.
   const isOther = lastRequest?.id !== undefined && lastRequest.id !== request.id;
   const isHandled = lastRequest?.ref === ref && lastRequest.at === request.at && !isOther;
   return isHandled && lastRequest.outcome !== 'Pending' ? undefined : request;

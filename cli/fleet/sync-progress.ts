@@ -10,25 +10,25 @@ import { byNeed, type GatewayView, shortCommit } from './gateway.ts';
 import { gatewaysOf } from './names.ts';
 import type { WaveView } from './waves.ts';
 
-/** A request that was made: what identifies it. */
+/** Identity of a request. */
 export interface Asked {
   id: string;
-  /** As the annotation has it. */
+  /** Value of the annotation. */
   at: string;
   ref: string;
-  /** Whether nobody named a ref: what is followed is looked up again, which an ignored request does, too. */
+  /** Without a ref, the followed ref is resolved again, even if the request is ignored. */
   isRefresh: boolean;
 }
 
-/** How far a request is. */
+/** Progress of a request. */
 export interface Progress {
   kind: 'waiting' | 'done' | 'failed';
   says: string;
-  /** Those that do not have it, and why; nobody else is on the way any more. */
+  /** Gateways that have failed, with the reason; set when no other gateway is updating. */
   stuck?: string[];
 }
 
-/** Judges how far a request is, by the resource as it is now. */
+/** Returns the progress of a request from the resource. */
 export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress {
   const { metadata, spec, status = {} } = gatewaySync;
   const { lastRequest, rollout, lastSyncCommit = '' } = status;
@@ -45,7 +45,7 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
   if (outcome === 'Pending') return { kind: 'waiting', says: `querying the git server${message && `: ${message}`}` };
   if (!isSettled) return { kind: 'failed', says: `${asked.ref} was not applied (${outcome}): ${message}` };
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  // What is ignored does not move the target.
+  // An ignored request doesn't change the target.
   const ref = outcome === 'Ignored' ? (status.target?.ref ?? asked.ref) : asked.ref;
   const what = `${ref} is ${shortCommit(lastSyncCommit)}`;
   if (rollout && isGivenUp(rollout, { commit: lastSyncCommit, revision: syncRevision(spec.sync) }))
@@ -57,7 +57,7 @@ export function judgeProgress(gatewaySync: GatewaySync, asked: Asked): Progress 
   return { kind: 'waiting', says: `${what}: ${says}`, ...(stuck && { stuck }) };
 }
 
-/** What was given up is a commit with a revision of spec.sync: after an edit, the same commit is something new. */
+/** Checks whether a commit has failed with this revision of spec.sync; after an edit, it's a new release. */
 function isGivenUp(rollout: RolloutStatus, wanted: { commit: string; revision: string }): boolean {
   const { phase, commit, revision, givenUp = [] } = rollout;
   if (commit === wanted.commit && revision === wanted.revision) return GIVEN_UP.includes(phase);
@@ -71,7 +71,7 @@ function doneWords(gatewaySync: GatewaySync): string {
   return `${gatewaysOf(gatewaySync)} ${total === 1 ? 'has' : 'have'} it${rest}`;
 }
 
-/** Those that do not have it, where only somebody's help brings it there; undefined while others are on the way. */
+/** Returns gateways that need a user's help; undefined while others are updating. */
 function stuckOf({ status }: GatewaySync): string[] | undefined {
   const { discoveredGateways = [], gateways } = status ?? {};
   if (!gateways || status?.rollout || gateways.pending + gateways.skewed > 0) return undefined;
@@ -79,7 +79,7 @@ function stuckOf({ status }: GatewaySync): string[] | undefined {
   return bad.length > 0 ? bad.map(({ name, syncStatus, message }) => `${name}: ${message ?? syncStatus}`) : undefined;
 }
 
-/** Those that do not have it yet, and what each waits for. */
+/** Returns gateways without the commit, and what each waits for. */
 export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
   const { gateways } = resourceView(gatewaySync, beyond);
   return byNeed(gateways)
@@ -87,15 +87,15 @@ export function missingOf(gatewaySync: GatewaySync, beyond: Beyond): string[] {
     .map(({ name, status, waitsFor }) => `${name}: ${waitsFor ?? status}`);
 }
 
-/** What the bars show: the waves, or all gateways at once where there are none. */
+/** Returns the waves, or one bar with all gateways without a rollout. */
 export function barsOf(gatewaySync: GatewaySync, beyond: Beyond): BarView[] {
   return barsIn(resourceView(gatewaySync, beyond));
 }
 
-/** A bar: a wave, and its gateways if they are known. */
+/** A wave, with its gateways if they are known. */
 export type BarView = Omit<WaveView, 'state'> & Pick<WavePicture, 'mark'>;
 
-/** The same of a view that was made already. */
+/** Returns the bars of an existing view. */
 export function barsIn(view: Pick<ResourceView, 'rollout' | 'gateways' | 'counts' | 'commit'>): BarView[] {
   const { rollout, counts, commit } = view;
   if (rollout) return rollout.waves.map(({ state, ...wave }) => ({ ...wave, mark: state }));

@@ -7,20 +7,20 @@ import { isBackwards } from './waves.ts';
 
 type Status = NonNullable<GatewaySync['status']>;
 
-/** One delivery on its way from a webhook to the disks. Plain data: it is what `--output json` prints. */
+/** One delivery from a webhook to the disks. `--output json` prints it. */
 export interface TraceView {
   namespace: string;
   name: string;
   delivery: Delivery;
-  /** The commit that it led to, as far as that is still known. */
+  /** Its commit, if known. */
   commit?: string;
-  /** What happened, by the clocks of the programs that did it; `ms` counts from the delivery. */
+  /** Steps, timed by the clocks of the programs; `ms` is the time since the delivery. */
   moments: { what: string; at: string; ms: number; gateway?: string }[];
-  /** What is not there yet, and what is not known any more. */
+  /** Pending steps and missing data. */
   missing: string[];
 }
 
-/** Where a sync came from: a webhook or a person, or a look at the repository that nobody asked for. */
+/** Source of a sync: a webhook, a user, or a poll. */
 export interface Delivery {
   kind: 'request' | 'push' | 'poll';
   ref: string;
@@ -31,7 +31,7 @@ export interface Delivery {
   message?: string | undefined;
 }
 
-/** An event about the GatewaySync, as far as it matters here. */
+/** Parts of an event about the GatewaySync. */
 export interface ObservedEvent {
   reason: string;
   /** RFC 3339 with microseconds. */
@@ -40,7 +40,7 @@ export interface ObservedEvent {
   message?: string;
 }
 
-/** The last delivery of a GatewaySync; undefined where nothing was ever resolved. */
+/** Returns the last delivery of a GatewaySync; undefined if its ref was never resolved. */
 export function lastDelivery({ spec, status = {} }: GatewaySync): Delivery | undefined {
   const { lastRequest, lastPush, lastSyncTime, target } = status;
   const asked: Delivery[] = [
@@ -52,7 +52,7 @@ export function lastDelivery({ spec, status = {} }: GatewaySync): Delivery | und
   return lastSyncTime ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
 }
 
-/** What status, reports and events still say of the last delivery; undefined where there was none. */
+/** Reconstructs the last delivery from status and events; undefined if there was none. */
 export function traceView(
   gatewaySync: GatewaySync,
   events: readonly ObservedEvent[] | undefined,
@@ -76,11 +76,12 @@ export function traceView(
   const without = discoveredGateways
     .filter((gateway) => !takenBack.includes(gateway))
     .flatMap((gateway) => noteGateway(gateway, { note, commit, start, isKept, rollout }) ?? []);
-  // The status keeps whole seconds. The event has more, and is written after the status, which gateways act on.
+  // The status has a resolution of one second. The event is more precise, but is written after the status, and gateways
+  // act on the status.
   const resolvedAt = eventTimes(events, (event) => isResolved(event, commit)).at(-1) ?? lastSyncTime;
   const isOlder = Date.parse(resolvedAt) + SECOND_MS <= start;
   const [first = resolvedAt] = [resolvedAt, ...moments.map(({ at }) => at)].sort(byTime);
-  // The clock of the receiver may be ahead of the controller's, too.
+  // The receiver's clock can be ahead of the controller's.
   const resolvedBy = !isOlder && Date.parse(first) < start ? delivery.at : first;
   note(beginningOf(delivery), delivery.at);
   if (delivery.kind !== 'poll') {
@@ -89,7 +90,7 @@ export function traceView(
     const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
     note(`the controller handled it: ${delivery.outcome}`, handled);
   }
-  // After a commit that failed, gateways may have become ready with another one.
+  // After a failed commit, gateways may be ready with a different one.
   if (!refused)
     note(
       'Ready: all gateways have it',
@@ -110,7 +111,7 @@ export function traceView(
   };
 }
 
-/** The poll that found a newer commit after a delivery was handled; undefined where none did, or events do not say. */
+/** Returns the poll that found a newer commit after a handled delivery, or undefined. */
 function found(
   { spec, status = {} }: GatewaySync,
   { kind, outcome, at }: Delivery,
@@ -124,7 +125,7 @@ function found(
   return isLater ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
 }
 
-/** Of what happened in the same millisecond, the beginning comes first, and gateways last. */
+/** Ranks steps of the same millisecond: the start first, gateways last. */
 function rankOf({ gateway, ms }: TraceView['moments'][number]): number {
   if (gateway) return 1;
   return ms === 0 ? -1 : 0;
@@ -135,7 +136,7 @@ const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boole
 
 const isRefused = ({ outcome }: Pick<Delivery, 'outcome'>): boolean => outcome !== undefined && outcome !== 'Applied';
 
-/** Whether the commit came of a request that failed after it was resolved. */
+/** Checks whether the commit is from a request that failed after its resolution. */
 const isGivenUp = ({ kind, ref, id, outcome }: Delivery, { target }: Status): boolean =>
   kind === 'request' &&
   outcome === 'Failed' &&
@@ -189,12 +190,12 @@ interface Noting {
   note: (what: string, at: string | undefined, gateway?: string) => void;
   commit: string | undefined;
   start: number;
-  /** The commit did not come of the delivery. */
+  /** The commit isn't from this delivery. */
   isKept: boolean;
   rollout: Status['rollout'];
 }
 
-/** Notes when a gateway began and ended; gives what is missing there. */
+/** Adds the steps of a gateway; returns a description of missing ones. */
 function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, rollout }: Noting): string | undefined {
   const { name, syncedCommit, lastSyncTime = '', lastSyncDuration = '', syncStatus, message } = gateway;
   const end = Date.parse(lastSyncTime);
@@ -205,7 +206,7 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, 
     return `${name} does not have ${what} (${syncStatus})${message ? `: ${message}` : ''}`;
   if (end < start) return isKept ? `${name} keeps ${what}` : `${name} already had ${what}`;
   const took = parseDuration(lastSyncDuration);
-  // The receiver's time may be ahead of the agent's: nothing begins before what it is about.
+  // The receiver's clock can be ahead of the agent's: no step starts before the delivery.
   if (took !== undefined) note(`${name} started the sync`, new Date(Math.max(start, end - took)).toISOString(), name);
   note(`${name} has it on disk`, lastSyncTime, name);
   return undefined;
@@ -213,10 +214,10 @@ function noteGateway(gateway: DiscoveredGateway, { note, commit, start, isKept, 
 
 const byTime = (a: string, b: string): number => Date.parse(a) - Date.parse(b);
 
-/** As long as the status rounds off. */
+/** Resolution of times in the status (ms). */
 const SECOND_MS = 1_000;
 
-/** Times of events, the first one first. */
+/** Returns the times of matching events in ascending order. */
 function eventTimes(events: readonly ObservedEvent[] = [], isMeant: (event: ObservedEvent) => boolean): string[] {
   const times = events.filter(isMeant).map(({ eventTime, lastTimestamp }) => eventTime ?? lastTimestamp ?? '');
   return times.filter(Boolean).sort(byTime);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { structuredPatch } from 'diff';
 
-/** A file before and after a change; undefined is a file that is not there. */
+/** A file before and after a change; undefined if it doesn't exist. */
 export interface FileChange {
   path: string;
   before: FileVersion | undefined;
@@ -13,15 +13,15 @@ interface FileVersion {
   executable: boolean;
 }
 
-/** Lines around a change. */
+/** Context lines around a change. */
 const CONTEXT = 3;
-/** Edits beyond which a file is shown as replaced: to look for the fewest takes the square of their number. */
+/** Maximum edits in a minimal diff, whose cost is quadratic. Beyond it, the whole file is shown as replaced. */
 const MAX_EDITS = 500;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /**
- * A change as git writes it (git-diff(1), "Generating patch text with -p"), so that `git apply` makes exactly the same
- * of it; empty where nothing changes. `algorithm` is that of the repository's ids.
+ * Formats a change as git does (git-diff(1), "Generating patch text with -p"), for `git apply`; empty without a change.
+ * `algorithm` is the hash of the repository's ids.
  */
 export function unifiedDiff({ path, before, after }: FileChange, algorithm: 'sha1' | 'sha256' = 'sha1'): string {
   const oldMode = modeOf(before);
@@ -59,7 +59,7 @@ function idOf(version: FileVersion | undefined, algorithm: 'sha1' | 'sha256'): s
 const QUOTED = /["\\\u0000-\u001f\u007f]/g;
 const ESCAPES: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** A path as git quotes it, with `core.quotePath` off. */
+/** Quotes a path as git does with `core.quotePath` off. */
 function quoted(path: string): string {
   const escaped = path.replaceAll(
     QUOTED,
@@ -68,7 +68,7 @@ function quoted(path: string): string {
   return escaped === path ? path : `"${escaped}"`;
 }
 
-/** A name with a space needs an end. */
+/** Terminates a name that contains a space. */
 const ended = (name: string): string => (name.includes(' ') && !name.startsWith('"') ? `${name}\t` : name);
 
 function hunksOf(before: string, after: string): string[] {
@@ -80,13 +80,13 @@ function hunksOf(before: string, after: string): string[] {
   ]);
 }
 
-/** In the format an empty range is named by the line before it. */
+/** An empty range refers to the previous line. */
 const rangeOf = (start: number, count: number): string => {
   const from = count === 0 ? start - 1 : start;
   return count === 1 ? `${from}` : `${from},${count}`;
 };
 
-/** All that was goes, and all that is comes. */
+/** Replaces all lines. */
 function replacedBy(before: string, after: string): string[] {
   const old = linesOf(before);
   const now = linesOf(after);

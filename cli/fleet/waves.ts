@@ -6,7 +6,7 @@ import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { fittingWaves, isWithin, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import type { Look, WavePicture } from '../terminal/bars.ts';
 
-/** A wave, and who is in it if that is known: in the order in which they are admitted. */
+/** A wave, with its gateways in the order of admission if they are known. */
 export interface WaveView {
   name: string;
   state: WavePicture['mark'];
@@ -23,18 +23,18 @@ export interface PlacedGateway {
   look: Look;
 }
 
-/** What is known of gateways next to the status. */
+/** Data about gateways beyond the status. */
 export interface Known {
   reportOf: (gateway: Named) => SyncReportStatus | undefined;
-  /** Labels of pods by name; undefined where they may not be read. */
+  /** Labels of pods by name; undefined if they aren't readable. */
   labelsOf: ReadonlyMap<string, Record<string, string>> | undefined;
 }
 
 type Named = Pick<DiscoveredGateway, 'name' | 'podName'> & DiscoveredGateway;
 
 /**
- * Places gateways in the waves of the status, in the order in which they are admitted. Undefined where there is no
- * rollout, where its waves are not those of the spec any more, or where labels are needed and may not be read.
+ * Assigns gateways to the waves of the status, in the order of admission. Undefined without a rollout, if its waves
+ * differ from those in the spec, or if required labels aren't readable.
  */
 export function placeInWaves(
   { spec, status }: GatewaySync,
@@ -65,7 +65,7 @@ export function placeInWaves(
     .map(({ key: _, ...gateway }) => gateway);
 }
 
-/** The waves of a rollout with their gateways, the rest included. */
+/** Returns the waves of a rollout with their gateways, including the rest. */
 export function waveViews(rollout: RolloutStatus, placed: readonly PlacedGateway[] | undefined): WaveView[] {
   return rollout.admission.map(({ wave: name }, index) => {
     const gateways = placed
@@ -75,11 +75,11 @@ export function waveViews(rollout: RolloutStatus, placed: readonly PlacedGateway
   });
 }
 
-/** Whether gateways go back to the commit that was complete before. */
+/** Checks whether gateways return to the stable commit. */
 export const isBackwards = ({ phase }: Pick<RolloutStatus, 'phase'>): boolean =>
   phase === 'RollingBack' || phase === 'RolledBack';
 
-/** What a gateway has, by its report. */
+/** Returns the look of a gateway from its report. */
 export function lookOf(
   { podName, isAdmitted }: { podName: string; isAdmitted: boolean },
   report: SyncReportStatus | undefined,
@@ -103,7 +103,7 @@ function verdictOf({ state, verification, hasFailed }: SyncReportStatus): 'well'
   return state === 'Synced' && verification !== 'Running' ? 'well' : 'busy';
 }
 
-/** How far a wave is. */
+/** Returns the progress of a wave. */
 export function markOf(
   index: number,
   gateways: readonly { look: Look }[],
