@@ -12,10 +12,10 @@ import { wantsColours } from './terminal/ink.ts';
 
 const { stdin, stdout, stderr, env, platform } = process;
 
-/** Whoever reads has seen enough, such as `head`. */
+/** A reader such as `head` may close the pipe early. */
 stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-/** For a terminal that does not say how wide it is. */
+/** Width of a terminal that doesn't report it. */
 const USUAL_COLUMNS = 80;
 
 const host: Host = {
@@ -38,10 +38,10 @@ const host: Host = {
   now: () => Date.now(),
 };
 
-/** As a shell has it for what is interrupted. */
+/** Exit status of interrupted programs in shells (128 + SIGINT). */
 const INTERRUPTED = 130;
 
-/** For that long a second interruption does not cut off what the first one began. */
+/** Time for the cleanup during which further interrupts are ignored (ms). */
 const LEAVING_MS = 5_000;
 
 function onExit(leave: () => Promise<void>): () => void {
@@ -65,7 +65,7 @@ async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** What cannot be opened is printed all the same. */
+/** Opens the browser; errors are ignored, because the address is printed as well. */
 function openBrowser(address: string): void {
   const program = platform === 'darwin' ? 'open' : 'xdg-open';
   spawn(program, [address], { stdio: 'ignore', detached: true })

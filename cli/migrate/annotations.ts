@@ -1,9 +1,9 @@
-/** Annotations about one container, by the end of their names: the API server refuses them without it. */
+/** Annotations about one container, named in the suffix. The API server rejects them without the container. */
 const ABOUT = /^container\.(?:apparmor|seccomp)\.security\.(?:alpha|beta)\.kubernetes\.io\/(.+)$/;
-/** Annotations whose value is a container: kubectl refuses to choose another one. */
+/** Annotations whose value is a container, which kubectl requires to exist. */
 const CHOICES = /^kubectl\.kubernetes\.io\/default(-logs|-exec)?-container$/;
 
-/** Names of the annotations of a pod that say something of containers which go. */
+/** Returns the annotations of a pod about removed containers. */
 export function annotationsOf(
   containers: ReadonlySet<string>,
   annotations: Readonly<Record<string, string>> | null | undefined,

@@ -3,20 +3,20 @@ import type { Container } from './manifest.ts';
 import { cleaned, placeOf } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
 
-/** A repository that a person names: the one that ConfigMaps are made of. */
+/** The repository with the source of ConfigMaps, specified by the user. */
 export interface NamedRepository {
   repo: string;
   ref: string | undefined;
-  /** Folder of the repository with the files. */
+  /** Directory with the files. */
   folder: string;
 }
 
-/** Whether a container is kiwigrid's k8s-sidecar, by its image. */
+/** Checks whether a container is kiwigrid's k8s-sidecar, by its image. */
 export const isConfigMapSidecar = ({ image = '' }: Container): boolean => /(^|\/)k8s-sidecar(?=[:@]|$)/.test(image);
 
 /**
- * Reads a container of k8s-sidecar (https://github.com/kiwigrid/k8s-sidecar). It copies ConfigMaps, and does not say
- * where these come from: only a person can name the repository.
+ * Reads a container of k8s-sidecar (https://github.com/kiwigrid/k8s-sidecar). It copies ConfigMaps, and its settings
+ * don't contain their source, so the user has to specify the repository.
  */
 export function readConfigMapSidecar(container: Container, named: NamedRepository | undefined): Found {
   const title = `container ${container.name}`;

@@ -1,15 +1,15 @@
 import type { Container } from './manifest.ts';
 
-/** What an option of git-sync, or a variable, is set to. */
+/** Value of an option of git-sync, or of a variable. */
 export type Setting = { by: string } & (
   | { kind: 'value'; value: string }
-  /** The value is in a Secret, and nowhere in the manifest. */
+  /** The value is in a Secret. */
   | { kind: 'secret'; name: string; key: string }
-  /** Nobody can know it from the manifest. */
+  /** The value isn't in the manifest. */
   | { kind: 'elsewhere'; where: string }
 );
 
-/** The variables of a container, by name. */
+/** Returns the variables of a container by name. */
 export function environmentOf({ env }: Container): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const { name, value, valueFrom } of env ?? []) {
@@ -24,7 +24,7 @@ export function environmentOf({ env }: Container): Map<string, Setting> {
   return settings;
 }
 
-/** A value with the variables above it in place of their $(NAME): the kubelet leaves all others as they are. */
+/** Expands $(NAME) of variables defined earlier, as the kubelet does. */
 function resolved(value: string, above: ReadonlyMap<string, Setting>) {
   const isHidden = ([, name = '']: RegExpExecArray) => above.has(name) && above.get(name)?.kind !== 'value';
   const hidden = [...value.matchAll(REFERENCE)].find(isHidden);
@@ -32,10 +32,10 @@ function resolved(value: string, above: ReadonlyMap<string, Setting>) {
   return { kind: 'value' as const, value: expandAll(value, above) };
 }
 
-/** What the kubelet replaces: two dollars, or $(NAME). */
+/** References that the kubelet expands: $$ or $(NAME). */
 const REFERENCE = /\$\$|\$\(([^)]+)\)/g;
 
-/** A text with variables in place of their $(NAME), and a dollar in place of two. */
+/** Expands $(NAME), and replaces $$ with $. */
 export const expandAll = (text: string, environment: ReadonlyMap<string, Setting>): string =>
   text.replace(REFERENCE, (found, name?: string) => expand(found, name, environment));
 

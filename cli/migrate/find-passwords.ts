@@ -4,7 +4,7 @@ import { type GitSyncOptions, textOf } from './git-sync-options.ts';
 import type { Container, Pod } from './manifest.ts';
 import { type Found, isToken, SECRET_HELP } from './source.ts';
 
-/** Why nothing of a manifest may be printed: a password is in it, and would be in what is printed as well. */
+/** Returns the reason why a manifest can't be printed: it contains a password, which the output would repeat. */
 export function findPassword({ settings }: GitSyncOptions, container: Container): string | undefined {
   const isInline = (name: string) => {
     const value = textOf(settings, name) ?? '';
@@ -16,7 +16,7 @@ export function findPassword({ settings }: GitSyncOptions, container: Container)
   return where && `${where} contains a password or a key: ${SECRET_HELP}`;
 }
 
-/** Also of those that this version of git-sync does not read: `GIT_PASSWORD`, `GITHUB_TOKEN` and the like. */
+/** Includes variables that this version of git-sync ignores, such as `GIT_PASSWORD` and `GITHUB_TOKEN`. */
 function findPasswordVariable(container: Container): { name: string } | undefined {
   const variables = environmentOf(container);
   return container.env?.find(({ name }) => {
@@ -28,8 +28,8 @@ function findPasswordVariable(container: Container): { name: string } | undefine
 }
 
 /**
- * A password itself in the JSON of `--credential`, and not the file that holds it. In a shell the quotes are escaped, and
- * Go ignores the case of a key.
+ * A password (not a file with it) in the JSON of `--credential`. Shell quoting may escape the quotes, and Go ignores
+ * the case of a key.
  */
 const PASSWORD_IN_JSON = /"password\\*"\s*:/i;
 
@@ -38,7 +38,7 @@ const KEY_NAMES = /^(?:GIT|GH|SSH)/i;
 /** A variable whose value is not in the manifest. */
 const UNKNOWN = /\$\([^)]*\)/g;
 
-/** The same of a container that stays as it is, whose command line nobody can read: it would be printed with the rest. */
+/** Finds a password in an unchanged container, whose command line is unreadable: it would be printed with the rest. */
 export function findLeak(container: Container): string | undefined {
   const isLeak = (text: string) => PASSWORDS.some((each) => each.test(text)) || usersIn(text).some(isTokenUser);
   return findPasswordVariable(container) || hasHeader(container) || textsOf(container).some(isLeak)
@@ -46,7 +46,7 @@ export function findLeak(container: Container): string | undefined {
     : undefined;
 }
 
-/** What else holds the password of a repository: it would be printed with the rest. */
+/** Finds passwords of a repository elsewhere in the pod, which the output would repeat. */
 export function findForeignLeaks({ metadata, spec }: Pod, found: readonly Found[]): Found[] {
   const repos = found.flatMap((each) => (each.kind === 'source' ? [each.git.repo] : []));
   const hosts = new Set(repos.map((repo) => parseRepository(repo)?.host));
@@ -81,7 +81,7 @@ const hasPasswordFor = (hosts: ReadonlySet<string | undefined>, text: string): b
 
 const isTokenUser = ({ user }: { user: string }): boolean => isToken(user.replace(UNKNOWN, ''));
 
-/** Who URLs name, with their passwords; the last at sign begins the host. */
+/** Returns user and password of URLs; the last at sign precedes the host. */
 const usersIn = (text: string) =>
   [...text.matchAll(USER_IN_URL)].map(([, user = '', password = '', host = '']) => ({
     user,
@@ -89,13 +89,13 @@ const usersIn = (text: string) =>
     host: host.toLowerCase(),
   }));
 
-/** Whether git is to send a password by a header; one that begins with a dollar comes from a variable. */
+/** Checks for a git header with a password; a value that starts with a dollar sign is a variable. */
 function hasHeader(container: Container): boolean {
   const values = (container.env ?? []).flatMap(({ name, value }) => (/^GIT_CONFIG_/.test(name) ? (value ?? '') : []));
   return textsOf(container).some((text) => EXTRA_HEADER.test(text)) || values.some((text) => HEADER.test(text));
 }
 
-/** All texts of a container, those of a command line together; passwords of proxies are other ones. */
+/** Returns all texts of a container, with the command line as one text. Passwords of proxies are excluded. */
 function textsOf({ command, args, env, ...others }: Container): string[] {
   const variables = (env ?? []).filter(({ name }) => !/_proxy$/i.test(name));
   return [[...(command ?? []), ...(args ?? [])].join(' '), ...stringsIn(variables), ...stringsIn(others)];
@@ -114,7 +114,7 @@ const NETRC = /\bmachine\s+\S+\s+login\s+\S+\s+password\s+["']?[^\s"'$]/i;
 
 const USER_IN_URL = /:\/\/([^\s/@:]*)(?::([^\s/]*))?@([^\s/:?#@]+)/g;
 
-/** In a URL, or after an option; what begins with a dollar comes from a variable. */
+/** In a URL, or after an option; a value that starts with a dollar sign is a variable. */
 const PASSWORDS = [
   /:\/\/[^\s/@:]*:[^\s/@$][^\s/@]*@/,
   /(^|\s)--?(password|github-app-private-key)[=\s]["']?[^\s"'$]/,

@@ -6,12 +6,12 @@ import { differs, dropped, type Note, nameFor, type Spec, todo } from './source.
 
 type Auth = NonNullable<Spec['git']['auth']>;
 
-/** How git-sync gets in, as far as the operator can do the same. */
+/** Credentials of git-sync in the form of the operator. */
 export type AuthResult =
   | { kind: 'auth'; auth: Auth | undefined; caSecretRef: Spec['git']['caSecretRef']; notes: Note[] }
   | { kind: 'stays'; why: string };
 
-/** Where a container is, and what it is to reach. */
+/** A container with its pod and repository. */
 export interface Caller {
   options: GitSyncOptions;
   container: Container;
@@ -24,7 +24,7 @@ interface SecretKey {
   key: string;
 }
 
-/** Reads the credentials of git-sync: the names of Secrets, and never what is in them. */
+/** Reads the credentials of git-sync: names of Secrets, never their values. */
 export function readAuth(caller: Caller): AuthResult {
   const { settings } = caller.options;
   if (isGiven(settings, 'credential'))
@@ -70,7 +70,7 @@ function readSshKey(caller: Caller, notes: Note[]): NonNullable<Auth['sshKey']> 
   return { secretRef, knownHosts: { secretRef: secretOf(caller, hostsFile, what) } };
 }
 
-/** git-sync 4 tries several keys, and the operator one: the first that comes from a Secret. */
+/** Returns the first key from a Secret. git-sync 4 tries several keys, but the operator only one. */
 function chooseKeyFile({ options, container, spec }: Caller, notes: Note[]): string {
   const text = textOf(options.settings, 'ssh-key-file') || '/etc/git-secret/ssh';
   const files = options.version === 4 ? text.split(':').filter(Boolean) : [text];
@@ -127,7 +127,7 @@ function readApp(caller: Caller, notes: Note[]): Auth | string {
   return { githubApp: { appId, installationId, privateKeySecretRef, ...(isOther && { apiBaseURL: base }) } };
 }
 
-/** The Secret that a file comes from, else one that is still to be made. */
+/** Returns the Secret of a file, or else the name of a Secret for the user to create. */
 function secretOf(
   { container, spec, repo }: Caller,
   file: string,
@@ -145,7 +145,7 @@ function secretOf(
   return { name, key };
 }
 
-/** Variables of git and curl that name CAs. */
+/** Variables of git and curl with CA files. */
 const CA_VARIABLES = ['GIT_SSL_CAINFO', 'SSL_CERT_FILE'];
 
 function readCa(caller: Caller, notes: Note[]): Spec['git']['caSecretRef'] {
@@ -160,7 +160,7 @@ function readCa(caller: Caller, notes: Note[]): Spec['git']['caSecretRef'] {
   return secretOf(caller, setting.value, { key: 'ca.crt', what: 'the CA of the git server', notes });
 }
 
-/** Variables whose meaning is moved. */
+/** Converted variables. */
 export const READ_VARIABLES: readonly string[] = CA_VARIABLES;
 
 const isGiven = (settings: GitSyncOptions['settings'], name: string): boolean => {

@@ -2,7 +2,7 @@ import type { Volume } from './manifest.ts';
 import { cleaned } from './pod-paths.ts';
 import { differs, type Found, nameFor, readTarget } from './source.ts';
 
-/** Reads a gitRepo volume: what the kubelet clones into it (https://kubernetes.io/docs/concepts/storage/volumes/#gitrepo). */
+/** Reads a gitRepo volume (https://kubernetes.io/docs/concepts/storage/volumes/#gitrepo). */
 export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefined {
   if (!gitRepo) return undefined;
   const title = `the gitRepo volume ${volume}`;
@@ -34,7 +34,7 @@ export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefine
   };
 }
 
-/** The folder that git clone makes for a URL: its last part, without .git (git-clone(1)). */
+/** Returns the directory that git clone creates for a URL: its last part without .git (git-clone(1)). */
 function leafOf(url: string): string {
   const path = url
     .replace(/\/+$/, '')

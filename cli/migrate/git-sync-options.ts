@@ -1,32 +1,32 @@
 import { environmentOf, expandAll, type Setting } from './environment.ts';
 import type { Container } from './manifest.ts';
 
-/** How git-sync is started. */
+/** Options of git-sync in a container. */
 export interface GitSyncOptions {
-  /** Major version: options, variables and defaults differ. */
+  /** Major version: options, variables, and defaults differ. */
   version: 3 | 4;
   isVersionKnown: boolean;
   settings: Map<string, Setting>;
-  /** Options and variables of another version of git-sync: this one ignores or refuses them. */
+  /** Options and variables of the other version, which this one ignores or rejects. */
   foreign: string[];
-  /** Options and variables that this table does not have. */
+  /** Unknown options and variables. */
   unknown: string[];
   /** Variables for git and ssh themselves, by name. */
   environment: Map<string, Setting>;
 }
 
 interface Option {
-  /** May come without a value. */
+  /** The value is optional. */
   isFlag?: true;
-  /** Can be given several times in version 4; this joins the values, as in its variable. */
+  /** Repeatable in version 4; values are joined with this separator, as in its variable. */
   joinedBy?: string;
-  /** Variables of version 3; left out: GIT_SYNC_ and the name. Null: it has none, or does not know the option. */
+  /** Variables of version 3. Default: GIT_SYNC_ and the name. Null: none, or unknown option. */
   v3?: readonly string[] | null;
-  /** Variables of version 4, the first wins; left out: GITSYNC_ and GIT_SYNC_ and the name. */
+  /** Variables of version 4; the first one wins. Default: GITSYNC_ and GIT_SYNC_ with the name. */
   v4?: readonly string[] | null;
 }
 
-/** Options by name: those of https://github.com/kubernetes/git-sync in main.go of 3.6, 4.7, and the main branch of 2026. */
+/** Options by name, from main.go in https://github.com/kubernetes/git-sync of 3.6, 4.7, and the main branch of 2026. */
 const OPTIONS: Record<string, Option> = {
   repo: {},
   ref: { v3: null, v4: ['GITSYNC_REF'] },
@@ -119,7 +119,7 @@ const OPTIONS: Record<string, Option> = {
   alsologtostderr: { isFlag: true, v3: null, v4: null },
 };
 
-/** Options that exist though no variable sets them in version 3. */
+/** Options of version 3 without a variable. */
 const ONLY_FLAGS = new Set(['v', 'logtostderr', 'alsologtostderr']);
 
 function variablesOf(name: string, version: 3 | 4): readonly string[] {
@@ -137,16 +137,16 @@ function namesIn(version: 3 | 4): string[] {
   return names.flatMap((name) => [`--${name}`, ...variablesOf(name, version)]);
 }
 
-/** The options and variables of the other version, by version. */
+/** Options and variables of the other version. */
 const KNOWN_ELSEWHERE = { 3: new Set(namesIn(4)), 4: new Set(namesIn(3)) };
 
-/** Also of old images such as git-sync-amd64. */
+/** Includes old images such as git-sync-amd64. */
 const IMAGE = /(?:^|\/)git-sync(?:-[a-z0-9]+)?(?=[:@]|$)/;
 
-/** Whether a container is one of git-sync, by its image. */
+/** Checks whether a container runs git-sync, by its image. */
 export const isGitSync = ({ image = '' }: Container): boolean => IMAGE.test(image);
 
-/** Reads how git-sync is started: an option on its command line wins over a variable. */
+/** Reads the options of git-sync; a command-line option overrides a variable. */
 export function readOptions(container: Container): GitSyncOptions | { kind: 'unreadable'; why: string } {
   const [, major] = /:v?(\d+)(?:[.\-@]|$)/.exec(container.image ?? '') ?? [];
   const version = major !== undefined && Number(major) < 4 ? 3 : 4;
@@ -176,17 +176,17 @@ export function readOptions(container: Container): GitSyncOptions | { kind: 'unr
   };
 }
 
-/** git-sync takes an empty variable for one that is not set. */
+/** git-sync treats an empty variable as unset. */
 const isSet = (setting: Setting | undefined): boolean =>
   setting !== undefined && !(setting.kind === 'value' && setting.value === '');
 
-/** The words of the command line without the program; a string says why nobody can read it. */
+/** Returns the words of the command line without the program, or a string with the reason why it is unreadable. */
 function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, Setting>): string[] | string {
   const [program = '', ...rest] = command ?? [];
   if (/(^|\/)(ba|da|a)?sh$/.test(program)) return 'it is started by a shell script';
   const words: string[] = [];
   for (const word of [...rest, ...(args ?? [])]) {
-    // The kubelet puts variables in place of $(NAME), and a single dollar in place of two.
+    // The kubelet expands $(NAME), and replaces $$ with $.
     const missing = [...word.matchAll(/(\$+)\(([^)]+)\)/g)].find(
       ([, dollars = '', name = '']) => dollars.length % 2 === 1 && environment.get(name)?.kind !== 'value',
     );
@@ -196,7 +196,7 @@ function wordsOf({ command, args }: Container, environment: ReadonlyMap<string, 
   return words;
 }
 
-/** Version 3 takes options with one hyphen as well. */
+/** Version 3 also accepts options with one hyphen. */
 const WORD = { 3: /^--?([a-z_][\w-]*)(?:=([\s\S]*))?$/, 4: /^(?:--([a-z][\w-]*)|-(v))(?:=?([\s\S]*))?$/ };
 
 function readWords(
@@ -210,7 +210,7 @@ function readWords(
     const name = parts?.[1] ?? (version === 4 ? parts?.[2] : undefined);
     let value = (version === 4 ? parts?.[3] : parts?.[2]) || undefined;
     if (name === undefined || !isOption(name, version)) {
-      // What follows may be a secret.
+      // The rest may contain a secret.
       unknown.push(name === undefined ? 'a word that is not an option' : `--${name}`);
       continue;
     }
@@ -220,7 +220,7 @@ function readWords(
   return unknown;
 }
 
-/** A value together with the earlier ones of an option that can be repeated. The first word of it replaces a variable. */
+/** Joins the values of a repeated option. The first one replaces a variable. */
 function joined(
   name: string,
   value: string,
@@ -232,15 +232,15 @@ function joined(
   return separator !== undefined && isRepeated ? `${earlier.value}${separator}${value}` : value;
 }
 
-/** The value of an option as far as the manifest has it. */
+/** Returns the value of an option, if it's in the manifest. */
 export function textOf(settings: GitSyncOptions['settings'], name: string): string | undefined {
   const setting = settings.get(name);
   return setting?.kind === 'value' ? setting.value : undefined;
 }
 
-/** Where the images of git-sync work if nothing says so. */
+/** Default root directories of the git-sync images. */
 const ROOTS = { 3: '/tmp/git', 4: '/git' };
 
-/** A path as git-sync takes it: relative to its root, or of the container. */
+/** Resolves a path relative to git-sync's root. */
 export const pathFromRoot = ({ version, settings }: GitSyncOptions, file: string): string =>
   file.startsWith('/') ? file : `${textOf(settings, 'root') || ROOTS[version]}/${file}`;

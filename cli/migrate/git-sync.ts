@@ -8,11 +8,11 @@ import type { Container, PodSpec } from './manifest.ts';
 import { mountOf, placeOf } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, nameFor, readTarget, todo } from './source.ts';
 
-/** Bounds of spec.polling.interval and spec.git.timeout, in milliseconds. */
+/** Limits of spec.polling.interval and spec.git.timeout (ms). */
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 86_400_000;
 
-/** Reads a container of git-sync: what it brings into which volume, and what of it the operator has no counterpart for. */
+/** Reads a container of git-sync: its repository, its volume, and the settings without a counterpart. */
 export function readGitSync(container: Container, spec: PodSpec): Found {
   const title = `container ${container.name}`;
   const stays = (why: string): Found => {
@@ -79,7 +79,7 @@ function refOf({ version, settings }: GitSyncOptions): string {
   return branch || ref || (version === 3 ? 'master' : 'HEAD');
 }
 
-/** The link that applications read through: a path of the container. */
+/** Returns the path of the link that applications read. */
 function linkOf(options: GitSyncOptions, url: string): string {
   const [link, dest] = ['link', 'dest'].map((name) => textOf(options.settings, name));
   return pathFromRoot(
@@ -146,10 +146,10 @@ function readTimeout({ settings }: GitSyncOptions, notes: Note[]): string | unde
   return shortOf(bounded);
 }
 
-/** A Go duration without what is zero in it. */
+/** Formats a Go duration without zero parts. */
 const shortOf = (ms: number): string => formatDuration(ms).replace(/(?<=\D)0s$|(?<=h)0m/g, '');
 
-/** What is said of an option that is set; of what is not here, something else speaks. */
+/** Notes about options that are set. Other code handles options that aren't listed. */
 const REST: Record<string, (value: string) => Note> = {
   depth: () => dropped('--depth: the agent fetches one commit, and the volume has no history'),
   filter: () => dropped('--filter: the agent fetches only the files that it needs'),
@@ -185,7 +185,7 @@ const REST: Record<string, (value: string) => Note> = {
 const maxFailuresText = (name: string, count: string): string =>
   `--${name} ${count}: the agent retries without a limit; maxFailures in spec.sync makes the pod unready instead`;
 
-/** Parts of a container that go with it. */
+/** Parts of a container that are removed with it. */
 const OWN_PARTS = [
   'resources',
   'securityContext',
@@ -202,7 +202,7 @@ function restOf(
 ): Note[] {
   const notes = [...settings].flatMap(([name, setting]) => {
     const value = setting.kind === 'value' ? setting.value : '';
-    // Nothing is said of a flag that is off, or of an option that is empty.
+    // No note for flags that are off, and for empty options.
     return /^(|false|f|0)$/i.test(value) && !/failures|depth/.test(name) ? [] : (REST[name]?.(value) ?? []);
   });
   if (!isVersionKnown) notes.push(todo(`its image has no version: it was converted as git-sync v${version}`));

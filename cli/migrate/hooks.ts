@@ -7,23 +7,23 @@ import { differs, dropped, type Note, type Spec, todo } from './source.ts';
 type Gateway = NonNullable<Spec['gateway']>;
 type Request = NonNullable<NonNullable<Gateway['reload']>['requests']>[number];
 
-/** A call of the application after a change, as a tool was told it. */
+/** A request to the application after a change, as configured in a tool. */
 export interface Call {
   url: string;
   method: string;
-  /** A status; undefined is any success. */
+  /** Expected status; undefined accepts any success. */
   expectStatus?: number | undefined;
   timeoutMs?: number | undefined;
 }
 
-/** Reads how git-sync lets others know that files changed. Paths of files are those of the volume. */
+/** Reads the hooks of git-sync. Paths of files are relative to the volume. */
 export function readReload(
   from: { options: GitSyncOptions; container: Container; place: Place },
   notes: Note[],
 ): Gateway | undefined {
   const { settings } = from.options;
   const command = textOf(settings, 'exechook-command') || textOf(settings, 'sync-hook-command');
-  // What follows the program may be a secret.
+  // The arguments may contain a secret.
   const [program] = command?.trim().split(/\s/) ?? [];
   if (program)
     notes.push(
@@ -64,7 +64,7 @@ function touchFileOf(
   return undefined;
 }
 
-/** What the agent can do instead of a call: one to the same pod. Undefined, and a note, where that is not possible. */
+/** Converts a request, which has to go to the same pod. Otherwise adds a note and returns undefined. */
 export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes: Note[]): Gateway | undefined {
   const no = (why: string) => {
     notes.push(todo(`the request to ${placeOfUrl(url)} after a change has no counterpart: ${why}`));
@@ -88,5 +88,5 @@ export function gatewayFor({ url, method, expectStatus, timeoutMs }: Call, notes
   return { port: Number(port || (tls ? 443 : 80)), ...(tls && { tls }), reload: { requests: [request] } };
 }
 
-/** Without path and user: chat tools have secrets there. */
+/** Without path and user, because URLs of chat tools contain secrets. */
 const placeOfUrl = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'a webhook');

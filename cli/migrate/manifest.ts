@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { GATEWAY_SYNC } from '../../shared/api/group.ts';
 import { isObject } from '../../shared/domain/objects.ts';
 
-/** An object of a manifest, whatever else it holds. */
+/** An object of a manifest. */
 export type KubernetesObject = Record<string, unknown>;
 
 const list = <TItem extends v.GenericSchema>(item: TItem) => v.optional(v.nullable(v.array(item)));
@@ -67,43 +67,43 @@ const podSchema = v.looseObject({
   }),
 });
 
-/** A pod, or the template of one. */
+/** A pod or a pod template. */
 export type Pod = v.InferOutput<typeof podSchema>;
 export type PodSpec = Pod['spec'];
 export type Container = v.InferOutput<typeof containerSchema>;
 export type Volume = v.InferOutput<typeof volumeSchema>;
 
-/** An object with a pod in it. */
+/** An object that contains a pod. */
 export interface Workload {
   kind: string;
   name: string;
   namespace: string | undefined;
   pod: Pod;
-  /** The object with another pod in the place of this one, without what only the cluster writes. */
+  /** Returns the object with a different pod, without fields that only the cluster writes. */
   withPod(pod: Pod): KubernetesObject;
 }
 
-/** What names an object among those of its kind. */
+/** Namespace and name of an object. */
 export interface NamedObject {
   namespace: string | undefined;
   name: string;
 }
 
-/** Where a pod is in an object: of a CronJob, of what makes pods, of a PodTemplate. */
+/** Paths of pod templates: in CronJobs, in other workloads, in PodTemplates. */
 const PLACES = [['spec', 'jobTemplate', 'spec', 'template'], ['spec', 'template'], ['template']];
 
-/** What a manifest comes to. */
+/** Content of a manifest. */
 export interface Contents {
   workloads: Workload[];
   /** Objects without a pod, by kind and name. */
   others: string[];
-  /** Those of them that are GatewaySyncs already. */
+  /** Existing GatewaySyncs among them. */
   gatewaySyncs: NamedObject[];
-  /** What cannot be read as a pod, in words. */
+  /** Descriptions of invalid pods. */
   problems: string[];
 }
 
-/** Finds the pods of documents; those of a List count one by one. */
+/** Finds the pods in documents, including the items of Lists. */
 export function readManifest(documents: readonly unknown[]): Contents {
   const contents: Contents = { workloads: [], others: [], gatewaySyncs: [], problems: [] };
   for (const document of documents.flatMap(itemsOf)) readObject(document, contents);
@@ -134,7 +134,7 @@ function readObject(given: unknown, { workloads, others, gatewaySyncs, problems 
     return;
   }
   const pod = at(object, place);
-  // Only checked: what Valibot gives has its keys in another order.
+  // Only a check, because Valibot's output has a different order of keys.
   const { issues } = v.safeParse(podSchema, pod);
   if (issues) {
     const keys = [...place, v.getDotPath(issues[0])].join('.');
@@ -145,7 +145,7 @@ function readObject(given: unknown, { workloads, others, gatewaySyncs, problems 
   workloads.push({ kind, name, namespace, pod: pod as Pod, withPod: (next) => put(object, place, next) });
 }
 
-/** What the cluster keeps about an object is not what anybody asked for; the copy of kubectl repeats the old spec. */
+/** Removes status and metadata of the cluster, and kubectl's copy of the previous configuration. */
 function withoutState({ status: _, ...object }: KubernetesObject): KubernetesObject {
   if (!isObject(object.metadata)) return object;
   const metadata = { ...object.metadata };

@@ -15,22 +15,22 @@ import type { Container, Pod, PodSpec } from './manifest.ts';
 import { cleaned, dataRootOf, isInside } from './pod-paths.ts';
 import { differs, dropped, type Found, type Note, type Source, type Spec, todo } from './source.ts';
 
-/** A pod with the operator in the place of what it had. */
+/** A converted pod. */
 export interface MovedPod {
   kind: 'moved';
-  /** Name that its GatewaySync may have. */
+  /** Suggested name of its GatewaySync. */
   name: string;
   spec: Spec;
-  /** The pod for a GatewaySync of that name. */
+  /** Returns the pod for a GatewaySync with this name. */
   podFor(name: string): Pod;
   notes: Note[];
-  /** What stays as it is, and why. */
+  /** Unchanged parts with the reason. */
   stays: string[];
 }
 
 export type PodResult = MovedPod | { kind: 'refused'; why: string } | { kind: 'unmoved'; stays: string[] };
 
-/** Moves what brings files of git into a pod: one repository on one volume, since a pod has one sidecar. */
+/** Converts the delivery of files in a pod: one repository and one volume, because a pod has one sidecar. */
 export function migratePod(pod: Pod, named: NamedRepository | undefined): PodResult {
   const found = findAll(pod.spec, named);
   const refused = [...found, ...findForeignLeaks(pod, found)].find((each) => each.kind === 'refused');
@@ -66,7 +66,7 @@ interface Mapping {
 
 type Fit = { kind: 'fit'; mapping: Mapping; container: Container; root: string } | { kind: 'none'; why: string };
 
-/** The mapping by which every container that stays finds the files where they were. */
+/** Finds the mapping that keeps the paths of the files for all other containers. */
 function fitInto({ containers }: PodSpec, source: Source): Fit {
   const { place } = source;
   const root = dataRootOf(containers, place.volume);
@@ -87,7 +87,7 @@ function fitInto({ containers }: PodSpec, source: Source): Fit {
   return { kind: 'fit', mapping, container: root.container, root: root.path };
 }
 
-/** What a mapping takes for a template, or refuses. */
+/** Parts of a path that a mapping treats as a template, or rejects. */
 const UNUSUAL = /\{\{|[\p{Cc}\\]|(^|\/)\.\.(\/|$)/u;
 
 function findAll(spec: PodSpec, named: NamedRepository | undefined): Found[] {
@@ -105,16 +105,16 @@ const isSame = (one: Source, other: Source): boolean =>
   one.folder === other.folder &&
   isDeepStrictEqual(one.place, other.place);
 
-/** From a folder of the repository to one of the part of the volume that the sidecar sees. */
+/** Maps a directory of the repository to the part of the volume that the sidecar mounts. */
 function mappingFor({ place, folder }: Source, root: string): Mapping | undefined {
   if (isInside(root, place.path))
     return { source: folder, destination: path.relative(`/${root}`, `/${place.path}`) || '.' };
-  // The application sees a part of what is brought.
+  // The application mounts a part of the delivered files.
   if (!isInside(place.path, root)) return undefined;
   return { source: cleaned(path.join(folder, path.relative(`/${place.path}`, `/${root}`))) || '.', destination: '.' };
 }
 
-/** Containers that see more of the files than the part of the volume which the sidecar has. */
+/** Returns containers that mount files outside the sidecar's part of the volume. */
 function blindContainers({ place }: Source, root: string, containers: readonly Container[]): string[] {
   if (isInside(root, place.path)) return [];
   const isBlind = ({ name, subPath = '' }: { name: string; subPath?: string | undefined }) =>
@@ -136,7 +136,7 @@ function specFor(source: Source, mapping: Mapping, root: string): Spec {
   };
 }
 
-/** The pod without the containers that go, and without the volumes that nobody mounts then. */
+/** Removes containers, and volumes that are unused without them. */
 function rebuild(pod: Pod, { place }: Source, gone: ReadonlySet<string>): Pod {
   const stay = ({ name }: Container) => !gone.has(name);
   const spec = { ...pod.spec, containers: pod.spec.containers.filter(stay) };
@@ -174,7 +174,7 @@ function sameNotes(same: readonly Source[]): Note[] {
   );
 }
 
-/** Where the applications find the files: nothing must change for them. */
+/** Notes the paths of the files in the applications, which don't change. */
 function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
   const seen = containers.flatMap(({ name, volumeMounts }) =>
     (volumeMounts ?? []).flatMap(({ name: volume, mountPath, subPath = '', subPathExpr }) => {
@@ -200,7 +200,7 @@ function timeNotes({ isOneTime, git, title }: Source, same: readonly Source[]): 
 interface Change {
   pod: Pod;
   chosen: Source;
-  /** The container whose user the sidecar runs as. */
+  /** The sidecar runs as the user of this container. */
   root: Container;
   next: Pod;
 }

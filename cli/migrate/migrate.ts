@@ -5,25 +5,25 @@ import { type KubernetesObject, type NamedObject, readManifest, type Workload } 
 import { type MovedPod, migratePod } from './migrate-pod.ts';
 import type { Note, Spec } from './source.ts';
 
-/** An object to apply, and what to know about it. */
+/** An object to apply, with notes. */
 export interface Document {
   notes: string[];
   object: KubernetesObject;
 }
 
-/** What a manifest becomes. */
+/** Result of a migration. */
 interface Migration {
-  /** GatewaySyncs first, since a pod is refused whose GatewaySync does not exist. */
+  /** GatewaySyncs first, because pods are rejected if their GatewaySync doesn't exist. */
   documents: Document[];
-  /** Lines for a person: what stays as it is, and why. */
+  /** Messages about unchanged parts. */
   stays: string[];
-  /** Objects that the manifest holds as well, and that are not printed again. */
+  /** Unchanged objects, which aren't printed. */
   untouched: string[];
 }
 
 export type MigrationResult = ({ kind: 'migration' } & Migration) | { kind: 'refused'; why: string };
 
-/** Makes GatewaySyncs of all pods of a manifest that get files from git, and the pods that go with them. */
+/** Creates GatewaySyncs for all pods of a manifest with files from git, and the matching pods. */
 export function migrate(documents: readonly unknown[], named?: NamedRepository): MigrationResult {
   const { workloads, others, gatewaySyncs, problems } = readManifest(documents);
   const names = new Names(gatewaySyncs);
@@ -56,7 +56,7 @@ const WORDS: Record<Note['kind'], string> = { todo: 'TODO', same: 'same', differ
 
 const lineOf = ({ kind, text }: Note): string => `${WORDS[kind]}: ${text}`;
 
-/** Gives GatewaySyncs their names: pods of a namespace that want the same share one. */
+/** Names GatewaySyncs. Pods in a namespace with the same settings share one. */
 class Names {
   readonly #given: (NamedObject & { spec: Spec })[] = [];
   readonly #present: readonly NamedObject[];

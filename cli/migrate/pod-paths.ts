@@ -1,14 +1,16 @@
 import path from 'node:path/posix';
 import type { Container, PodSpec, Volume } from './manifest.ts';
 
-/** A place in a volume. */
+/** A path in a volume. */
 export interface Place {
   volume: string;
-  /** Relative to the root of the volume; empty for the root. */
+  /** Relative to the root of the volume; empty for the root itself. */
   path: string;
 }
 
-/** Where a path of a container is; undefined where no volume is mounted there, or only Kubernetes knows which part. */
+/**
+ * Returns the volume and path of a container's path; undefined if no volume is mounted there or the part is unknown.
+ */
 export function placeOf(container: Container, file: string): Place | undefined {
   const wanted = path.resolve('/', file);
   const mount = mountOf(container, wanted);
@@ -17,39 +19,39 @@ export function placeOf(container: Container, file: string): Place | undefined {
   return { volume: mount.name, path: cleaned(path.join(mount.subPath ?? '', inside)) };
 }
 
-/** The innermost mount that holds a path of a container. */
+/** Returns the innermost mount that contains a path of a container. */
 export function mountOf(container: Container, file: string) {
   const mounts = (container.volumeMounts ?? []).filter(({ mountPath }) => isInside(mountPath, file));
   return mounts.sort((a, b) => b.mountPath.length - a.mountPath.length)[0];
 }
 
-/** A relative path without dots and slashes at its ends; empty for the folder itself. */
+/** Normalizes a relative path; empty for the directory itself. */
 export function cleaned(relative: string): string {
   const normal = path.normalize(relative).replace(/^\/+|\/+$/g, '');
   return normal === '.' ? '' : normal;
 }
 
-/** Whether a path is a folder or something below it. */
+/** Checks whether a path is a directory or below it. */
 export function isInside(folder: string, file: string): boolean {
   const relative = path.relative(path.resolve('/', folder), path.resolve('/', file));
   return relative === '' || !/^\.\.(\/|$)/.test(relative);
 }
 
-/** What has a file in it: a Secret, or a ConfigMap. */
+/** A Secret or ConfigMap with a file. */
 export interface FileSource {
   kind: 'Secret' | 'ConfigMap';
   name: string;
   key: string;
 }
 
-/** Which Secret or ConfigMap a file of a container comes from; undefined where it is neither. */
+/** Returns the Secret or ConfigMap of a container's file, or undefined. */
 export function sourceOf(container: Container, { volumes }: PodSpec, file: string): FileSource | undefined {
   const place = placeOf(container, file);
   const volume = (volumes ?? []).find(({ name }) => name === place?.volume);
   if (!place || !volume) return undefined;
   const sources = filesOf(volume).filter(({ items }) => !items || items.some((item) => item.path === place.path));
   const [source] = sources;
-  // Two sources without a list of their files: nobody knows which of them has it.
+  // With two sources without a list of files, the source is ambiguous.
   if (!source || (sources.length > 1 && !source.items)) return undefined;
   const key = source.items?.find((item) => item.path === place.path)?.key ?? place.path;
   return key.includes('/') || key === '' ? undefined : { kind: source.kind, name: source.name, key };
@@ -73,10 +75,10 @@ function filesOf({ secret, configMap, projected }: Volume): Files[] {
   return all.flatMap(({ name, ...files }) => (name === undefined ? [] : [{ name, ...files }]));
 }
 
-/** The part of the data volume that the sidecar will mount: that of the container which the injector chooses. */
+/** The part of the data volume that the sidecar will mount, with the container that determines it. */
 export type DataRoot = { kind: 'found'; container: Container; path: string } | { kind: 'none'; why: string };
 
-/** Finds it among the containers that stay, by the rules of the injector. */
+/** Finds it among the other containers, by the rules of the injector. */
 export function dataRootOf(containers: readonly Container[], volume: string): DataRoot {
   const mounting = containers.flatMap((container) =>
     (container.volumeMounts ?? []).flatMap((mount) => (mount.name === volume ? [{ container, mount }] : [])),

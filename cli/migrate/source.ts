@@ -6,10 +6,7 @@ import type { Place } from './pod-paths.ts';
 
 export type Spec = v.InferInput<typeof gatewaySyncSpecSchema>;
 
-/**
- * Something that a person should know: what there is to do, what is as it was, what is different from now on, what does
- * not matter any more.
- */
+/** A note for the user: a task, an unchanged setting, a change of behaviour, or a setting that is no longer needed. */
 export interface Note {
   kind: 'todo' | 'same' | 'differs' | 'dropped';
   text: string;
@@ -19,41 +16,41 @@ export const todo = (text: string): Note => ({ kind: 'todo', text });
 export const differs = (text: string): Note => ({ kind: 'differs', text });
 export const dropped = (text: string): Note => ({ kind: 'dropped', text });
 
-/** What brings files of git into a pod today. */
+/** A source of files from git in a pod. */
 export interface Source {
   kind: 'source';
-  /** What it is, for the words: `container git-sync`. */
+  /** Description, such as `container git-sync`. */
   title: string;
-  /** Name that its GatewaySync may have. */
+  /** Suggested name of its GatewaySync. */
   name: string;
   git: Spec['git'];
   polling?: Spec['polling'];
   gateway?: Spec['gateway'];
   groupWrite: boolean;
-  /** What of the repository it brings: `.` for all. */
+  /** Directory of the repository; `.` for all. */
   folder: string;
-  /** Where that is to begin. */
+  /** Target path. */
   place: Place;
-  /** Whether it brings files once, and never again. */
+  /** It delivers files only once. */
   isOneTime: boolean;
-  /** Containers that it takes with it. */
+  /** Containers to remove with it. */
   containers: string[];
   notes: Note[];
 }
 
 export type Found =
   | Source
-  /** It cannot be moved, and stays as it is. */
+  /** It can't be converted. */
   | { kind: 'stays'; title: string; why: string }
-  /** Nothing of the manifest is printed: it holds a password. */
+  /** Nothing is printed, because the manifest contains a password. */
   | { kind: 'refused'; title: string; why: string };
 
-/** A repository and a ref that the operator takes, or why it does not. */
+/** A supported repository and ref, or the reason why not. */
 export type Target =
   | { kind: 'target'; repo: string; ref: string; notes: Note[] }
   | { kind: 'stays' | 'refused'; why: string };
 
-/** Reads what is cloned, and what of it. */
+/** Reads the repository and the ref. */
 export function readTarget(url: string, ref: string): Target {
   const { repo, user, password } = withoutUser(url);
   if (password || isToken(user))
@@ -75,10 +72,10 @@ export function readTarget(url: string, ref: string): Target {
   return { kind: 'target', repo, ref, notes };
 }
 
-/** Hosts take a token in the place of the user name as well. No name of a person begins so, or is so long. */
+/** git servers also accept a token as the user name. Names of users don't have these prefixes or this length. */
 export const isToken = (user: string): boolean => /^(gh[a-z]_|github_pat_|gl[a-z]+-|AT[A-Z]+)|^.{30}/.test(user);
 
-/** How a password gets into a Secret, which no command of ours reads. */
+/** Instructions for moving a password to a Secret, which the plugin can't read. */
 export const SECRET_HELP =
   'store it in a file, create a Secret from it (kubectl create secret generic site-git --from-file=token=FILE), specify this Secret in the manifest (GITSYNC_PASSWORD with valueFrom.secretKeyRef), and run this again';
 
@@ -90,13 +87,13 @@ function withoutUser(url: string): { repo: string; user: string; password: strin
   return { repo: `${scheme}${isKept ? `${user}@` : ''}${rest}`, user, password: password.join(':') };
 }
 
-/** `user@host:/path` in the form of a URL, which alone may have a path from the root. */
+/** Converts `user@host:/path` to a URL, the only form with an absolute path. */
 function scpUrl(url: string): string {
   const [, host, path] = /^([^@/:\s]+@[^@:/\s]+):(\/.+)$/.exec(url) ?? [];
   return host === undefined ? url : `ssh://${host}${path}`;
 }
 
-/** A name for what belongs to a repository: of its last part, as Kubernetes takes names (RFC 1123). */
+/** Returns a Kubernetes name (RFC 1123) from the last part of a repository URL. */
 export function nameFor(repo: string): string {
   const last =
     repo

@@ -7,7 +7,7 @@ import { toApprove } from '../fleet/orders.ts';
 import type { Plan } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Lets a commit into the waves that wait for it; with `wanted`, only that one. Throws `Problem`. */
+/** Plans an approval; with `wanted`, only of this commit. Throws `Problem`. */
 export function planApproval(gatewaySync: GatewaySync, wanted: string | undefined): Plan {
   const { metadata, spec } = gatewaySync;
   const address = addressOf(gatewaySync);
@@ -33,7 +33,7 @@ export function planApproval(gatewaySync: GatewaySync, wanted: string | undefine
   };
 }
 
-/** Whether the approval that the controller noted is of another revision of `spec.sync` than the one on its way. */
+/** Checks whether the handled approval is for an earlier revision of `spec.sync`. */
 function isOutdated({ handled = {}, waitsFor, nextCommit, nextRevision, revision }: RolloutStatus, commit: string) {
   const { approve, approvedRevision } = handled;
   const onItsWay = nextCommit === commit ? nextRevision : revision;

@@ -6,31 +6,31 @@ import { Problem } from '../client/problem.ts';
 import { getGatewaySync } from '../client/read.ts';
 import { agreementOf, type PlannedChange, type Planner } from './plan.ts';
 
-/** What is to be done, and what somebody agreed to: see {@link agreementOf}. */
+/** A confirmed change: see {@link agreementOf}. */
 export interface Order {
   name: string;
   plan: Planner;
   agreed: string;
 }
 
-/** Times that the resource may change while it is written, as long as the plan stays the same. */
+/** Maximum attempts if the resource changes during the write and the plan stays the same. */
 const TRIES = 10;
-/** A controller that runs sees a change at once. */
+/** Maximum time for a running controller to see a change (ms). */
 const NOTICED_WITHIN_MS = 15_000;
 const LOOK_MS = 200;
 
-/** Does exactly what was agreed to, also where the resource changes meanwhile, or nothing. Throws `Problem`. */
+/** Makes exactly the confirmed change, even if the resource has changed in the meantime, or none. Throws `Problem`. */
 export async function carryOut(access: Access, order: Order): Promise<void> {
   const { before } = await write(access, order, makeRoom);
   if (before) await untilNoticed(access, order.name, before);
   await write(access, order, ({ change }) => (typeof change === 'function' ? change(access.serverTime()) : change));
 }
 
-/** Removes an order that was carried out: only once the controller has seen that, it may come again. */
+/** Removes a handled annotation. It can be set again only after the controller has seen the removal. */
 const makeRoom = ({ before }: PlannedChange): Change | undefined =>
   before && { annotations: { [before.annotation]: null } };
 
-/** Writes what the plan comes to for the resource as it is, if that is anything, and gives that plan. */
+/** Plans again, writes the change if there is one, and returns the plan. */
 async function write(
   access: Access,
   order: Order,
@@ -51,7 +51,7 @@ async function write(
   }
 }
 
-/** What it is now: the same, or a `Problem`. */
+/** Plans again. Throws `Problem` if the plan differs from the confirmed one. */
 function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedChange {
   const now = plan(gatewaySync);
   if (now.kind === 'done' || agreementOf(now) !== agreed)
@@ -61,7 +61,7 @@ function planAgain(gatewaySync: GatewaySync, { plan, agreed }: Order): PlannedCh
   return now;
 }
 
-/** Waits until the controller has seen that an order was removed. */
+/** Waits until the controller has seen the removal of an annotation. */
 async function untilNoticed(
   access: Access,
   name: string,

@@ -2,7 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
 import type { Plan } from './plan.ts';
 
-/** Leaves all gateways as they are. */
+/** Plans a pause. */
 export function planPause(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
   if (gatewaySync.spec.paused) return { kind: 'done', says: `${address} is already paused.` };
@@ -18,7 +18,7 @@ export function planPause(gatewaySync: GatewaySync): Plan {
   };
 }
 
-/** Ends a pause. */
+/** Plans the end of a pause. */
 export function planResume(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
   if (!gatewaySync.spec.paused) return { kind: 'done', says: `${address} is not paused.` };

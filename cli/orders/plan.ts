@@ -4,29 +4,29 @@ import { ROLLOUT_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { Change } from '../client/patch.ts';
 import { addressOf } from '../fleet/names.ts';
 
-/** What an order comes to, for the resource as it is. */
+/** Effect of a command on the current resource. */
 export type Plan =
-  /** There is nothing to do. */
+  /** No change is needed. */
   { kind: 'done'; says: string } | PlannedChange;
 
 export interface PlannedChange {
   kind: 'change';
-  /** What will happen, in sentences. */
+  /** Description of the effect. */
   says: string;
-  /** What is written. A request for a sync holds the time at which it is made, in milliseconds since the epoch. */
+  /** Change to write. A request for a sync contains its time (ms since the epoch). */
   change: Change | ((now: number) => Change);
-  /** What it is about, such as commits in full: as long as that is the same, it is what somebody agreed to. */
+  /** Subjects of the change, such as full commits. The confirmation is valid while they are the same. */
   about: readonly string[];
-  /** An order that counts once and was carried out before: it is removed first. */
+  /** Annotation of an earlier, identical command, which has to be removed first. */
   before?: { annotation: string; isGone: (gatewaySync: GatewaySync) => boolean };
 }
 
-/** Decides what to do. Throws `Problem` where that is not possible. */
+/** Plans a change. Throws `Problem` if it isn't possible. */
 export type Planner = (gatewaySync: GatewaySync) => Plan;
 
 /**
- * What somebody agrees to, as a digest to compare. Words are for people: two commits may look the same in them, and
- * numbers of gateways change all the time. As it is, it may be of any length, and hold what a page does not show.
+ * Returns a digest of a confirmed change. The description isn't part of it: two commits can look the same in it, and
+ * numbers of gateways change all the time. A digest limits the length, and hides data from the page.
  */
 export const agreementOf = ({ change, about }: PlannedChange): string =>
   createHash('sha256')
@@ -34,8 +34,8 @@ export const agreementOf = ({ change, about }: PlannedChange): string =>
     .digest('hex');
 
 /**
- * An order that counts once, by an annotation: nothing to do where it waits for the controller, and where it was carried
- * out before, it is removed before it comes again.
+ * Plans a change with an annotation that is handled once. If it's pending, no change is needed; if it was handled
+ * before, it's removed before it's set again.
  */
 export function planOnce(
   gatewaySync: GatewaySync,

@@ -5,14 +5,14 @@ import { named, toRetry } from '../fleet/orders.ts';
 import { type Plan, planOnce } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Gives a commit that was stopped or taken back another try. Throws `Problem`. */
+/** Plans a retry of a commit that was stopped or rolled back. Throws `Problem`. */
 export function planRetry(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
   const rollout = rolloutOf(gatewaySync);
   const commit = toRetry(rollout);
   if (commit === undefined) throw new Problem(`${address} has no commit to retry: its rollout is ${rollout.summary}`);
   const ref = commit === rollout.commit ? rollout.ref : undefined;
-  // The controller begins with what the ref leads to; another commit it only stops refusing.
+  // The controller starts only the commit of the ref; for another commit, it only lifts the rejection.
   const isNewest = [rollout.commit, rollout.nextCommit, gatewaySync.status?.lastSyncCommit].includes(commit);
   const start = isNewest
     ? 'restarts at the first wave'

@@ -6,7 +6,7 @@ import { historyView, named, shortWay, type WayBack, wayBackTo } from '../fleet/
 import { type Plan, planOnce } from './plan.ts';
 import { rolloutOf } from './rollout-of.ts';
 
-/** Takes all gateways to `previous`, or to the commit of the history that begins so, older or newer. Throws `Problem`. */
+/** Plans a rollback to `previous`, or to a commit of the history by its first characters. Throws `Problem`. */
 export function planRollback(gatewaySync: GatewaySync, to: string): Plan {
   const { status } = gatewaySync;
   const { commit, ref, phase } = rolloutOf(gatewaySync);

@@ -3,7 +3,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { Problem } from '../client/problem.ts';
 import { addressOf } from '../fleet/names.ts';
 
-/** The rollout that a command is about. Throws `Problem` where changes do not go by waves. */
+/** Returns the rollout of a resource. Throws `Problem` without one. */
 export function rolloutOf(gatewaySync: GatewaySync): RolloutStatus {
   const { spec, status } = gatewaySync;
   const address = addressOf(gatewaySync);

@@ -7,7 +7,7 @@ import { followedRef, type OpenRequest, openRequest } from '../fleet/request.ts'
 import type { Asked } from '../fleet/sync-progress.ts';
 import type { PlannedChange } from './plan.ts';
 
-/** The annotations by which somebody asks for a ref, as the receiver sets them. */
+/** Returns the annotations of a request, as the receiver sets them. */
 export const requestOf = ({ id, ref, at }: Asked): Change => ({
   annotations: {
     [REQUEST_ANNOTATIONS.requestedRef]: ref,
@@ -17,17 +17,17 @@ export const requestOf = ({ id, ref, at }: Asked): Change => ({
   },
 });
 
-/** The open request for another ref whose place one for `ref` takes; undefined where there is none. */
+/** Returns the open request that a request for `ref` would replace, or undefined. */
 export function displacedBy(ref: string, gatewaySync: GatewaySync): OpenRequest | undefined {
   const open = openRequest(gatewaySync);
   return open?.ref === ref ? undefined : open;
 }
 
-/** Says that a request takes the place of another one. */
+/** Describes the replacement of an open request. */
 export const displacing = (gatewaySync: GatewaySync, { ref, by, at }: OpenRequest, wanted: string): string =>
   `${addressOf(gatewaySync)}: the open request for ${ref}${by ? ` by ${by}` : ''}${at ? ` at ${at}` : ''} will be replaced by a request for ${wanted}.`;
 
-/** Asks for what is followed, now. */
+/** Plans a new resolution of the followed ref. */
 export function planSync(gatewaySync: GatewaySync): PlannedChange {
   const ref = followedRef(gatewaySync);
   const open = displacedBy(ref, gatewaySync);

@@ -3,13 +3,13 @@ import type { Host } from '../terminal/host.ts';
 import { type Candidate, completedWord, type Given } from './completed-word.ts';
 import { valuesFor } from './completion-values.ts';
 
-/** The command of `kubectl_complete-stoker`, which is in no help. */
+/** Hidden command of `kubectl_complete-stoker`. */
 export const COMPLETE = '__complete';
 
 /** Maximum time to read names from the cluster, in milliseconds. */
 const TIMEOUT_MS = 2_000;
 
-/** Characters that no shell interprets: scripts of some versions of kubectl would run `$(…)` in a name. */
+/** Characters without a meaning in shells: the scripts of some kubectl versions would run `$(…)` in a name. */
 const SAFE = /^[\w.:/@=+,-]+$/;
 
 /** Cobra's ShellCompDirectiveNoFileComp and ShellCompDirectiveDefault, which lets the shell complete files. */
@@ -17,8 +17,8 @@ const NO_FILES = ':4';
 const FILES = ':0';
 
 /**
- * Prints candidates for the last word, one in a line, with a description after a tab, and in the last line what the shell
- * does with them: the contract of `kubectl_complete-PLUGIN` (pkg/cmd/plugin/plugin_completion.go in kubectl) and cobra.
+ * Prints one candidate for the last word per line, with a description after a tab, and a directive for the shell in the
+ * last line, as specified by `kubectl_complete-PLUGIN` (pkg/cmd/plugin/plugin_completion.go in kubectl) and cobra.
  */
 export async function complete(words: readonly string[], host: Host): Promise<void> {
   const word = completedWord(words);
@@ -32,7 +32,10 @@ export async function complete(words: readonly string[], host: Host): Promise<vo
 
 const draw = ({ value, description }: Candidate): string => (description ? `${value}\t${description}` : value);
 
-/** Reads names in time, and leaves out unsafe ones and unsafe descriptions. Gives up without an error, because a shell can't show one. */
+/**
+ * Reads names within the timeout, and omits unsafe names and descriptions. Ignores errors, because a shell can't show
+ * one.
+ */
 async function readSafely(key: string, given: Given, host: Host): Promise<Candidate[]> {
   const timeout = sleep(TIMEOUT_MS, [], { ref: false });
   try {

@@ -11,13 +11,13 @@ export interface Candidate {
 /** Options and arguments of a command line, by their names. */
 export type Given = Readonly<Record<string, string>>;
 
-/** The word that is being typed: one of a list, a file, or the value of an argument that only the cluster knows. */
+/** The typed word: one of a list, a file, or a value that is read from the cluster. */
 export type CompletedWord =
   | { kind: 'listed'; candidates: readonly Candidate[] }
   | { kind: 'file' }
   | { kind: 'value'; key: string; given: Given };
 
-/** Finds out what the last word of a command line is, such as the value of `--namespace`. */
+/** Classifies the last word of a command line, such as the value of `--namespace`. */
 export function completedWord(words: readonly string[]): CompletedWord {
   const typed = words.at(-1) ?? '';
   const { name, args, given, places, open } = readWords(words.slice(0, -1));

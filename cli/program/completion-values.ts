@@ -11,7 +11,7 @@ import type { Candidate, Given } from './completed-word.ts';
 /** Maximum objects in a list of names. */
 const MAX_NAMES = 500;
 
-/** Lists the values of an argument that the kubeconfig or the cluster knows; none if neither does. */
+/** Lists the values of an argument from the kubeconfig or the cluster. */
 export function valuesFor(key: string, given: Given, host: Host): Promise<Candidate[]> | Candidate[] {
   return READERS[key]?.(given, host) ?? [];
 }

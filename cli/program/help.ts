@@ -3,7 +3,7 @@ import type { Command, Example } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { wrap } from '../terminal/text.ts';
 
-/** Columns of the help where it is not printed to a terminal. */
+/** Width of the help without a terminal. */
 const USUAL_WIDTH = 100;
 
 const EXIT_STATUS = [
@@ -14,7 +14,6 @@ const EXIT_STATUS = [
   ['64', 'the command line is invalid, or --yes is missing without a terminal'],
 ] as const;
 
-/** The help of the program. */
 export function describeProgram(columns: number = USUAL_WIDTH): string {
   return lines([
     'Show and control what your gateways sync from git, with your own permissions in the cluster.',
@@ -35,7 +34,6 @@ export function describeProgram(columns: number = USUAL_WIDTH): string {
   ]);
 }
 
-/** The help of one command. */
 export function describeCommand({ name, details, examples, args }: Command, columns: number = USUAL_WIDTH): string {
   const all = Object.entries(args as ArgsDef);
   const positional = all.filter(([, { type }]) => type === 'positional');
@@ -65,7 +63,7 @@ export function describeCommand({ name, details, examples, args }: Command, colu
 const lines = (parts: readonly string[]): string => `${parts.join('\n')}\n`;
 const upper = (key: string): string => key.toUpperCase();
 
-/** What is so unless somebody says no is named by its no. */
+/** A boolean option with the default true is shown as `--no-…`. */
 function optionOf(key: string, arg: ArgDef & { alias?: string | string[] }): string {
   const { alias, valueHint, type } = arg;
   const short = alias === undefined ? '    ' : `-${[alias].flat()[0]}, `;

@@ -1,6 +1,6 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** What is wrong with the Node that runs the plugin; undefined where it is new enough. */
+/** Returns an error if the version of Node is too old, otherwise undefined. */
 export function nodeProblem(version: string): string | undefined {
   const oldest = manifest.engines.node.replace('>=', '');
   const [major = 0, minor = 0] = numbersOf(version);

@@ -10,7 +10,7 @@ import { plain } from '../terminal/text.ts';
 import { COMPLETE, complete } from './complete.ts';
 import { describeCommand, describeProgram } from './help.ts';
 
-/** Runs a command line without its `kubectl stoker`, and gives the exit status. What goes wrong is said in one line. */
+/** Runs a command line (without `kubectl stoker`), and returns the exit status. Prints errors in one line. */
 export async function runProgram(line: readonly string[], host: Host): Promise<ExitStatus> {
   try {
     if (line[0] !== COMPLETE) return await dispatch(line, host);
@@ -64,7 +64,7 @@ const VALUED = new Set(
   ]),
 );
 
-/** Takes the command, the first word that is no option nor the value of one, out of a command line. */
+/** Separates the command from a command line: the first word that is neither an option nor its value. */
 function splitCommand(line: readonly string[]): { name: string | undefined; rest: string[] } {
   const index = line.findIndex((word, at) => !word.startsWith('-') && !VALUED.has(line[at - 1] ?? ''));
   return index === -1 ? { name: undefined, rest: [...line] } : { name: line[index], rest: line.toSpliced(index, 1) };
@@ -79,20 +79,20 @@ function splitValues({ args }: Command, words: readonly string[]): string[] {
   return [...words.slice(0, end).flatMap(split), ...words.slice(end)];
 }
 
-/** Arguments that name objects, whose names become parts of paths. */
+/** Arguments with object names, which become parts of URL paths. */
 const OBJECTS = {
   name: { what: 'GatewaySync', isName: isObjectName },
   namespace: { what: 'namespace', isName: isNamespaceName },
   'operator-namespace': { what: 'namespace', isName: isNamespaceName },
 };
 
-/** citty takes anything for an option: what a command does not know must not be left out in silence. */
+/** Rejects unknown options, which citty ignores. */
 function checkArguments({ name, args }: Command, rest: string[]): void {
   const wrong = (message: string) => new Problem(`${message}: see kubectl stoker ${name} --help`, EXIT.usage);
   const parsed = parse(args, rest, wrong);
   for (const [key, arg] of Object.entries(args)) {
     if (arg.type === 'string' && parsed[key] === '') throw wrong(`--${key} needs a value`);
-    // citty takes every value but `false` for yes.
+    // citty treats all values except `false` as true.
     const odd = rest.find(
       (word) => arg.type === 'boolean' && word.startsWith(`--${key}=`) && !/=(true|false)$/.test(word),
     );

@@ -1,18 +1,18 @@
 import type { Colour, Ink } from './ink.ts';
 import { cut, pad, plain, widthOf } from './text.ts';
 
-/** What a gateway has: the commit from before, the new one but not yet verified, the new one, or trouble with it. */
+/** State of a gateway: old commit, new but not yet verified, new and verified, or failed. */
 export type Look = 'old' | 'onItsWay' | 'new' | 'failed';
 
 export interface WavePicture {
   name: string;
-  /** `back`: its gateways are taken back, or are back already. */
+  /** `back`: its gateways are being or have been rolled back. */
   mark: 'waiting' | 'underWay' | 'done' | 'failed' | 'back';
-  /** In the order in which they are admitted. */
+  /** In the order of admission. */
   gateways: { name: string; look: Look }[];
 }
 
-/** Shapes tell the same as colours, for those who do not see colours. */
+/** Shapes have the same meaning as colours, for colour-blind users. */
 export const LOOKS: Record<Look, { glyph: string; colour: Colour; meaning: string }> = {
   old: { glyph: '░', colour: 'grey', meaning: 'old commit' },
   onItsWay: { glyph: '▒', colour: 'yellow', meaning: 'updating' },
@@ -30,19 +30,19 @@ export const MARKS: Record<WavePicture['mark'], { glyph: string; colour: Colour 
 
 const LEGEND_WIDTH = 60;
 
-/** What the shapes mean: one line, or none where it does not fit. */
+/** Draws the legend; empty if it doesn't fit in one line. */
 export function drawLegend(ink: Ink, columns: number = LEGEND_WIDTH): string[] {
   if (columns < LEGEND_WIDTH) return [];
   const parts = Object.values(LOOKS).map(({ glyph, colour, meaning }) => `${ink(colour, glyph.repeat(2))} ${meaning}`);
   return [parts.join('   ')];
 }
 
-/** A wave without its gateways, which may be unknown. */
+/** A wave whose gateways may be unknown. */
 export interface CompactWave extends Pick<WavePicture, 'name' | 'mark'> {
   gateways?: readonly { look: Look }[];
 }
 
-/** Draws a line for each wave, with a shape for each gateway as far as they fit. */
+/** Draws a line per wave, with a shape per gateway up to the width. */
 export function drawWaves(
   waves: readonly CompactWave[],
   { columns = 80, ink }: { columns: number | undefined; ink: Ink },

@@ -1,30 +1,27 @@
-/** What a command prints to and asks: a terminal, a pipe, or the memory of whoever runs it in process. */
+/** Input and output of a command: a terminal, a pipe, or memory. */
 export interface Host {
-  /** What was asked for. */
+  /** Prints a result (stdout). */
   print(text: string): void;
-  /** What is said about it: notes, questions, errors. */
+  /** Prints a note, a question, or an error (stderr). */
   note(text: string): void;
-  /** Columns of the terminal that is printed to; undefined where it is none. */
+  /** Width of the terminal; undefined without one. */
   columns: number | undefined;
   hasColours: boolean;
-  /** Asks a person, who answers yes or no; undefined where there is none to ask. */
+  /** Asks for confirmation; undefined without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
-  /** Reads stdin to its end; undefined where there is none. */
+  /** Reads stdin to its end. */
   input?: (() => Promise<string>) | undefined;
-  /** Opens an address in the browser; undefined where there is nobody to see it. What goes wrong stays unsaid. */
+  /** Opens an address in the browser, ignoring errors; undefined without a display. */
   openBrowser?: ((address: string) => void) | undefined;
-  /** Waits until the person ends a command that would go on for ever; without it such a command ends at once. */
+  /** Waits until the user stops a long-running command. */
   untilEnded?: () => Promise<void>;
-  /**
-   * Takes what has to be done if the program is interrupted, and gives what is to be called when that is over; left out
-   * where nobody can interrupt it.
-   */
+  /** Registers a cleanup for an interrupt, and returns a function that unregisters it. */
   onExit?: ((leave: () => Promise<void>) => () => void) | undefined;
-  /** File that is run as this program. */
+  /** Path of the program. */
   program?: string | undefined;
-  /** What `KUBECONFIG` says. */
+  /** Value of `KUBECONFIG`. */
   kubeconfigs?: string | undefined;
-  /** Variables that may name proxies. */
+  /** Environment variables, for proxies. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Milliseconds since the epoch. */
   now(): number;

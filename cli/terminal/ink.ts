@@ -2,14 +2,14 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36, grey:
 
 export type Colour = keyof typeof CODES;
 
-/** Writes a text in a colour, or as it is. */
+/** Colours a text, or returns it unchanged. */
 export type Ink = (colour: Colour, text: string) => string;
 
-/** The ink of a place that shows colours, or of one that does not. */
+/** Returns an ink with or without colours. */
 export const inkFor = (hasColours: boolean): Ink =>
   hasColours ? (colour, text) => `\u001b[${CODES[colour]}m${text}\u001b[0m` : (_, text) => text;
 
-/** What the variables say of colours: FORCE_COLOR (https://force-color.org) wins over NO_COLOR (https://no-color.org). */
+/** Returns whether to use colours: FORCE_COLOR (https://force-color.org) overrides NO_COLOR (https://no-color.org). */
 export function wantsColours(
   { FORCE_COLOR = '', NO_COLOR = '', TERM }: Record<string, string | undefined>,
   isTerminal: boolean,

@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** Shows what changes: rows that replace one another on a terminal, else a line for each change. */
+/** Shows progress: replaces rows on a terminal, otherwise prints a line per change. */
 export class Screen {
   readonly #host: Pick<Host, 'print' | 'columns'>;
   #rows: readonly string[] = [];
@@ -9,7 +9,7 @@ export class Screen {
     this.#host = host;
   }
 
-  /** Shows rows, of the terminal's width at most; `line` is the same in one line. */
+  /** Shows rows that fit the terminal; `line` is their one-line form. */
   show(rows: readonly string[], line: string): void {
     const next = this.#host.columns === undefined ? [line] : rows;
     if (next.join('\n') === this.#rows.join('\n')) return;

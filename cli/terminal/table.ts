@@ -4,9 +4,9 @@ import { cut, pad, plain, widthOf, wrap } from './text.ts';
 /** A column of a table. */
 export interface Column {
   title: string;
-  /** On a narrow terminal columns with a higher number are left out first; those without stay. */
+  /** On narrow terminals, columns with the highest number are omitted first; columns without a number are kept. */
   dropped?: number;
-  /** Long texts are broken into lines, where others are cut. */
+  /** Long texts are wrapped instead of cut. */
   wraps?: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface Column {
 export type Cell = string | undefined | { text: string; colour: Colour };
 
 const GAP = '   ';
-/** A column that is made narrower keeps so many. */
+/** Minimum width of a narrowed column. */
 const LEAST = 8;
 const LEAST_WRAPPED = 16;
 
@@ -24,8 +24,8 @@ interface Drawn extends Column {
 }
 
 /**
- * Draws rows below the titles of their columns, within `columns` if that is given: as wide as needed, else narrower,
- * else without the columns that may be left out. A column without any text is left out as well.
+ * Draws a table, optionally within a width: narrows columns, then omits those that can be dropped. Empty columns are
+ * omitted.
  */
 export function drawTable(
   columns: readonly Column[],
@@ -47,7 +47,7 @@ export function drawTable(
 const widthOfColumn = ({ title }: Column, index: number, texts: readonly string[][]): number =>
   Math.max(widthOf(title), ...texts.map((row) => widthOf(row[index] ?? '')));
 
-/** Widths that fit in the limit, if that can be: the widest column gives way first. */
+/** Narrows the widest columns first until the table fits, if possible. */
 function fit(columns: readonly Drawn[], limit: number): Drawn[] {
   const least = ({ width, wraps }: Drawn) => Math.min(width, wraps ? LEAST_WRAPPED : LEAST);
   const total = (widths: readonly number[]) =>

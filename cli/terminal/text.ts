@@ -1,17 +1,17 @@
-/** What a terminal would obey, or what would make a line look like another: controls, and changes of direction. */
+/** Characters that control a terminal or disguise text: control characters and changes of direction. */
 const OBEYED = /\p{Cc}|\p{Bidi_Control}|\p{Surrogate}|[\u2028\u2029]/gu;
 
-/** A text of a tenant, in one line, that moves no cursor and paints nothing. */
+/** Returns an untrusted text in one line without control characters. */
 export function plain(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(OBEYED, '\ufffd');
 }
 
-/** A line of a tenant's file with its spaces and tabs, that moves no cursor and paints nothing. */
+/** Returns an untrusted line without control characters, but with spaces and tabs. */
 export function plainLine(line: string): string {
   return line.replaceAll(OBEYED, (character) => (character === '\t' ? character : '\ufffd'));
 }
 
-/** Ranges of characters that take two columns (https://www.unicode.org/reports/tr11/), as far as they are in use. */
+/** Ranges of characters that are two columns wide (https://www.unicode.org/reports/tr11/), limited to common ones. */
 const WIDE: readonly [first: number, last: number][] = [
   [0x1100, 0x115f],
   [0x2e80, 0xa4cf],
@@ -26,7 +26,7 @@ const WIDE: readonly [first: number, last: number][] = [
 const INVISIBLE = /[\p{Mn}\p{Me}\p{Cf}]/u;
 const ASCII = /^[ -~]*$/;
 
-/** Columns that a text without controls takes on a terminal. */
+/** Returns the width of a text without control characters (columns). */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
@@ -41,10 +41,10 @@ function widthOfCharacter(character: string): number {
   return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
 
-/** The text with spaces up to a width. */
+/** Pads a text with spaces to a width. */
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
-/** The text as far as it fits, with … where something is missing. */
+/** Cuts a text to a width, with … at the end. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -57,7 +57,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** Breaks a text between words into lines of a width at most; a longer word is cut into pieces. */
+/** Wraps a text at words; longer words are split. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,7 +1,7 @@
 import type { Ink } from './ink.ts';
 import { cut, plain } from './text.ts';
 
-/** One step of what happened, in milliseconds from its beginning. */
+/** One step, timed in milliseconds from the start. */
 export interface Moment {
   what: string;
   atMs: number;
@@ -10,7 +10,7 @@ export interface Moment {
 const BAR_WIDTH = 40;
 const BEFORE_WORDS = 9 + 2 + 2;
 
-/** Draws a timeline: a line for each moment, with a bar as long as it took from the beginning. */
+/** Draws a timeline with one line per step, and a bar for the time since the start. */
 export function drawTimeline(
   moments: readonly Moment[],
   { columns = 120, ink }: { columns: number | undefined; ink: Ink },

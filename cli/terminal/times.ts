@@ -5,7 +5,7 @@ const STEPS: [ms: number, unit: string][] = [
   [1000, 's'],
 ];
 
-/** How long ago a time was, as kubectl writes ages: `12s`, `3m`, `2d`. Empty for what is no time. */
+/** Formats the age of a time as kubectl does: `12s`, `3m`, `2d`. Empty if the time is invalid. */
 export function ageOf(time: string | undefined, now: number): string {
   const at = Date.parse(time ?? '');
   if (Number.isNaN(at)) return '';

@@ -12,23 +12,23 @@ export interface AppOptions {
   door: Door;
   board: Board;
   desk: Desk;
-  /** The page's files by their names, `index.html` among them. */
+  /** Files of the page by name, including `index.html`. */
   assets: ReadonlyMap<string, Asset>;
-  /** Whom and what the page is about. */
+  /** Cluster and namespace of the page. */
   place: { context: string; server: string; namespace: string | undefined };
 }
 
-/** Streams at once: a browser has six connections to one place. */
+/** Maximum concurrent streams. A browser opens at most six connections to one host. */
 const MAX_STREAMS = 32;
 const MAX_BODY_BYTES = 4_096;
-/** So that a page that is gone is noticed. */
+/** Interval of pings that detect closed pages (ms). */
 const PING_MS = 15_000;
 
 /** The page as a request listener. */
 export function createApp({ door, board, desk, assets, place }: AppOptions): RequestListener {
   const app = new H3({
     silent: true,
-    // h3 itself refuses a path whose escapes are broken, before the door sees it.
+    // h3 rejects a path with invalid escapes before the door checks it.
     onError: (error) =>
       HTTPError.isError(error) && error.status === 400
         ? text(400, 'malformed request')
@@ -91,7 +91,7 @@ const answer = (status: number, value: object) =>
 const text = (status: number, says: string) =>
   new Response(`${says}\n`, { status, headers: { ...SAFE_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' } });
 
-/** Says what came of it, or why nothing did. */
+/** Responds with the result of an action, or with its error. */
 async function reply(action: () => Promise<object>): Promise<Response> {
   try {
     return answer(200, await action());
@@ -129,7 +129,7 @@ async function bodyOf(event: H3Event): Promise<unknown> {
   }
 }
 
-/** Events in the form of https://html.spec.whatwg.org/multipage/server-sent-events.html, as fast as they are taken. */
+/** Streams events (https://html.spec.whatwg.org/multipage/server-sent-events.html) as fast as the client reads them. */
 function streamOf(updates: AsyncGenerator<object>, signal: AbortSignal, leave: () => void): ReadableStream {
   const encoder = new TextEncoder();
   let ping: NodeJS.Timeout;

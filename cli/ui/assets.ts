@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Files of the page by their names, which the build puts into the bundle. */
+/** Files of the page by name, inserted by the build. */
 declare const PAGE_FILES: Record<string, string> | undefined;
 
 /** A file of the page. */
@@ -28,7 +28,7 @@ export function loadAssets(): ReadonlyMap<string, Asset> {
   );
 }
 
-/** Where the sources run unbundled. */
+/** Reads the files when the sources run without a bundle. */
 function readFiles(): Record<string, string> {
   const folder = path.join(import.meta.dirname, 'page');
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));

@@ -2,38 +2,38 @@ import type { FleetView } from '../fleet/fleet.ts';
 import type { Connection, Mirror } from './mirror.ts';
 import { type Card, cardOf, type Detail, detailOf, plainly, totalsOf } from './views.ts';
 
-/** What a page is told: all of it at first, then what is different. */
+/** An update for a page: everything at first, then only changes. */
 export interface Update {
   cards: Card[];
-  /** Those that are no more, as `namespace/name`. */
+  /** Deleted GatewaySyncs, as `namespace/name`. */
   gone: string[];
   totals: FleetView['totals'];
   connection: Pick<Connection, 'isLive'> & Partial<Connection>;
-  /** What cannot be shown, in sentences. */
+  /** Messages about data that isn't readable. */
   limits: string[];
-  /** The GatewaySync that is open, where it is different; null where there is none of that name. */
+  /** The open GatewaySync if it has changed; null if it doesn't exist. */
   detail?: Detail | null;
 }
 
-/** Changes within so many milliseconds make one update. */
+/** Changes within this time are combined into one update (ms). */
 const COALESCE_MS = 120;
-/** Making an update may take this share of the time, however large the fleet is. */
+/** Maximum share of time spent on updates, regardless of the fleet's size. */
 const BUSY_SHARE = 0.2;
 
 interface Entry {
   card: Card;
-  /** The card as text, to see whether it is different. */
+  /** The card as text, to detect changes. */
   text: string;
   revision: number;
 }
 
-/** Makes views of what the mirror holds, once for all pages, and lets each page wait for what is new to it. */
+/** Creates the views for all pages, and notifies each page of changes. */
 export class Board {
   readonly #mirror: Mirror;
   readonly #entries = new Map<string, Entry>();
   readonly #dirty = new Map<string, Set<string> | 'all'>();
   #revision = 0;
-  /** Time that the last update took to make, in milliseconds. */
+  /** Duration of the last update (ms). */
   #tookMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #news = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ export class Board {
     this.#mirror = mirror;
   }
 
-  /** Something is different: of one GatewaySync, or of all of a namespace. */
+  /** Marks a GatewaySync, or all in a namespace, as changed. */
   mark(namespace: string, name?: string | undefined): void {
     const marked = this.#dirty.get(namespace);
     if (name === undefined) this.#dirty.set(namespace, 'all');
@@ -51,7 +51,7 @@ export class Board {
     this.wake();
   }
 
-  /** Lets all pages look again, soon. */
+  /** Schedules an update of all pages. */
   wake(): void {
     const pauseMs = Math.max(COALESCE_MS, this.#tookMs / BUSY_SHARE);
     this.#timer ??= setTimeout(() => this.#publish(), pauseMs);
@@ -61,7 +61,7 @@ export class Board {
     clearTimeout(this.#timer);
   }
 
-  /** Updates for one page, each as soon as the page has taken the one before, until the signal ends it. */
+  /** Yields updates for one page, each after the page has read the previous one, until the signal aborts. */
   async *updates(open: { namespace: string; name: string } | undefined, signal: AbortSignal): AsyncGenerator<Update> {
     signal.addEventListener('abort', () => this.wake(), { once: true });
     let seen = -1;
@@ -87,7 +87,7 @@ export class Board {
   #rest(): Pick<Update, 'totals' | 'connection' | 'limits'> {
     const totals = totalsOf([...this.#entries.values()].map(({ card }) => card));
     const { isLive, at, says } = this.#mirror.connection;
-    // Of a cluster that answers, each answer would be news.
+    // While the cluster responds, the time would change with every response.
     const connection = isLive ? { isLive } : { isLive, at, ...(says && { says: plainly(says) }) };
     return { totals, connection, limits: this.#mirror.limits };
   }

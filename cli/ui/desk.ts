@@ -13,7 +13,7 @@ import { plannerOf, VERBS } from './verbs.ts';
 
 const text = (characters: number) => v.pipe(v.string(), v.maxLength(characters));
 
-/** Names become parts of paths. */
+/** Names become parts of URL paths. */
 const placeSchema = v.object({ namespace: v.pipe(v.string(), v.check(isNamespaceName)) });
 const addressSchema = v.object({ ...placeSchema.entries, name: v.pipe(v.string(), v.check(isObjectName)) });
 
@@ -26,13 +26,13 @@ const wishSchema = v.object({
 
 const orderSchema = v.object({ ...wishSchema.entries, agreed: text(64) });
 
-/** What a dialog shows before anything is done. */
+/** Content of the confirmation dialog. */
 export type Proposal =
   | { kind: 'done'; says: string; place: string }
-  /** `agreed` comes back with the order. */
+  /** The page returns `agreed` with the order. */
   | { kind: 'change'; says: string; place: string; agreed: string };
 
-/** Does for a page what the commands do, with the same words and the same rights. */
+/** Runs commands for the page, with the same messages and permissions. */
 export class Desk {
   readonly #access: Access;
 
@@ -40,7 +40,7 @@ export class Desk {
     this.#access = access;
   }
 
-  /** What a verb comes to now. Throws `Problem`. */
+  /** Plans the effect of a verb. Throws `Problem`. */
   async plan(body: unknown): Promise<Proposal> {
     const { verb, namespace, name, to } = parse(wishSchema, body);
     const access = this.#in(namespace);
@@ -52,14 +52,14 @@ export class Desk {
       : { kind: 'change', says, place, agreed: agreementOf(planned) };
   }
 
-  /** Does exactly what was agreed to, or nothing. Throws `Problem`. */
+  /** Makes exactly the confirmed change, or none. Throws `Problem`. */
   async carryOut(body: unknown): Promise<object> {
     const { verb, namespace, name, to, agreed } = parse(orderSchema, body);
     await carryOut(this.#in(namespace), { name, plan: plannerOf(verb, to), agreed });
     return { says: 'done' };
   }
 
-  /** The last delivery; `trace` is missing where there was none. Throws `Problem`. */
+  /** Returns the last delivery; without one, `trace` is missing. Throws `Problem`. */
   async trace(address: unknown): Promise<{ trace?: TraceView }> {
     const { namespace, name } = parse(addressSchema, address);
     const access = this.#in(namespace);
@@ -68,7 +68,7 @@ export class Desk {
     return trace ? { trace } : {};
   }
 
-  /** Whether the API server lets the caller change GatewaySyncs of a namespace at all. Throws `Problem`. */
+  /** Checks whether the caller can change GatewaySyncs of a namespace. Throws `Problem`. */
   async rights(place: unknown): Promise<{ may: boolean }> {
     const { namespace } = parse(placeSchema, place);
     const resourceAttributes = { group: GROUP, resource: GATEWAY_SYNC.plural, verb: 'patch', namespace };

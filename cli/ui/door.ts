@@ -1,47 +1,50 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request comes to before it is answered. */
+/** Result of the check of a request. */
 export type Verdict =
   | { kind: 'welcome' }
-  /** It has a token: it gets the cookie, and is sent to the page. */
+  /** It has a token: set the cookie, and redirect to the page. */
   | { kind: 'enter' }
   | { kind: 'refused'; status: 400 | 401 | 403 | 404 | 405 | 421; says: string };
 
-/** A request, as far as it matters here. */
+/** Checked parts of a request. */
 export interface Knock {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;
 }
 
-/** Header of the page's own requests that change something. */
+/** Header of requests by the page that make changes. */
 const TOKEN_HEADER = 'x-stoker-token';
 
 const HINT = 'paste the address that kubectl stoker ui printed into the address bar';
 const secret = (bytes: number) => randomBytes(bytes).toString('base64url');
 
-/** Lets in whoever has the address that was printed, from the page itself and from nowhere else. */
+/** Authenticates clients by the printed address, and rejects requests from other sites. */
 export class Door {
-  /** Path of the page. No other server on this machine knows it, so none is sent the cookie: cookies know no ports. */
+  /**
+   * Path of the page. It is random, so browsers don't send the cookie to other servers on this machine: cookies ignore
+   * ports.
+   */
   readonly base = `/${secret(9)}/`;
-  /** What a page of this process sends with everything that changes something. */
+  /** Token that the page sends with every change. */
   pageToken = secret(32);
   #cookie = secret(32);
   readonly #token = secret(32);
-  /** Other users of this machine see the command line that opens a browser: what is in it works once. */
+  /** One-time token, because other users can see the command line that opens the browser. */
   #ticket: string | undefined;
-  /** The one that was used. */
+  /** The used token. */
   #spent: string | undefined;
   #session = new AbortController();
   readonly #host: string;
 
-  /** `host` is the only one that requests may be for, such as `127.0.0.1:8080`. */
+  /** Requests are accepted only for `host`, such as `127.0.0.1:8080`. */
   constructor(host: string) {
     this.#host = host;
   }
 
-  /** Aborted when all who have entered so far are shown out. */
+  /** Aborted when all sessions end. */
   get session(): AbortSignal {
     return this.#session.signal;
   }
@@ -50,24 +53,24 @@ export class Door {
     return `http://${this.#host}`;
   }
 
-  /** The address for people. */
+  /** The address to print. */
   get address(): string {
     return `${this.origin}/?token=${this.#token}`;
   }
 
-  /** Makes an address that works once, and ends those that were made before. */
+  /** Creates a one-time address, and invalidates earlier ones. */
   makeTicket(): string {
     this.#ticket = secret(32);
     return `${this.origin}/?token=${this.#ticket}`;
   }
 
-  /** The value of `Set-Cookie` for whoever enters. */
+  /** Value of `Set-Cookie` after authentication. */
   get cookie(): string {
     return `stoker-ui=${this.#cookie}; Path=${this.base}; HttpOnly; SameSite=Strict`;
   }
 
   judge({ method, url, headers }: Knock): Verdict {
-    // A name that somebody else controls may lead here, too (DNS rebinding).
+    // A name that an attacker controls may resolve to this address (DNS rebinding).
     if (headers.host !== this.#host) return refuse(421, `the address must be ${this.origin}`);
     const { 'sec-fetch-site': site } = headers;
     if (url.pathname === '/') return this.#enter(method, url);
@@ -95,7 +98,10 @@ export class Door {
     return { kind: 'enter' };
   }
 
-  /** Two have the same ticket: who was faster may be anybody. Once, or it would be a way to keep people out. */
+  /**
+   * Ends all sessions if a ticket is used twice, because the first client may be an attacker. Only once, because
+   * otherwise it could be used to lock users out.
+   */
   #showOut(): void {
     this.#spent = undefined;
     this.#cookie = secret(32);
@@ -122,7 +128,7 @@ function isSame(given: string, expected: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Of every answer: nothing from elsewhere runs, nothing is kept, and nobody else shows or reads it. */
+/** Headers of all responses: no external content, no caching, no framing, and no cross-origin reads. */
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",

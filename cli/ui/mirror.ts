@@ -11,42 +11,42 @@ import { attempt, isPassing } from '../client/explain.ts';
 import { EXIT, Problem } from '../client/problem.ts';
 import { PODS_THAT_LIVE, type PodMetadata } from '../client/read.ts';
 
-/** Whether the cluster answers, and since when it does not. */
+/** State of the connection to the cluster. */
 export interface Connection {
   isLive: boolean;
-  /** What is wrong, where it is not. */
+  /** The error, if the cluster doesn't respond. */
   says?: string;
-  /** When the cluster last answered, RFC 3339. */
+  /** Time of the last response of the cluster (RFC 3339). */
   at: string;
 }
 
 export interface MirrorOptions {
   access: Access;
-  /** Left out: all namespaces. */
+  /** If omitted, all namespaces. */
   namespace: string | undefined;
   now: () => number;
-  /** Something is different: in a namespace, of one GatewaySync or of everything that belongs to them there. */
+  /** Called after a change of one GatewaySync, or of all data in a namespace. */
   onChange: (namespace: string, name: string | undefined) => void;
-  /** The connection is different, or what may be read. */
+  /** Called after a change of the connection or of permissions. */
   onNews: () => void;
 }
 
 const PROBE_MS = 3_000;
 const PROBE_TIMEOUT_MS = 5_000;
 const RETRY_MS = 1_000;
-/** Of what a moment does not change: each try may start a credential plugin. */
+/** Delay before a retry after a lasting error (ms). Each attempt may start a credential plugin. */
 const SLOW_RETRY_MS = 10_000;
-/** A part that takes longer comes later. */
+/** Maximum wait for the first data (ms). */
 const FIRST_MS = 10_000;
-/** Rights change seldom. */
+/** Delay before a retry after a denied request (ms), because permissions rarely change. */
 const FORBIDDEN_MS = 60_000;
 
-/** A watch that fails is tried again, and whoever looks at the page is told: there is no log. */
+/** Failed watches are retried, and the page shows errors, so there is no log. */
 const silent = { debug() {}, info() {}, warn() {}, error() {} } as unknown as ReflectorOptions<never, never>['log'];
 
 type Kind = 'GatewaySyncs' | 'SyncReports' | 'pods';
 
-/** What the caller may read of a namespace or of all of them, kept up to date by one watch for each kind. */
+/** Data of one or all namespaces, updated by one watch per kind. */
 export class Mirror {
   readonly gatewaySyncs = new Map<string, Map<string, GatewaySync>>();
   connection: Connection;
@@ -61,7 +61,10 @@ export class Mirror {
     this.connection = { isLive: true, at: new Date(options.now()).toISOString() };
   }
 
-  /** Begins to watch, and resolves once all is there that may be read. Throws `Problem` where that is nothing. */
+  /**
+   * Starts the watches, and resolves when all readable data is loaded. Throws `Problem` if GatewaySyncs aren't
+   * readable.
+   */
   async start(): Promise<void> {
     const { namespace } = this.#options;
     await this.#probe();
@@ -91,7 +94,7 @@ export class Mirror {
     this.#stopped.abort();
   }
 
-  /** What is known in a namespace next to its GatewaySyncs; a part that may not be read is left out. */
+  /** Returns reports and pods of a namespace; parts that aren't readable are undefined. */
   beyond(namespace: string): { reports: SyncReport[] | undefined; pods: PodMetadata[] | undefined } {
     return {
       reports: this.#forbidden.has('SyncReports') ? undefined : [...(this.#reports.get(namespace)?.values() ?? [])],
@@ -99,7 +102,7 @@ export class Mirror {
     };
   }
 
-  /** What the page cannot show since the caller may not read it. */
+  /** Messages about data that the caller isn't allowed to read. */
   get limits(): string[] {
     const what: Record<Kind, string> = {
       GatewaySyncs: 'not allowed to watch GatewaySyncs: the page shows the state at the start of kubectl stoker ui',
@@ -138,7 +141,7 @@ export class Mirror {
     return Promise.race([reflector.firstSync, refused.promise]);
   }
 
-  /** Asks the cluster for next to nothing. */
+  /** Checks the connection with a minimal request. */
   async #probe(): Promise<void> {
     const { access, namespace, now } = this.#options;
     const doing = `list GatewaySyncs in ${namespace ? `the namespace ${namespace}` : 'all namespaces'}`;
@@ -170,13 +173,13 @@ export class Mirror {
   }
 }
 
-/** The annotations that say whose gateway a pod is: others may be of any length. */
+/** Keeps only the annotations that assign a pod to a GatewaySync, because others can be large. */
 function ownIn(annotations: Record<string, string> = {}): Record<string, string> {
   const names = Object.values(POD_ANNOTATIONS).filter((name) => name in annotations);
   return Object.fromEntries(names.map((name) => [name, annotations[name] ?? '']));
 }
 
-/** Whether the same may work a moment later. */
+/** Checks whether an error is temporary. */
 const isShort = (cause: unknown): boolean =>
   isApiError(cause, 410) || isPassing(new Problem('', EXIT.unavailable, { cause }));
 

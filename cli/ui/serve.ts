@@ -13,28 +13,28 @@ import { Mirror } from './mirror.ts';
 
 export interface ServeOptions {
   access: Access;
-  /** Left out: all namespaces. */
+  /** If omitted, all namespaces. */
   namespace: string | undefined;
-  /** Left out: any that is free. */
+  /** If omitted, any free port. */
   port: number | undefined;
   now: () => number;
 }
 
-/** A page that is served. */
+/** A running server of the page. */
 export interface Served {
-  /** The address for people. */
+  /** The address to print. */
   address: string;
-  /** An address for a program that opens it: it works once. */
+  /** Returns a one-time address for a program that opens it. */
   makeTicket: () => string;
   stop: () => Promise<void>;
 }
 
 const HOST = '127.0.0.1';
 const MAX_CONNECTIONS = 128;
-/** Pages wait for news, and come back by themselves where it is another program that ends them. */
+/** Time for open streams to close on exit (ms). Pages reconnect on their own. */
 const GRACE_MS = 200;
 
-/** Serves the page on this machine, to this machine only. Throws `Problem` where the cluster or the port is not to be had. */
+/** Serves the page on the loopback interface. Throws `Problem` if the cluster or the port is unavailable. */
 export async function servePage({ access, namespace, port, now }: ServeOptions): Promise<Served> {
   const mirror: Mirror = new Mirror({
     access,
@@ -81,7 +81,7 @@ async function listenAt(port: number, handler: Parameters<typeof listen>[0]['han
   }
 }
 
-/** listhen takes 0 for 3000. */
+/** Finds a free port, because listhen treats 0 as 3000. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST);
   await once(server, 'listening');

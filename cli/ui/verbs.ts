@@ -7,19 +7,19 @@ import { planRetry } from '../orders/retry.ts';
 import { planRollback } from '../orders/rollback.ts';
 import { planSync } from '../orders/sync.ts';
 
-/** The verbs of the page: those of the command line. */
+/** The verbs of the page, which match commands. */
 export const VERBS = ['sync', 'approve', 'pause', 'resume', 'rollback', 'retry'] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** A verb, and whether there is something to do for it. */
+/** A verb, and whether it is applicable. */
 export interface Offer {
   verb: Verb;
   canBegin: boolean;
-  /** What it would do, or why it can do nothing. */
+  /** Its effect, or the reason why it isn't applicable. */
   says: string;
 }
 
-/** What a verb comes to; `to` is a commit of the history, for `rollback`. */
+/** Returns the planner of a verb; `to` is a commit of the history, for `rollback`. */
 export function plannerOf(verb: Verb, to?: string | undefined): Planner {
   const planners: Record<Verb, (gatewaySync: GatewaySync) => Plan> = {
     sync: planSync,
@@ -32,7 +32,7 @@ export function plannerOf(verb: Verb, to?: string | undefined): Planner {
   return planners[verb];
 }
 
-/** Which verbs there are for a GatewaySync as it is. */
+/** Returns the verbs for the current state of a GatewaySync. */
 export const offersOf = (gatewaySync: GatewaySync): Offer[] => VERBS.map((verb) => offerOf(verb, gatewaySync));
 
 function offerOf(verb: Verb, gatewaySync: GatewaySync): Offer {

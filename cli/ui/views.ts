@@ -10,26 +10,26 @@ import type { Look } from '../terminal/bars.ts';
 import { plain } from '../terminal/text.ts';
 import { type Offer, offersOf } from './verbs.ts';
 
-/** A GatewaySync among others. */
+/** Summary of a GatewaySync. */
 export interface Card
   extends Pick<
     ResourceView,
     'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'counts'
   > {
   rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
-  /** Looks of the gateways that are known, in the order of the waves. */
+  /** Looks of the known gateways, in the order of the waves. */
   looks: Look[];
 }
 
-/** All of a GatewaySync. */
+/** Details of a GatewaySync. */
 export interface Detail extends ResourceView {
-  /** The waves, or all gateways at once where there are none. */
+  /** The waves, or one bar with all gateways without a rollout. */
   bars: BarView[];
-  /** What gateways wait for, or what is wrong with them, and with which. */
+  /** Reasons why gateways wait, or their problems, grouped. */
   waits: Wait[];
   differences: DifferenceView[];
   history: HistoryView[];
-  /** Whether commits are kept to go back to. */
+  /** Commits are kept for rollbacks. */
   hasHistory: boolean;
   offers: Offer[];
 }
@@ -40,7 +40,7 @@ interface Wait {
   gateways: string[];
 }
 
-/** Makes the card of a GatewaySync; no text in it moves other text about. */
+/** Creates the card of a GatewaySync, without control characters. */
 export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   const view = resourceView(gatewaySync, beyond);
   const { namespace, name, state, reason, says, ref, commit, backOn, counts, rollout } = view;
@@ -61,7 +61,7 @@ export function cardOf(gatewaySync: GatewaySync, beyond: Beyond): Card {
   );
 }
 
-/** Makes all of a GatewaySync that a page shows. */
+/** Creates the details of a GatewaySync for the page. */
 export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
   const view = resourceView(gatewaySync, beyond);
   return plainly({
@@ -76,7 +76,7 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
   });
 }
 
-/** Gateways that wait for the same, together; what needs somebody comes first. */
+/** Groups gateways by what they wait for; problems first. */
 function waitsOf({ gateways }: ResourceView): Wait[] {
   const waiting = gateways.filter(({ waitsFor }) => waitsFor);
   const groups = Map.groupBy(waiting, ({ waitsFor, status }) => `${status} ${waitsFor}`);
@@ -93,7 +93,7 @@ function urgencyOf({ status }: Wait): number {
   return status === 'Synced' ? 2 : 1;
 }
 
-/** Sums over these cards, and over nothing else. */
+/** Returns the totals of these cards. */
 export function totalsOf(cards: Iterable<Pick<Card, 'state' | 'counts'>>): FleetView['totals'] {
   const totals = { resources: 0, ready: 0, gateways: 0, synced: 0 };
   for (const { state, counts } of cards) {
@@ -105,7 +105,7 @@ export function totalsOf(cards: Iterable<Pick<Card, 'state' | 'counts'>>): Fleet
   return totals;
 }
 
-/** A value whose texts are plain, since tenants write many of them. */
+/** Removes control characters from all texts in a value, because many are untrusted. */
 export function plainly<T>(value: T): T {
   if (typeof value === 'string') return plain(value) as T;
   if (Array.isArray(value)) return value.map((each) => plainly(each)) as T;

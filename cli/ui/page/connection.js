@@ -1,10 +1,10 @@
-// One stream of news for the page; a page that nobody sees gives its connection back.
+// Receives updates in one stream, which is closed while the page is hidden.
 
 /** @typedef {import('../board.ts').Update} Update */
 /** @typedef {{ namespace: string, name: string } | undefined} Open */
 
 /**
- * Follows the cluster, and comes back by itself.
+ * Follows the cluster, and reconnects automatically.
  * @param {{ onUpdate: (update: Update, isFirst: boolean) => void, onLost: () => void }} listener
  */
 export function follow({ onUpdate, onLost }) {
@@ -31,7 +31,7 @@ export function follow({ onUpdate, onLost }) {
     };
     current.onerror = () => {
       onLost();
-      // A refusal is final for the browser, which does not try again then.
+      // The browser doesn't reconnect after a rejected request.
       if (current.readyState === EventSource.CLOSED) retry = setTimeout(start, 2_000);
     };
     source = current;
@@ -52,7 +52,7 @@ export function follow({ onUpdate, onLost }) {
 const token = /** @type {HTMLMetaElement | null} */ (document.querySelector('meta[name=token]'))?.content ?? '';
 
 /**
- * Asks kubectl stoker. What it refuses becomes an error with its words.
+ * Sends a request to kubectl stoker. Throws an error with its message.
  * @param {string} path
  * @param {object} [body] of what changes something, or would
  * @returns {Promise<any>}

@@ -1,10 +1,10 @@
-// Makes elements. Text becomes text nodes and nothing else: names and messages are written by tenants.
+// Creates elements. Text becomes only text nodes, because names and messages are untrusted.
 
 /** @typedef {Node | string | number | false | null | undefined} Child */
 
 /**
- * Makes an element. A key that begins with `on` is a listener, `class` and all else are attributes; undefined and false
- * leave an attribute out.
+ * Creates an element. Keys that start with `on` are listeners, others are attributes; undefined and false omit an
+ * attribute.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, unknown>} [attributes]
@@ -40,7 +40,7 @@ export function setAttribute(element, name, value) {
 }
 
 /**
- * Sets a text where it is different, so that nothing is read out again.
+ * Sets a text only if it has changed, so that screen readers don't repeat it.
  * @param {Element} element
  * @param {string} text
  */
@@ -49,7 +49,7 @@ export function setText(element, text) {
 }
 
 /**
- * Makes the children of an element those of a list: an element stays the same as long as its key is in the list.
+ * Updates the children of an element to match a list. Elements are reused by key.
  * @template T
  * @param {Element} parent
  * @param {readonly T[]} items
@@ -75,7 +75,7 @@ export function keep(parent, items, { key, make, update }) {
 }
 
 /**
- * Puts an element before another one; what has the focus keeps it, where the browser can.
+ * Moves an element before another one, and keeps the focus if the browser supports it.
  * @param {Element & { moveBefore?: (node: Node, child: Node | null) => void }} parent
  * @param {HTMLElement} element
  * @param {Element | null} next
@@ -86,7 +86,7 @@ function move(parent, element, next) {
 }
 
 /**
- * Draws a part again only where what it shows is different. What has the focus, and what is unfolded, stays so.
+ * Redraws a part only if its value has changed. Keeps the focus and unfolded details.
  * @param {HTMLElement} element
  * @param {unknown} value
  * @param {() => (Child | Child[])[]} draw
@@ -117,7 +117,7 @@ const nameOf = (element) => element.getAttribute('aria-label') ?? element.textCo
 const shown = new WeakMap();
 
 /**
- * An element of the page that is always there.
+ * Returns a static element of the page.
  * @param {string} id
  */
 export function byId(id) {

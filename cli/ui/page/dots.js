@@ -1,4 +1,4 @@
-// Gateways as dots, whose shape and letter say the same as their colour.
+// Gateways as dots, whose shape and letter have the same meaning as their colour.
 import { h, keep, setAttribute } from './dom.js';
 import { LOOKS } from './words.js';
 
@@ -6,7 +6,7 @@ import { LOOKS } from './words.js';
 /** @typedef {{ name: string, pod: string, look: Look, says?: string }} Dot */
 
 /**
- * Dots that only show: one picture with a text for those who do not see it.
+ * Static dots: one picture with a text for screen readers.
  * @param {HTMLElement} parent
  * @param {readonly Look[]} looks
  */
@@ -20,7 +20,7 @@ export function drawStrip(parent, looks) {
 }
 
 /**
- * Dots to choose from: arrow keys go from one to the next, as in a toolbar.
+ * Selectable dots: arrow keys move between them, as in a toolbar.
  * @param {HTMLElement} parent
  * @param {readonly Dot[]} dots
  * @param {{ chosen: string | undefined, onChoose: (pod: string) => void }} how
@@ -77,7 +77,7 @@ function dotsPerRow(dots) {
   return second === -1 ? dots.length : second;
 }
 
-/** What the shapes mean. */
+/** Legend of the shapes. */
 export const legend = () =>
   h(
     'ul',

@@ -1,4 +1,4 @@
-// The fleet: a card for each GatewaySync, those that need somebody first.
+// The fleet: a card for each GatewaySync, those with problems first.
 import { byId, h, keep, redraw, setAttribute, setText } from './dom.js';
 import { drawStrip, legend } from './dots.js';
 import { counted, countLooks, STATES, short, wordsOfLooks } from './words.js';
@@ -16,7 +16,7 @@ const byNeed = (a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (key
 
 let search = '';
 
-/** Makes the frame of the view once. @param {HTMLElement} main */
+/** Creates the frame of the view once. @param {HTMLElement} main */
 function frame(main) {
   if (main.dataset.view === 'fleet') return;
   main.dataset.view = 'fleet';

@@ -1,4 +1,4 @@
-// The page: what the address names, kept as the cluster has it.
+// The page: shows the GatewaySync in the address, or the fleet, and keeps it up to date.
 import { ask, follow } from './connection.js';
 import { byId, h, redraw, setAttribute, setText } from './dom.js';
 import { drawFleet, keyOf } from './fleet.js';
@@ -23,7 +23,7 @@ let wanted = '';
 
 const main = byId('main');
 
-/** The GatewaySync that the address names. */
+/** Returns the GatewaySync in the address. */
 function opened() {
   const [, namespace, name] = /^#\/([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(location.hash) ?? [];
   return namespace && name ? { namespace, name } : undefined;
@@ -49,7 +49,7 @@ const stream = follow({
 });
 
 let isScheduled = false;
-/** Draws once before the next picture, whatever comes until then. */
+/** Draws once before the next frame, regardless of the number of updates. */
 function schedule() {
   if (isScheduled) return;
   isScheduled = true;
@@ -96,13 +96,13 @@ function draw() {
   askBeyond(open, detail);
 }
 
-/** Milliseconds between two questions of one page. */
+/** Minimum time between requests of one page (ms). */
 const ASK_MS = 2_000;
 let askedAt = Number.NEGATIVE_INFINITY;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let asking;
 
-/** Reads what the stream does not have: rights once, the delivery as often as it changes. @param {Address} open @param {Detail} about */
+/** Reads data that isn't in the stream: permissions, and the delivery. @param {Address} open @param {Detail} about */
 function askBeyond(open, { lastRequest, lastPush, commit, state, counts }) {
   const key = JSON.stringify([open, lastRequest, lastPush, commit, state, counts.synced]);
   if (key === wanted) return;
@@ -139,7 +139,7 @@ function setPulse(state, words, explanation) {
 const untold = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let telling;
-/** Says what changed to those who do not see it, a few words at a time. @param {Map<string, Card>} before @param {Card[]} changed */
+/** Announces changes to screen readers. @param {Map<string, Card>} before @param {Card[]} changed */
 function announce(before, changed) {
   const open = opened();
   for (const card of changed) {
@@ -174,6 +174,6 @@ byId('place').replaceChildren(h('bdi', {}, context), ' · ', h('bdi', {}, namesp
 watchDialog();
 addEventListener('hashchange', navigate);
 document.addEventListener('search', schedule);
-// Ages grow while nothing else happens.
+// Updates the displayed ages.
 setInterval(schedule, 20_000);
 stream.show(opened());

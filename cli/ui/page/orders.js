@@ -1,4 +1,4 @@
-// The verbs: each first shows what it will do, and then does that or nothing.
+// The verbs: each shows its effect first, and then makes exactly this change or none.
 import { ask } from './connection.js';
 import { byId, h, keep, setAttribute } from './dom.js';
 
@@ -18,7 +18,7 @@ const WORDS = {
 };
 
 /**
- * Draws a button for each verb that there is something to do for.
+ * Draws a button for each applicable verb.
  * @param {HTMLElement} parent
  * @param {Detail} detail
  * @param {boolean} [may] whether the caller may change anything here
@@ -40,19 +40,19 @@ export function drawVerbs(parent, { namespace, name, offers, rollout }, may) {
   if (hadFocus && !parent.contains(document.activeElement)) focusVerb();
 }
 
-/** Gives the focus to the button of a verb, or to the one that is there instead. @param {Verb} [verb] */
+/** Focuses the button of a verb, or the one that replaced it. @param {Verb} [verb] */
 function focusVerb(verb) {
   const buttons = /** @type {HTMLElement[]} */ ([...byId('verbs').children]);
   const button = buttons.find(({ dataset }) => dataset.key === verb) ?? buttons[0] ?? byId('main');
   button.focus({ preventScroll: true });
 }
 
-/** What the dialog is about: answers to an earlier question come too late. @type {Wish | undefined} */
+/** Subject of the dialog. Responses to earlier requests are ignored. @type {Wish | undefined} */
 let current;
 
 const dialog = () => /** @type {HTMLDialogElement} */ (byId('dialog'));
 
-/** Asks what a verb comes to, and shows that as a question. @param {Wish} wish */
+/** Requests the effect of a verb, and asks for confirmation. @param {Wish} wish */
 export async function openDialog(wish) {
   current = wish;
   const element = dialog();
@@ -67,11 +67,11 @@ export async function openDialog(wish) {
   }
 }
 
-/** Focus goes back to where it was; a button that is gone by then leaves it to the one in its place. */
+/** Restores the focus after the dialog; if the button is gone, the one in its place gets it. */
 export function watchDialog() {
   dialog().addEventListener('close', () => {
     const { activeElement } = document;
-    // The browser leaves the focus in the closed dialog for a moment where the button before it is gone.
+    // The browser briefly keeps the focus in the closed dialog if the previous button is gone.
     if (activeElement !== document.body && !dialog().contains(activeElement)) return;
     focusVerb(current?.verb);
   });
@@ -84,7 +84,7 @@ async function order(wish, agreed) {
   byId('dialog-progress').textContent = 'Applying …';
   try {
     await ask('order', { ...wish, agreed });
-    // By then another question may be open.
+    // A different dialog may be open by then.
     if (current === wish) dialog().close();
     byId('news').textContent = `${WORDS[wish.verb].title} ${wish.name}: done.`;
   } catch (error) {

@@ -1,4 +1,4 @@
-// One GatewaySync: its verbs, its waves, and what its gateways wait for.
+// One GatewaySync: its verbs, its waves, and the state of its gateways.
 import { byId, h, redraw, setAttribute, setText } from './dom.js';
 import { drawDots, legend, moveAmongDots } from './dots.js';
 import { drawVerbs } from './orders.js';
@@ -9,9 +9,9 @@ import { ago, counted, countLooks, MARKS, STATES, short, wordsOfLooks } from './
 /** @typedef {import('../../fleet/trace.ts').TraceView} TraceView */
 /** @typedef {{ may?: boolean, trace?: TraceView, traceError?: string }} Beyond */
 
-/** The gateway that is shown, by its pod. @type {string | undefined} */
+/** Pod of the selected gateway. @type {string | undefined} */
 let chosen;
-/** What was drawn last. @type {Detail} */
+/** Last drawn state. @type {Detail} */
 let latest;
 
 /** @param {string} id @param {string} title @param {string} [hint] */
@@ -24,7 +24,10 @@ const section = (id, title, hint) =>
     h('div', { id }),
   );
 
-/** Makes the frame of the view once for each GatewaySync. @param {HTMLElement} main @param {{ namespace: string, name: string }} address */
+/**
+ * Creates the frame of the view once per GatewaySync. @param {HTMLElement} main @param {{ namespace: string, name:
+ * string }} address
+ */
 export function frameResource(main, { namespace, name }) {
   const view = `${namespace}/${name}`;
   if (main.dataset.view === view) return;
@@ -193,14 +196,14 @@ function drawWaves(detail) {
   redraw(byId('gateway'), shown, () => (shown ? gatewayFacts(shown) : []));
 }
 
-/** Leads to the panel of the chosen gateway, which is below the waves, and may be out of sight. */
+/** Scrolls to the panel of the selected gateway, which is below the waves. */
 function showGateway() {
   const panel = byId('gateway');
   panel.focus({ preventScroll: true });
   panel.scrollIntoView({ block: 'nearest' });
 }
 
-/** Closes the panel, and goes back to the dot that opened it. */
+/** Closes the panel, and focuses the dot that opened it. */
 function leaveGateway() {
   const dot = /** @type {HTMLElement | null} */ (byId('waves').querySelector('[aria-pressed="true"]'));
   chosen = undefined;
@@ -220,8 +223,7 @@ const waveOf = (name) =>
   );
 
 /**
- * Says how the gateways of a wave are.
- *
+ * Summarizes the gateways of a wave.
  * @param {Detail['bars'][number]['gateways']} dots
  * @param {ReturnType<typeof countLooks>} looks
  */

@@ -1,4 +1,4 @@
-// What there is to read about one GatewaySync, below its waves.
+// Sections about one GatewaySync below its waves.
 import { h } from './dom.js';
 import { openDialog } from './orders.js';
 import { ago, counted, duration, short } from './words.js';
@@ -7,9 +7,9 @@ import { ago, counted, duration, short } from './words.js';
 /** @typedef {Detail['gateways'][number]} Gateway */
 /** @typedef {import('../../fleet/trace.ts').TraceView} TraceView */
 
-/** Gateways that are named in one sentence. */
+/** Maximum gateways in one sentence. */
 const NAMED = 6;
-/** Moments of a delivery that are shown at once. */
+/** Maximum steps of a delivery that are shown at once. */
 const MOMENTS = 9;
 const MISSING = 4;
 
@@ -125,7 +125,7 @@ export function drawHistory({ namespace, name, history }, may) {
   ];
 }
 
-/** What was last asked for, and what came of it. @param {Pick<Detail, 'lastRequest' | 'lastPush'>} detail */
+/** The last request and push, and their outcome. @param {Pick<Detail, 'lastRequest' | 'lastPush'>} detail */
 const echoes = ({ lastRequest, lastPush }) =>
   [
     { what: 'Request', echo: lastRequest, by: lastRequest?.by },

@@ -1,4 +1,4 @@
-// What things are called, and how they look: a shape and a word, never a colour alone.
+// Labels and looks: always a shape and a word, never only a colour.
 
 /** @typedef {import('../../terminal/bars.ts').Look} Look */
 /** @typedef {import('../../fleet/fleet.ts').ResourceState} ResourceState */
@@ -43,7 +43,7 @@ const STEPS = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** How long ago a time was; empty for what is no time. @param {string} [time] */
+/** Formats the age of a time; empty if it is invalid. @param {string} [time] */
 export function ago(time) {
   const at = Date.parse(time ?? '');
   if (Number.isNaN(at)) return '';
