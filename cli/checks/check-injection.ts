@@ -143,7 +143,7 @@ function checkReach({ webhook, configuration: { metadata } }: Injector, { operat
   return [ok('webhook/endpoint', reached), ...checkPolicies(operator, place, service.namespace)];
 }
 
-/** Gives only a hint, because the source of API server requests can't be matched with the rules of a policy. */
+/** Returns only a hint, because the source of API server requests can't be matched with the rules of a policy. */
 function checkPolicies(
   operator: OperatorSurvey,
   { networkPolicies, pods }: OperatorPlace,

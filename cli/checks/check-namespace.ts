@@ -204,7 +204,7 @@ function checkEvicted(survey: NamespaceSurvey): Finding[] {
   ];
 }
 
-/** Gives only a hint, because the addresses in a policy don't show which destinations are reachable. */
+/** Returns only a hint, because the addresses in a policy don't show which destinations are reachable. */
 function checkEgress(survey: NamespaceSurvey): Finding[] {
   const pods = gatewayPodsOf(survey).filter(hasSidecar);
   const closing = seenOr(survey.networkPolicies, []).filter(

@@ -60,7 +60,7 @@ function firstOfEach(refusals: readonly Refusal[]): Refusal[] {
 const asksForSidecar = ({ spec }: Workload): boolean =>
   spec.template?.metadata?.annotations?.[POD_ANNOTATIONS.inject] === 'true';
 
-/** Returns the workload whose pods were rejected. The name of a ReplicaSet starts with that of its Deployment. */
+/** Returns the workload whose pods were rejected. A ReplicaSet is named after its Deployment. */
 function ownerOf({ involvedObject: { kind, name = '' } = {} }: Event): string {
   return kind === 'ReplicaSet' ? `Deployment/${withoutEnd(name)}` : `${kind}/${name}`;
 }

@@ -18,7 +18,7 @@ export interface AccessOptions {
 /** Access to a cluster with the permissions of the caller. */
 export interface Access {
   client: KubernetesClient;
-  /** The specified namespace, or else the one of the context. */
+  /** The specified namespace, or else the context's namespace. */
   namespace: string;
   context: string;
   server: string;

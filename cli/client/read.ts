@@ -21,7 +21,7 @@ export interface PodMetadata {
   };
 }
 
-/** What the kubelet reports of a pod and of the container of its agent. */
+/** State of a pod and its agent's container, as reported by the kubelet. */
 interface PodState {
   name: string;
   phase: string | undefined;

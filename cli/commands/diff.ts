@@ -7,7 +7,7 @@ import { formatOf, makeCommand, outputArgs } from './command.ts';
 import { drawInspection } from './draw-inspection.ts';
 import { inspect, inspectArgs, inspectionStatus, nameSilent } from './inspect.ts';
 
-/** `kubectl stoker diff`: shows the changes that a ref would make on gateways. */
+/** `kubectl stoker diff`: shows the changes of a ref on gateways. */
 export const diff = makeCommand({
   name: 'diff',
   summary: 'Show what a ref would change on each gateway',

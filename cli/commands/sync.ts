@@ -19,7 +19,7 @@ import { say, yesArg } from './confirm.ts';
 const LOOK_MS = 300;
 /** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */
 const DETAILS_MS = 1_000;
-/** Time until a failed agent counts as stuck (ms), because agents retry. */
+/** Time until a failed agent is considered stuck (ms), because agents retry. */
 const STUCK_MS = 15_000;
 /** Maximum gateways in an error. */
 const NAMED = 10;

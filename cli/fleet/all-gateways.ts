@@ -7,7 +7,7 @@ import { type Beyond, type PodIdentity, reportsOf } from './beyond.ts';
 
 /**
  * Returns all gateways of a GatewaySync, sorted by pod name. The status lists a limited number; the others are found by
- * their pods and reports. If pods aren't readable, the result can have fewer gateways than the status counts.
+ * their pods and reports. If pods aren't readable, the result can have fewer gateways than the count in the status.
  */
 export function allGateways(gatewaySync: GatewaySync, beyond: Beyond): DiscoveredGateway[] {
   const { discoveredGateways: listed = [], gateways: counts } = gatewaySync.status ?? {};
@@ -30,7 +30,7 @@ function unlistedIn(
     .map((pod) => gatewayOf(pod, reportOf({ podName: pod.metadata.name }), gatewaySync));
 }
 
-/** Checks for the annotation `inject`. The controller ignores pods without it, too. */
+/** Checks for the annotation `inject`: like the controller, ignores pods without it. */
 const isGateway = ({ metadata: { annotations = {} } }: PodIdentity): boolean =>
   [POD_ANNOTATIONS.inject, POD_ANNOTATIONS.injected].some((key) => annotations[key] === 'true');
 

@@ -18,7 +18,7 @@ export interface GatewayView {
   /** Time and duration of its last sync. */
   syncedAt?: string;
   took?: string;
-  /** What it waits for, or its problem; omitted if there is none. */
+  /** Reason of its wait, or its problem; omitted if there is none. */
   waitsFor?: string;
 }
 
@@ -87,7 +87,7 @@ function ownWords(gateway: DiscoveredGateway, { gatewaySync, report, placed }: G
   }
 }
 
-/** Explains what a gateway in sync waits for in a rollout. */
+/** Explains the wait of a gateway in sync during a rollout. */
 function inRollout(
   rollout: RolloutStatus | undefined,
   { report, placed }: Pick<GatewayContext, 'report' | 'placed'>,

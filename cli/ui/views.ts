@@ -17,7 +17,7 @@ export interface Card
     'namespace' | 'name' | 'state' | 'reason' | 'says' | 'ref' | 'commit' | 'backOn' | 'counts'
   > {
   rollout?: Pick<NonNullable<ResourceView['rollout']>, 'phase' | 'summary'>;
-  /** Looks of the known gateways, in the order of the waves. */
+  /** Appearance of the known gateways, in the order of the waves. */
   looks: Look[];
 }
 
@@ -76,7 +76,7 @@ export function detailOf(gatewaySync: GatewaySync, beyond: Beyond): Detail {
   });
 }
 
-/** Groups gateways by what they wait for; problems first. */
+/** Groups gateways by the reason of their wait; problems first. */
 function waitsOf({ gateways }: ResourceView): Wait[] {
   const waiting = gateways.filter(({ waitsFor }) => waitsFor);
   const groups = Map.groupBy(waiting, ({ waitsFor, status }) => `${status} ${waitsFor}`);

@@ -54,7 +54,7 @@ const token = /** @type {HTMLMetaElement | null} */ (document.querySelector('met
 /**
  * Sends a request to kubectl stoker. Throws an error with its message.
  * @param {string} path
- * @param {object} [body] of what changes something, or would
+ * @param {object} [body] of a request for a plan or a change
  * @returns {Promise<any>}
  */
 export async function ask(path, body) {

@@ -17,7 +17,7 @@ const cards = new Map();
 let latest;
 /** @type {Detail | null | undefined} */
 let detail;
-/** What is asked for apart from the stream, of the GatewaySync that is open. @type {import('./resource.js').Beyond} */
+/** Data about the open GatewaySync that isn't in the stream. @type {import('./resource.js').Beyond} */
 let beyond = {};
 let wanted = '';
 

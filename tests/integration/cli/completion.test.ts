@@ -14,11 +14,11 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-/** Gives the reason to skip a test if this machine doesn't have a shell. */
+/** Returns the reason to skip a test if this machine doesn't have a shell. */
 const skipWithoutShell = (shell: string): string | false =>
   spawnSync(shell, ['--version']).status !== 0 && `${shell} is not installed`;
 
-/** Installs the plugin as Krew does: the directory on the PATH has a link to the program, and nothing else of it. */
+/** Installs the plugin as Krew does: the directory on the PATH contains only a link to the program. */
 async function installPlugin(t: TestContext) {
   const folder = await temporaryFolder(t, 'completion-');
   const store = path.join(folder, "Krew's store");
@@ -35,7 +35,7 @@ async function installPlugin(t: TestContext) {
   return { folder, store, env };
 }
 
-/** Asks kubectl for the completions of a command line, as the scripts of all shells do. */
+/** Runs the completion of kubectl for a command line, as the scripts of all shells do. */
 async function askKubectl(env: Record<string, string>, ...words: string[]): Promise<string[]> {
   const { stdout } = await run('kubectl', ['__complete', 'stoker', ...words], { env });
   return stdout

@@ -16,7 +16,7 @@ import { applyPatch, arrange, label, spec } from './inspected-gateway.ts';
 
 const run = promisify(execFile);
 
-/** A report without the time at which it was written. */
+/** A report without its time. */
 const saidIn = ({ status }: SyncReport) => ({ ...status, reportedAt: undefined });
 
 let server: GitServer;

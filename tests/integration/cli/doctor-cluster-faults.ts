@@ -14,7 +14,7 @@ export const CONTROLLER = `${at.deployments()}/stoker-operator`;
 const RECEIVER = `${at.deployments()}/stoker-operator-receiver`;
 const LEASE = `${at.leases}/${CONTROLLER_ENV.LEASE_NAME}`;
 
-/** The container of a program with other variables. */
+/** The container of a program with different variables. */
 export const withEnv = (component: string, env: Record<string, string>) => ({
   spec: {
     template: {

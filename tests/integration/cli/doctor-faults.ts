@@ -6,7 +6,7 @@ import { POD_FAULTS } from './doctor-pod-faults.ts';
 import { REFUSED_FAULTS } from './doctor-refused-faults.ts';
 import type { World } from './doctor-world.ts';
 
-/** Breaks the world; what it gives repairs it again. */
+/** Applies a fault, and returns a function that reverts it. */
 export async function seed(world: World, { change }: Fault): Promise<() => Promise<void>> {
   const undos: (() => Promise<void>)[] = [];
   for (const step of change) undos.unshift(await apply(world, step));
@@ -37,7 +37,7 @@ async function apply(world: World, step: Change): Promise<() => Promise<void>> {
   };
 }
 
-/** Every fault that is seeded. */
+/** All faults. */
 export const FAULTS: readonly Fault[] = [
   ...[...CLUSTER_FAULTS, ...INJECTION_FAULTS, ...GATEWAY_FAULTS],
   ...[...REFUSED_FAULTS, ...POD_FAULTS],

@@ -13,7 +13,7 @@ const OF_ANOTHER_CA = makeServingCertificate(
   Date.now(),
 ).certificate;
 
-/** The webhook with something else in it. */
+/** The webhook with a change. */
 const withWebhook = (changes: object) => ({
   webhooks: [
     {
@@ -38,7 +38,7 @@ const withWebhook = (changes: object) => ({
 const service = (port: number, name = 'stoker-operator-webhook') => ({
   clientConfig: { service: { name, namespace: SYSTEM, port } },
 });
-/** Faults of the webhook, and of rights. */
+/** Faults of the webhook and of permissions. */
 export const INJECTION_FAULTS: readonly Fault[] = [
   {
     name: 'a webhook configuration that somebody deleted',

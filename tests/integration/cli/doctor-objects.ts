@@ -36,7 +36,7 @@ const labelsOf = (component: string) => ({
   'helm.sh/chart': 'stoker-operator-0.1.0',
 });
 
-/** A Deployment of the chart, at work. */
+/** A running Deployment of the chart. */
 export function deployment(name: string, component: string, env: Record<string, string>, secretName?: string) {
   const labels = labelsOf(component);
   const selected = { 'app.kubernetes.io/component': component };
@@ -69,7 +69,7 @@ export const RECEIVER_SECRET = 'stoker-operator-receiver-hmac';
 
 export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
 
-/** The chart's objects, by the collection that each is in. */
+/** The chart's objects by collection. */
 export function operatorObjects(caBundle: string): [string, object][] {
   const service = (name: string, port: number): [string, object] => [
     at.services,
@@ -152,7 +152,7 @@ const operatorPod = (name: string, component: string) => ({
   spec: { containers: [{ name: component, image: 'x' }] },
 });
 
-/** As the chart has it, but never called: nothing listens here. */
+/** As in the chart, but never called, because nothing listens here. */
 const webhookConfiguration = (caBundle: string) => ({
   metadata: { name: 'stoker-operator-webhook' },
   webhooks: [
@@ -201,7 +201,7 @@ export const resource = (namespace: string, name: string, spec: object = {}) => 
   },
 });
 
-/** A pod with the sidecar, at work. */
+/** A running pod with the sidecar. */
 export function gateway(namespace: string, name: string, crName = 'plant', status: object = {}) {
   const conditions = [{ type: 'Ready', status: 'True' }];
   return { ...injectedPod(namespace, name, crName), status: { phase: 'Running', conditions, ...status } };
@@ -214,7 +214,7 @@ export const reportOf = (name: string, podUID: string, status: object = {}) => (
   status: { podUID, state: 'Synced', commit: COMMIT, generation: 1, crName: 'plant', ...status },
 });
 
-/** A gateway with all that it needs. */
+/** A healthy gateway. */
 export function gatewayObjects(): [string, object][] {
   const auth = { token: { secretRef: { name: 'git', key: 'token' } } };
   return [
@@ -232,7 +232,7 @@ export function gatewayObjects(): [string, object][] {
   ];
 }
 
-/** A container that waits, as the kubelet says it. */
+/** A waiting container, as reported by the kubelet. */
 export function waiting(name: string, reason: string) {
   return {
     name,

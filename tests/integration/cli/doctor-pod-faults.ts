@@ -13,7 +13,7 @@ const bare = (name: string, annotations: Record<string, string>) => ({
   metadata: { name, annotations },
   spec: { securityContext: { runAsUser: 1 }, containers: [{ name: 'gateway', image: 'x' }] },
 });
-/** Faults of pods, and of what their agents say. */
+/** Faults of pods and in the reports of their agents. */
 export const POD_FAULTS: readonly Fault[] = [
   {
     name: 'an annotation that is spelled differently',

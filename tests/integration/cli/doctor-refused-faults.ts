@@ -4,7 +4,7 @@ import { at, GATEWAYS, SYSTEM } from './doctor-objects.ts';
 
 const BINDING = `${at.roleBindings}/sync-agent-plant`;
 
-/** A Deployment whose pods ask for the sidecar, and what the API server says of the last of them. */
+/** A Deployment with annotated pods, and the API server's message about the last one. */
 const refused = (message: string): Change[] => [
   {
     add: at.deployments(GATEWAYS),
@@ -46,7 +46,7 @@ const binding = (roleKind: string, namespace: string): Change[] => [
   },
 ];
 
-/** Faults of what others refuse: pods that cannot be made or get no volume, and rights that somebody gave by hand. */
+/** Faults caused by other components: rejected pods, unavailable volumes, and permissions granted manually. */
 export const REFUSED_FAULTS: readonly Fault[] = [
   {
     name: 'pods for which there is no quota',

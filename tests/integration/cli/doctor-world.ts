@@ -11,7 +11,7 @@ interface Stored {
   [key: string]: unknown;
 }
 
-/** Objects on a real API server, without controllers that would change them. */
+/** Objects on a real API server without controllers. */
 export class World {
   readonly server: ServerAccess;
 
@@ -23,7 +23,7 @@ export class World {
     return callApi<T>(this.server, call);
   }
 
-  /** Creates an object with its status; that of SyncReports is a field like any other. */
+  /** Creates an object with its status; for SyncReports, it's a normal field. */
   async add(collection: string, object: object): Promise<Stored> {
     const { status, metadata } = object as Stored;
     const made = await this.call<Stored>({ method: 'POST', path: collection, body: object });
@@ -41,7 +41,7 @@ export class World {
     await this.call({ method: 'DELETE', path, query: { gracePeriodSeconds: '0' } });
   }
 
-  /** The object as it can be made again. */
+  /** The object in a form that can be created again. */
   async read(path: string): Promise<Stored | undefined> {
     try {
       const { metadata, ...rest } = await this.call<Stored>({ path });
@@ -53,7 +53,7 @@ export class World {
     }
   }
 
-  /** Makes everything as it is where all is well. */
+  /** Creates a healthy installation. */
   async build(): Promise<void> {
     for (const name of [SYSTEM, GATEWAYS, 'skipped']) await this.addNamespace(name);
     const objects = [...operatorObjects(await readFile(this.server.caFile, 'base64')), ...gatewayObjects()];
@@ -64,7 +64,7 @@ export class World {
 
   async addNamespace(name: string, labels: Record<string, string> = {}): Promise<void> {
     await this.add('/api/v1/namespaces', { metadata: { name, labels } });
-    // Pods are refused without it, and no controller makes it here.
+    // Pods are rejected without it, and no controller creates it here.
     await this.add(corePath('serviceaccounts', name), { metadata: { name: 'default' } });
   }
 }

@@ -15,7 +15,7 @@ import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
 import { World } from './doctor-world.ts';
 
-// Its own API server: what is broken here belongs to the whole cluster, and at first there are no CRDs.
+// A separate API server, because faults affect the whole cluster, and there are no CRDs at first.
 let server: ApiServer;
 let world: World;
 before(async () => {
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** The page exists, and has the heading that it names. */
+/** Checks that a page and its anchor exist. */
 function assertPage(page: string): void {
   const [file = '', anchor] = page.replace(pageAt(''), '').split('#');
   const whole = path.join(import.meta.dirname, '../../../docs', file);

@@ -29,7 +29,7 @@ const FILES = {
   'rendered/name.txt': 'I am {{ .GatewayName }}, {{ .Vars.colour }}\n',
 };
 
-/** With what somebody changes on the gateway left as it is. */
+/** With drift left unchanged. */
 export const spec = (fields: object = {}) => ({
   sync: {
     profiles: {
@@ -55,7 +55,7 @@ export interface World {
   write: (file: string, content: string | Buffer) => Promise<void>;
 }
 
-/** As the injector does. */
+/** As in an injected sidecar. */
 export const label = ({ client, namespace }: GatewayPod) =>
   client.mergePatch(corePath('pods', namespace, 'gateway-0'), { metadata: { labels: { [AGENT_LABEL]: 'true' } } });
 
@@ -80,7 +80,7 @@ export async function arrange(
   };
 }
 
-/** A clone with a work tree, in which a patch was applied. */
+/** A clone with a work tree in which a patch was applied. */
 export async function applyPatch(t: TestContext, { repository }: World, patch: string): Promise<string> {
   const folder = await temporaryFolder(t, 'clone-');
   const clone = path.join(folder, 'clone');

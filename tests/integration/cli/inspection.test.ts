@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Asks as `kubectl stoker` does, and leaves the question there as one that is killed would. */
+/** Sends a query as `kubectl stoker` does, and leaves it there as if it was killed. */
 async function askAndDie({ pod }: World, fields: Partial<Question> = {}): Promise<{ id: string; keys: QuestionKeys }> {
   const keys = await drawKeys();
   const id = randomUUID();
@@ -97,7 +97,7 @@ suite('the answer to a query', () => {
     await pod.untilReport('no answer any more', ({ status }) => status?.inspection === undefined);
   });
 
-  /** Asks, in its own process, an agent that does not answer. */
+  /** Queries an agent that doesn't respond, in a separate process. */
   async function askInVain(pod: GatewayPod) {
     const { kubeconfig } = await connectCluster();
     const line = ['drift', 'gw', '-n', pod.namespace, '--kubeconfig', kubeconfig];
@@ -120,7 +120,7 @@ suite('the answer to a query', () => {
     const { pod, agent } = await arrange(t, server, 'interrupted-again');
     await agent.stop();
     const { cli, ended } = await askInVain(pod);
-    // A signal that comes before the last one was heard is no further one.
+    // A signal before the previous one was handled isn't a second one.
     for (let n = 0; n < 4; n += 1) {
       cli.kill('SIGINT');
       await sleep(1);

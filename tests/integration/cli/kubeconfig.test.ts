@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 interface Content {
   current?: string;
-  /** Server of each cluster, by its name. */
+  /** Servers by cluster name. */
   clusters?: Record<string, string>;
   contexts?: Record<string, { cluster: string; user: string; namespace?: string }>;
   users?: readonly string[];
@@ -37,7 +37,7 @@ const complete = (name: string, server = `https://${name}.example`): Content => 
   users: [name],
 });
 
-/** Where kubectl goes, and where the plugin goes; undefined where it goes nowhere. */
+/** Servers of kubectl and of the plugin; undefined for an error. */
 async function bothWith(t: TestContext, list: string, home: string) {
   const { binaries } = await connectCluster();
   const options = { env: { KUBECONFIG: list, HOME: home, PATH: process.env.PATH } };

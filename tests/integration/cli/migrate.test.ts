@@ -45,7 +45,7 @@ interface Manifest {
   spec: PodSpec;
 }
 
-/** Folders of this machine in the place of the volumes of a pod. */
+/** Local directories in place of the volumes of a pod. */
 class Volumes {
   readonly root: string;
 
@@ -57,7 +57,7 @@ class Volumes {
     return path.join(this.root, volume);
   }
 
-  /** Where a path of a container is on this machine. */
+  /** Local path of a path in a container. */
   pathOf({ volumeMounts }: { volumeMounts: Mount[] }, file: string): string {
     const mounts = volumeMounts.filter(({ mountPath }) => `${file}/`.startsWith(`${mountPath.replace(/\/$/, '')}/`));
     const [mount] = mounts.sort((a, b) => b.mountPath.length - a.mountPath.length);
@@ -66,7 +66,7 @@ class Volumes {
   }
 }
 
-/** What an application finds at a path: a hash of each file, and whether it is executable. Nothing of git itself. */
+/** Files at a path of an application: a hash of each, and whether it is executable, without git's files. */
 async function look(folder: string): Promise<Record<string, string>> {
   const root = await realpath(folder);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -137,11 +137,11 @@ const emptyDir = [{ name: 'files', emptyDir: {} }];
 interface Case {
   ref: string;
   spec: () => PodSpec;
-  /** Does what the tool of before does. */
+  /** Simulates the replaced tool. */
   play: (volumes: Volumes, spec: PodSpec) => Promise<void>;
-  /** What the application reads. */
+  /** Path that the application reads. */
   reads: string;
-  /** A file that it must find there. */
+  /** A file that must exist there. */
   finds: string;
 }
 
@@ -274,7 +274,7 @@ async function makeVolumes(t: TestContext): Promise<Volumes> {
   return new Volumes(folder);
 }
 
-/** What is printed for a pod: its GatewaySync, and the pod. */
+/** Output for a pod: its GatewaySync, and the pod. */
 async function migratePod(spec: PodSpec): Promise<{ gatewaySync: Manifest; pod: Manifest }> {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'site' }, spec };
   const { status, output, notes } = await runCli(['migrate', '-f', '-'], { input: async () => JSON.stringify(pod) });
@@ -284,7 +284,7 @@ async function migratePod(spec: PodSpec): Promise<{ gatewaySync: Manifest; pod: 
   return { gatewaySync: first, pod: second };
 }
 
-/** The folder that the sidecar gets as its data, by the real injector. */
+/** The directory that the real injector mounts in the sidecar as data. */
 function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }): string {
   const spec = projectSpec(v.parse(gatewaySyncSpecSchema, gatewaySync.spec));
   const name = gatewaySync.metadata.name ?? '';
@@ -296,7 +296,7 @@ function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manif
   });
   assert.equal(injection.kind, 'patched', JSON.stringify(injection));
   assert.ok(injection.kind === 'patched');
-  // A container that mounts a part of the volume did so before.
+  // Containers that mount a part of the volume are unchanged.
   assert.deepEqual(
     injection.warnings.filter((warning) => !warning.includes('by subPath')),
     [],

@@ -17,18 +17,18 @@ import { viewerOf } from '../../support/viewer-of.ts';
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
   callApi({ path: gatewaySyncPath(namespace, name) });
 
-/** Writes into the status as the controller does. */
+/** Writes the status as the controller does. */
 async function patchStatus({ namespace, name }: Address, status: object): Promise<void> {
   const path = `${gatewaySyncPath(namespace, name)}/status`;
   await callApi({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
 }
 
-/** Another commit with the same first characters. */
+/** A different commit with the same first characters. */
 const twinOf = (commit: string): string => commit.slice(0, 8) + [...commit.slice(8)].reverse().join('');
 
 type Host = NonNullable<Parameters<typeof runCli>[1]>;
 
-/** A resource with a real controller and no gateways, so that each wave is done as soon as it may begin. */
+/** A resource with a real controller and without gateways, so that each wave is done as soon as it can start. */
 async function arrange(t: TestContext, waves: object[] = []) {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
@@ -100,7 +100,7 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     await untilGatewaySync(address, 'a third', ({ status }) => status?.rollout?.nextCommit === third);
     assert.equal((await stoker(['approve', 'app', '--yes'])).status, 0);
     await untilPhase('Complete', third);
-    // The annotation of the first time is still there: the same order counts again nevertheless.
+    // The annotation of the first time still exists, but the same command is handled again.
     const once = await stoker(['rollback', 'app'], consenting);
     assert.equal(once.status, 0, once.notes);
     assert.equal((await untilPhase('RolledBack', third)).status?.rollout?.stableCommit, second);
@@ -253,7 +253,8 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
     access.client.request = async <T>(call: ApiRequest): Promise<T> => {
       if (call.method === 'PATCH' && isFirst) {
         isFirst = false;
-        // Somebody gives the same order, and is faster: it is removed, the controller sees that, and it comes again.
+        // Another user is faster with the same command: the annotation is removed, the controller sees that, and it is
+        // set again.
         await annotate(null);
         await patchStatus(address, { rollout: { handled: { rollback: null } } });
         await annotate('previous');

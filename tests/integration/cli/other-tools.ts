@@ -2,7 +2,7 @@ import { mkdir, readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { git } from '../../../scripts/testbed/git-command.ts';
 
-/** How git-sync is started, with paths of this machine. */
+/** Settings of git-sync, with local paths. */
 export interface GitSyncRun {
   repo: string;
   ref: string;
@@ -24,7 +24,7 @@ export async function gitSyncV4({ repo, ref, root, link }: GitSyncRun): Promise<
   await publish({ root, link, hash, worktree: path.join(root, '.worktrees', hash) });
 }
 
-/** The same of version 3: a clone of the branch, and worktrees next to it. */
+/** The same for version 3: a clone of the branch, with worktrees next to it. */
 export async function gitSyncV3({ repo, ref, root, link }: GitSyncRun): Promise<void> {
   await git('/', ['clone', '--quiet', '--no-checkout', '--branch', ref, repo, root]);
   const hash = await git(root, ['rev-parse', `origin/${ref}^{commit}`]);
@@ -39,7 +39,7 @@ async function publish({ root, link, hash, worktree }: { root: string; link: str
   await symlink(path.relative(path.dirname(link), worktree), link);
 }
 
-/** Does what the kubelet does for a gitRepo volume: clone, checkout, reset (pkg/volume/git_repo in Kubernetes). */
+/** Simulates the kubelet for a gitRepo volume: clone, checkout, reset (pkg/volume/git_repo in Kubernetes). */
 export async function gitRepoVolume(
   folder: string,
   { repository, revision, directory }: { repository: string; revision?: string; directory?: string },

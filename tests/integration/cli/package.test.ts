@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-/** What Krew requires of a manifest (internal/index/validation in its sources), and what its index asks for besides. */
+/** Requirements of Krew for a manifest (internal/index/validation in its sources) and of its index. */
 const pluginSchema = v.strictObject({
   apiVersion: v.literal('krew.googlecontainertools.github.com/v1alpha2'),
   kind: v.literal('Plugin'),
@@ -43,7 +43,7 @@ const pluginSchema = v.strictObject({
   }),
 });
 
-/** Does what `kubectl krew install --manifest=` does: checks the archive, unpacks the files, runs the program. */
+/** Simulates `kubectl krew install --manifest=`: checks the archive, unpacks the files, and runs the program. */
 async function installAsKrew(t: TestContext, archive: string, text: string): Promise<void> {
   const { spec } = v.parse(pluginSchema, parse(text));
   assert.equal(spec.version, `v${manifest.version}`);
@@ -72,7 +72,7 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
 
 suite('a release of kubectl stoker', () => {
   test('contains a package with the program, and a file that needs no Node', async (t) => {
-    // Nobody keeps this archive, which takes gzip seven seconds to make small.
+    // The archive is temporary, and compressing it well would take seven seconds.
     const env = { ...process.env, GZIP: '-1' };
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
     const [folder = '', executable = '', archive = '', krew = ''] = stdout.trim().split('\n');

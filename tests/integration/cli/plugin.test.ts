@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-/** A folder with the plugin as kubectl finds it: an executable file of that name on the PATH. */
+/** A directory with the plugin as kubectl finds it: an executable file with this name on the PATH. */
 async function installPlugin(t: TestContext): Promise<string> {
   const folder = await temporaryFolder(t, 'plugin-');
   await chmod(path.join(root, 'dist/kubectl-stoker.mjs'), 0o755);
@@ -69,7 +69,7 @@ suite('the plugin, run by kubectl,', () => {
   });
 });
 
-/** A kubeconfig with a token: that of an account that may do everything. */
+/** A kubeconfig with the token of an administrator. */
 async function adminConfig(cluster: Awaited<ReturnType<typeof connectCluster>>): Promise<string> {
   const { kubectl } = cluster;
   await kubectl(

@@ -14,10 +14,10 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const run = promisify(execFile);
 
-/** A name that is in the certificate of the API server, and that nobody can look up. */
+/** A name in the API server's certificate that can't be resolved. */
 const NAME = 'kubernetes.default.svc';
 
-/** A proxy that connects to the API server, whatever host is asked for, if it is told the password. */
+/** A proxy that connects to the API server for any host, if the password is correct. */
 async function startProxy(t: TestContext, port: number) {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
@@ -53,7 +53,7 @@ async function arrange(t: TestContext) {
   const { port } = new URL(cluster.url);
   const proxy = await startProxy(t, Number(port));
   const folder = await temporaryFolder(t, 'proxy-');
-  /** A kubeconfig whose server has that name. */
+  /** A kubeconfig with this name as the server. */
   const kubeconfigWith = async (more: object): Promise<string> => {
     const config = JSON.parse(
       await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
@@ -63,7 +63,7 @@ async function arrange(t: TestContext) {
     await writeFile(file, JSON.stringify(config));
     return file;
   };
-  /** What kubectl and the plugin say, and what they asked the proxy for. */
+  /** Outputs of kubectl and the plugin, and their requests to the proxy. */
   const both = async (kubeconfig: string, environment: Record<string, string>) => {
     const options = { env: { HOME: folder, KUBECONFIG: kubeconfig, ...environment } };
     const kubectl = await run(

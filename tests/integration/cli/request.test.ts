@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts';
 
 type Host = NonNullable<Parameters<typeof runCli>[1]>;
 
-/** A resource that no controller looks after, unless a test starts one. */
+/** A resource without a controller, unless a test starts one. */
 async function arrange(t: TestContext, ref = 'main', repo = 'https://git.example/x') {
   const address = { namespace: await createNamespace(t), name: 'app' };
   await applyGatewaySync(address, { repo, ref });
@@ -95,7 +95,7 @@ suite('kubectl stoker sync requests', { concurrency: 4 }, () => {
   });
 });
 
-/** A way to the API server that can be cut: whoever comes then is sent away, and counted. */
+/** A relay to the API server that can be interrupted; it then rejects and counts connections. */
 async function startWay(t: TestContext) {
   const { url, kubeconfig } = await connectCluster();
   const { hostname, port } = new URL(url);

@@ -39,7 +39,7 @@ const gateway = (namespace: string, name: string, state: object) => ({
   ...state,
 });
 
-/** A namespace with a resource that is ready and one that failed, and a kubeconfig of somebody who may only look. */
+/** A namespace with a ready resource and a failed one, and a kubeconfig with read-only access. */
 async function arrange(t: TestContext) {
   const namespace = await createNamespace(t);
   for (const name of ['plant', 'shop']) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });

@@ -13,7 +13,7 @@ import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** A way to the API server that counts what is asked for, by resource. */
+/** A relay to the API server that counts requests by resource. */
 async function countCalls(t: TestContext, namespace: string) {
   const cluster = await connectCluster();
   const counts: Record<string, number> = {};

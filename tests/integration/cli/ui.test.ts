@@ -21,7 +21,7 @@ interface Answer {
   text: string;
 }
 
-/** Sends a request as it is: `fetch` sets no Host, and follows redirects. */
+/** Sends a request unchanged: `fetch` doesn't set Host, and follows redirects. */
 function send(url: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(url, { method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
@@ -36,7 +36,7 @@ function send(url: string, headers: Record<string, string>, body?: string): Prom
   });
 }
 
-/** Enters as a browser does, and speaks as the page does. */
+/** Authenticates as a browser does, and sends requests like the page. */
 async function enter({ address, origin }: Pick<Ui, 'address' | 'origin'>) {
   const entered = await send(address, {});
   const [cookie = ''] = String(entered.headers['set-cookie']).split(';');
@@ -51,7 +51,7 @@ async function enter({ address, origin }: Pick<Ui, 'address' | 'origin'>) {
   return { entered, html, page, own, post };
 }
 
-/** Reads updates until one is as wanted; all that came before are laid over one another. */
+/** Reads and merges updates until one matches. */
 async function untilUpdate(
   { page, own }: Awaited<ReturnType<typeof enter>>,
   accept: (update: Update) => boolean,
@@ -76,7 +76,7 @@ async function untilUpdate(
   throw new Error('the stream ended');
 }
 
-/** A way to the API server that can be cut. */
+/** A relay to the API server that can be interrupted. */
 async function startRelay(t: TestContext, server: string) {
   const target = new URL(server);
   let isCut = false;
@@ -110,7 +110,7 @@ async function startRelay(t: TestContext, server: string) {
   };
 }
 
-/** A namespace with GatewaySyncs that nobody controls. */
+/** A namespace with GatewaySyncs and without a controller. */
 async function arrange(t: TestContext, ...names: string[]) {
   const namespace = await createNamespace(t);
   for (const name of names) await applyGatewaySync({ namespace, name }, { repo: 'https://git.example/x' });

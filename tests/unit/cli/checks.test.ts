@@ -46,7 +46,7 @@ const place: OperatorPlace = {
   certificates: {},
 };
 
-/** The finding of a check, in a cluster that is as given. */
+/** Returns the finding of a check for the given cluster. */
 function find(check: string, given: { cluster?: object; namespace?: object; operator?: object }): Finding | undefined {
   const survey: Survey = {
     now: Date.parse(NOON),

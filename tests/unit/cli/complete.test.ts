@@ -7,7 +7,7 @@ import { completedWord } from '../../../cli/program/completed-word.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** What `kubectl_complete-stoker` prints for a command line; its last word is being typed. */
+/** Runs `kubectl_complete-stoker` for a command line whose last word is being typed. */
 async function completionsOf(line: string, host: Parameters<typeof runCli>[1] = {}) {
   const { status, output, notes } = await runCli(['__complete', ...line.split(' ')], host);
   assert.deepEqual([status, notes], [0, '']);

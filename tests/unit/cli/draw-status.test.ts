@@ -104,7 +104,7 @@ const named = (name: string, status: GatewayView['status'], more: Partial<Gatewa
   ...more,
 });
 const at = (minute: number) => `2026-01-01T00:0${minute}:00Z`;
-/** Without the spaces that fill up the last column. */
+/** Removes trailing spaces. */
 const textOf = (lines: string[]) => lines.map((line) => line.trimEnd());
 
 suite('kubectl stoker status shows a fleet', () => {
@@ -197,10 +197,10 @@ suite('kubectl stoker status shows a fleet', () => {
 });
 
 test('a narrow terminal drops the least important columns first', () => {
-  /** The columns of a table, whose last one stays, in the order in which they go. */
+  /** Returns the columns of a table in the order in which they are dropped. */
   const order = (draw: (columns: number) => string[], last: string) => {
     const headOf = (columns: number) => draw(columns).find((line) => line.trimEnd().endsWith(last)) ?? '';
-    // A title that is cut ends with a dot of three.
+    // A cut title ends with an ellipsis.
     const titlesOf = (columns: number) => headOf(columns).split(/(?:…| {2}) */);
     const gone = new Set<string>();
     for (let columns = 200; columns >= 30 && headOf(columns); columns -= 2) {

@@ -384,7 +384,7 @@ suite('a fleet with more gateways than fit into a status', () => {
     conditions: ready('Unknown', 'RolloutProgressing'),
     lastSyncCommit: NEW,
     gateways: { ...counts, paused: 0, dryRun: 0, skewed: 0 },
-    // Those of the canary are the last ones.
+    // The gateways of the canary are last.
     discoveredGateways: names.slice(300).map((name) => gateway(name, { syncedCommit: NEW })),
   };
   const given = gatewaySync(status, { rollout: { waves } });
@@ -415,7 +415,7 @@ suite('a fleet with more gateways than fit into a status', () => {
       metadata: { ...metadata, annotations: { 'sync.io/cr-name': 'plant' } },
     }));
     assert.deepEqual(sizes({ pods: [...unasked, ...podsOf(names)], reports: [] }), [5, 495]);
-    // The annotation of the injector stays, whatever becomes of the other one.
+    // The injector's annotation is unchanged, regardless of the other one.
     const injected = podsOf(names).map(({ metadata }) => ({
       metadata: { ...metadata, annotations: { 'sync.io/injected': 'true', 'sync.io/cr-name': 'plant' } },
     }));

@@ -7,7 +7,7 @@ import { generateCliReference } from '../../../scripts/generate/cli-reference.ts
 import { blocksOf, readPages } from '../../support/markdown.ts';
 import { runCli } from '../../support/run-cli.ts';
 
-/** Every command line of `kubectl stoker` that a page names, in a block or in a line, without what placeholders are in it. */
+/** All command lines of `kubectl stoker` on a page, in blocks or inline, without placeholders. */
 async function linesOfPages(): Promise<{ file: string; line: string }[]> {
   const pages = await readPages();
   return pages.flatMap((page) => {
@@ -26,13 +26,13 @@ suite('command lines of kubectl stoker', () => {
       const words = line.split(' ');
       const { args } = COMMANDS.find(({ name }) => name === words[0]) ?? {};
       if (args && !('kubeconfig' in args)) {
-        // The file does not have to be there, but the line has to be understood; a mere name asks for nothing.
+        // The file doesn't have to exist, but the command line has to be valid; a bare command name isn't checked.
         const { notes } = await runCli(words.length > 1 ? words : [...words, '--help']);
         assert.doesNotMatch(notes, /--help$/m, `${file}: kubectl stoker ${line}`);
         continue;
       }
       const isWhole = words.length > 1;
-      // The kubeconfig is read only once the line is understood.
+      // The kubeconfig is read only after the command line was parsed.
       const { status, notes } = await runCli([...words, ...(isWhole ? ['--kubeconfig', '/nowhere'] : ['--help'])]);
       assert.ok(status === 0 || status === 3, `${file}: kubectl stoker ${line}: ${notes}`);
     }

@@ -71,7 +71,7 @@ suite('the gateways that are queried', () => {
     const e = { name: 'e', pod: 'e-0', profile: 'line', ...synced, unable: `its agent (version unknown) ${old}` };
     const h = { name: 'h-0', pod: 'h-0', status: 'Pending' };
     assert.deepEqual(askableGateways(gatewaySync, { reports }), [...named, e, h]);
-    // A report outlives its pod.
+    // Reports remain after their pod is deleted.
     const pods = ['a-0', 'e-0'].map((name) => ({ metadata: { name, namespace: 'ns', uid: name } }));
     const ofPods = reports.map((report) => ({ ...report, status: { ...report.status, podUID: report.metadata.name } }));
     const there = askableGateways(gatewaySync, { reports: ofPods as SyncReport[], pods });

@@ -51,7 +51,7 @@ const resource = ({ rollout: given = rollout, annotations = {}, labels = {}, spe
     status: { rollout: given, gateways: gatewayCountsOf({ total }), ...status },
   });
 
-/** A plan without what cannot be compared. */
+/** A plan without functions, which can't be compared. */
 const shown = (plan: Plan) => {
   if (plan.kind === 'done') return plan;
   const { before, ...rest } = plan;

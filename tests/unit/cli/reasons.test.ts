@@ -12,7 +12,7 @@ const checkout = path.join(import.meta.dirname, '../../..');
 const read = (file: string) => readFileSync(path.join(checkout, file), 'utf8');
 const wordsIn = (text: string) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, word = '']) => word);
 
-/** A row of the page: which reasons of which types, under which heading, and whether there is something to do. */
+/** A row of the page: reasons, types, heading, and whether it has a remedy. */
 interface Row {
   anchor: string;
   types: string[];

@@ -150,7 +150,7 @@ suite('the progress of a request', () => {
     const begun = { ...common, phase: 'Progressing' as const };
     const busy = { ...request('Applied'), ...ready('Unknown', ''), rollout: begun };
     assert.equal(judgeProgress(gatewaySync(busy), asked).kind, 'waiting');
-    // A retry of it, or a return: it is complete now, whatever was before.
+    // A retry, or a later return: it is complete now.
     const again = { ...complete, givenUp: [`${COMMIT} ${REVISION}`] };
     const back = { ...request('Applied'), ...ready('True', ''), rollout: again };
     assert.equal(judgeProgress(gatewaySync(back), asked).kind, 'done');

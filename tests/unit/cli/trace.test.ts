@@ -101,7 +101,7 @@ suite('the output of kubectl gs trace', () => {
   test("is about the delivery if the commit isn't clearly newer than its outcome", () => {
     const kindOf = (lastSyncTime: string, events: ObservedEvent[]) =>
       traceView(gatewaySync({ ...pushed, lastSyncTime }), events)?.delivery.kind;
-    // The status keeps whole seconds.
+    // The status has a resolution of one second.
     assert.equal(kindOf(at('11.410'), [applied]), 'push');
     assert.equal(kindOf(at('11.411'), [applied]), 'poll');
     assert.equal(kindOf(at('30'), []), 'push', 'nobody knows when it was handled');

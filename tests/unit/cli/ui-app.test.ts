@@ -13,7 +13,7 @@ import { Mirror } from '../../../cli/ui/mirror.ts';
 import { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../../shared/io/kubernetes/credentials.ts';
 
-/** The page of a cluster that nobody asks. */
+/** The page with a cluster that isn't accessed. */
 async function startPage(t: TestContext): Promise<number> {
   const config = new KubeConfig();
   config.loadFromClusterAndUser({ name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'u' });

@@ -7,7 +7,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type FileChange, unifiedDiff } from '../../../cli/fleet/unified-diff.ts';
 
-/** What `git apply` makes of a patch in a folder that holds what was before; undefined where the file is gone. */
+/** Applies a patch with `git apply` to a directory with the old content; returns undefined if the file was deleted. */
 function applied({ path: name, before, after }: FileChange): { text: string; executable: boolean } | undefined {
   const folder = mkdtempSync(path.join(tmpdir(), 'unified-diff-'));
   try {

@@ -14,7 +14,7 @@ import {
   served,
 } from './in-order.ts';
 
-/** Makes one thing wrong, or another. */
+/** Makes one change. */
 export type Change = (parts: ReturnType<typeof partsOf>) => unknown;
 
 const env = (deploymentOf: Loose, name: string, value: string) =>
@@ -25,7 +25,7 @@ const conditions = (resource: Loose, ...given: [type: string, status: string, re
 const both = (...bundles: string[]) =>
   Buffer.concat(bundles.map((each) => Buffer.from(each, 'base64'))).toString('base64');
 const waiting = (reason: string, message?: string) => ({ name: 'gateway', state: { waiting: { reason, message } } });
-/** A Deployment of three pods, of whose ReplicaSet some are denied at noon. */
+/** A Deployment of three pods, some of which are rejected at noon. */
 const denied = (namespace: Loose, status: object, changes: object = {}) => {
   const template = { metadata: { annotations: { 'sync.io/inject': 'true' } } };
   const made = { kind: 'Deployment', metadata: { name: 'press', generation: 2 }, spec: { replicas: 3, template } };
@@ -33,13 +33,13 @@ const denied = (namespace: Loose, status: object, changes: object = {}) => {
   const involvedObject = { kind: 'ReplicaSet', name: 'press-64c5c9fb74' };
   namespace.events = seen([{ reason: 'FailedCreate', message: 'exceeded quota', lastTimestamp: NOON, involvedObject }]);
 };
-/** The pod of the installation by another name, made after noon. */
+/** The pod of the installation with a different name, created after noon. */
 const rename = ({ pod, report }: { pod: Loose; report: Loose }, name: string) => {
   report.metadata.name = name;
   pod.metadata.name = name;
   pod.metadata.creationTimestamp = '2026-01-02T12:00:01Z';
 };
-/** Has the container of the gateway mount the data volume. */
+/** Mounts the data volume in the gateway's container. */
 const mountData = (pod: Loose, mount: object) => {
   const [gateway, sidecar] = pod.spec.containers;
   gateway.volumeMounts = [{ name: 'data', mountPath: '/srv', ...mount }];
@@ -49,7 +49,7 @@ const mapTo = (resource: Loose, destination: string) => {
   resource.spec.sync.profiles.default.mappings = [{ source: 'config', destination }];
 };
 
-/** Of an installation in order; doctor.txt says what comes of each. */
+/** Changes of a healthy installation; doctor.txt contains the expected findings. */
 // biome-ignore format: one change a line
 export const CHANGES: Record<string, Change> = {
   "a server that can't be queried": ({ cluster }) => { cluster.server = forbidden; },

@@ -12,7 +12,7 @@ const line = ({ level, check, says, todo, page }: Finding) =>
   [`${level} ${check}: ${says}`, ...(todo ? [todo] : []), ...(page ? [page.replace(DOCS, '')] : [])].join(' | ');
 const linesOf = (survey: Loose) => diagnose(survey).sections.flatMap(({ findings }) => findings.map(line));
 
-/** How the output differs from that of an installation in order: lines that come, and behind `- ` lines that go. */
+/** Differences to the output for a healthy installation: new lines, and removed ones after `- `. */
 function newsOf(change: Change): string[] {
   const survey = inOrder();
   change(partsOf(survey));
@@ -23,7 +23,7 @@ function newsOf(change: Change): string[] {
   return [...added, ...removed.map((each) => `- ${each}`)];
 }
 
-/** What is said of each change, by its name. */
+/** Expected lines by name of the change. */
 const expected = new Map(
   readFileSync(path.join(import.meta.dirname, 'doctor.txt'), 'utf8')
     .trimEnd()

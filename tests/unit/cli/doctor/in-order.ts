@@ -1,14 +1,14 @@
 import { makeAuthority, makeServingCertificate } from '../../../../controller/certificates/make-certificate.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
 
-/** What a test changes of an installation in order; as loose as what an API server may send. */
+/** Data that tests change; typed loosely, because an API server can send anything. */
 // biome-ignore lint/suspicious/noExplicitAny: the surveys are JSON, and the tests change single fields of them
 export type Loose = any;
 
 export const bundle = (from: string) => Buffer.from(makeAuthority(Date.parse(from)).certificate).toString('base64');
 const authority = makeAuthority(Date.parse('2026-01-01T00:00:00Z'));
 export const CA = Buffer.from(authority.certificate).toString('base64');
-/** A certificate that the webhook may be served with. */
+/** A serving certificate of the webhook. */
 export const served = (from: string, host = 'stoker-webhook.stoker-system.svc') =>
   makeServingCertificate(authority, [host], Date.parse(from)).certificate;
 export const seen = (value: unknown) => ({ kind: 'seen', value });
@@ -73,7 +73,7 @@ const POLICIES = [
 ];
 const account = (name: string, namespace: string) => ({ kind: 'ServiceAccount', name, namespace });
 
-/** An installation with one gateway, in which all is well. */
+/** A healthy installation with one gateway. */
 export const inOrder = () => ({
   now: Date.parse(NOON),
   version: '0.1.0',
@@ -201,7 +201,7 @@ export const inOrder = () => ({
   ],
 });
 
-/** The parts that the rows change. */
+/** Parts that the tests change. */
 export function partsOf(survey: Loose) {
   const { cluster, operator, namespaces } = survey;
   const [namespace] = namespaces;

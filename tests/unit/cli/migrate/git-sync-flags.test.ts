@@ -4,7 +4,7 @@ import { readGitSync } from '../../../../cli/migrate/git-sync.ts';
 import type { Container, PodSpec } from '../../../../cli/migrate/manifest.ts';
 import { linesOf, REPO } from './pods.ts';
 
-/** The flags of git-sync 4.4, with a value that each takes: https://github.com/kubernetes/git-sync, main.go. */
+/** Flags of git-sync 4.4 with a valid value, from main.go in https://github.com/kubernetes/git-sync. */
 const V4 = `--version --help --man -v=1 --verbose=1 --ref=main --depth=1 --submodules=off --sparse-checkout-file=/x
   --root=/git --link=site --error-file=e --period=1m --sync-timeout=2m --one-time --sync-on-signal=SIGHUP
   --max-failures=3 --touch-file=t --add-user --group-write --stale-worktree-timeout=1m --exechook-command=/x
@@ -16,7 +16,7 @@ const V4 = `--version --help --man -v=1 --verbose=1 --ref=main --depth=1 --submo
   --git-gc=auto --http-bind=:80 --http-metrics --http-pprof --branch=main --change-permissions=0777 --dest=site
   --max-sync-failures=3 --rev=HEAD --ssh --sync-hook-command=/x --timeout=10 --wait=10`;
 
-/** Those that 4.5 to 4.7 and the main branch added. */
+/** Flags added in 4.5 to 4.7 and on the main branch. */
 const SINCE = `--init-period=1s --init-max-failures=3 --filter=blob:none --pre-publish-exechook-command=/check
   --pre-publish-exechook-timeout=1s --pre-publish-exechook-backoff=1s --git-config-add=a:b`;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { readOptions } from '../../../../cli/migrate/git-sync-options.ts';
 
-/** The variables of each option, the first that is set wins: as main.go of git-sync has them in 3.6, 4.7, and on its main branch. */
+/** Variables of each option in the order of precedence, from main.go of git-sync 3.6, 4.7, and its main branch. */
 // biome-ignore format: a table
 const VARIABLES: [option: string, version4: string, version3: string][] = [
   ['repo', 'GITSYNC_REPO GIT_SYNC_REPO', 'GIT_SYNC_REPO'],

@@ -31,7 +31,7 @@ const mounts = ['access', 'chosen', 'plain', 'both', 'unclear', 'other'].map((na
   mountPath: `/etc/${name}`,
 }));
 
-/** What is read of a container that is started so: it asks each minute if nothing else is said. */
+/** Expected result for a container, with the default poll interval of a minute. */
 function read(args: string[], container: Partial<Container> = {}) {
   const defaults = { name: 'sync', image: 'registry.k8s.io/git-sync/git-sync:v4.4.0', volumeMounts: [html, ...mounts] };
   const found = readGitSync({ ...defaults, args: [REPO, '--period=1m', ...args], ...container }, spec);

@@ -419,7 +419,7 @@ suite('a manifest', () => {
       ],
     },
   });
-  /** Fields of another type than Kubernetes has for them, each with a value that it could not have. */
+  /** Fields with values of a wrong type. */
   const wrong: [path: string, value: unknown][] = [
     ['metadata.annotations', 'x'],
     ['metadata.annotations.a', 1],

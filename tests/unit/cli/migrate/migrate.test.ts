@@ -12,7 +12,7 @@ import { fromSecret, migrateText, podWith, REPO, specOf, variable } from './pods
 const manifests = path.join(import.meta.dirname, 'manifests');
 const expected = path.join(import.meta.dirname, 'expected');
 
-/** What is added to the command line for a manifest. */
+/** Additional arguments by manifest. */
 const OPTIONS: Record<string, string[]> = {
   'grafana.yaml': ['--repo', 'https://git.example.com/ops/dashboards.git', '--path', 'grafana/'],
 };

@@ -7,7 +7,7 @@ import { runCli } from '../../../support/run-cli.ts';
 export const migrateText = (text: string, ...options: string[]) =>
   runCli(['migrate', '-f', '-', ...options], { input: async () => text });
 
-/** A pod with git-sync that is started so, and an application that reads what it brings. */
+/** A pod with git-sync, and an application that reads its files. */
 export const podWith = (container: object, { app = {}, spec = {} }: { app?: object; spec?: object } = {}): string =>
   JSON.stringify({
     apiVersion: 'v1',
@@ -32,8 +32,8 @@ export const REPO = '--repo=https://git.example.com/acme/site.git';
 export const variable = (name: string, value: string) => ({ name, value });
 export const fromSecret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'access', key: 'pass' } } });
 
-/** The spec of the GatewaySync that is printed. */
+/** Returns the spec of the printed GatewaySync. */
 export const specOf = (output: string) => (parseAllDocuments(output)[0] as { toJS(): { spec: SpecInput } }).toJS().spec;
 
-/** Notes as a person reads them. */
+/** Formats notes as in the output. */
 export const linesOf = (notes: readonly Note[]) => notes.map(({ kind, text }) => `${kind}: ${text}`);
