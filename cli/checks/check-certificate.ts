@@ -44,11 +44,11 @@ export function checkCertificate(trust: Trust, operator: OperatorSurvey): Findin
     .filter(({ metadata }) => release === undefined || metadata.labels?.[RELEASE] === release)
     .flatMap((controller) => certificateSecretOf(controller) ?? []);
   return names.flatMap((name) => {
-    const look = place.certificates[name];
+    const result = place.certificates[name];
     const what = `the certificate of the controller, in the Secret ${service.namespace}/${name},`;
-    if (!look) return [];
-    if (look.kind === 'hidden') return unseen(CHECK, `the Secret ${service.namespace}/${name}`, look);
-    const fault = faultOf(certificatesOf(look.value), trust);
+    if (!result) return [];
+    if (result.kind === 'hidden') return unseen(CHECK, `the Secret ${service.namespace}/${name}`, result);
+    const fault = faultOf(certificatesOf(result.value), trust);
     if (fault) return [failed(CHECK, `${what} ${fault}: the API server does not trust it`, trust.advice)];
     return [ok(CHECK, `${configuration.metadata.name} trusts the certificate of the controller`)];
   });

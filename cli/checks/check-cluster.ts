@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from './objects.ts';
 import type { ClusterSurvey } from './survey.ts';
 
 /** Minimum minor version of Kubernetes 1. */
-const LEAST_MINOR = 30;
+const MIN_MINOR = 30;
 const UPGRADING = 'how-to/upgrading.md';
 
 /** Checks the API server and the CRDs, which all other checks require. */
@@ -16,11 +16,11 @@ function checkServer({ server }: ClusterSurvey): Finding[] {
   if (server.kind === 'hidden') return unseen('cluster/version', 'the version of the API server', server);
   const { gitVersion } = server.value;
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
-  if (Number(major) > 1 || Number(minor) >= LEAST_MINOR)
+  if (Number(major) > 1 || Number(minor) >= MIN_MINOR)
     return [ok('cluster/version', `the API server is reachable: Kubernetes ${gitVersion}`)];
   return [
     failed('cluster/version', `Kubernetes ${gitVersion} is too old for the operator`, {
-      todo: `upgrade the cluster to 1.${LEAST_MINOR} or newer`,
+      todo: `upgrade the cluster to 1.${MIN_MINOR} or newer`,
       page: 'how-to/installation.md',
     }),
   ];

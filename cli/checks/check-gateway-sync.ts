@@ -71,7 +71,7 @@ function checkRest({ spec, status }: GatewaySync): Finding[] {
 }
 
 function checkSources({ spec }: GatewaySync, { operator }: Survey): Finding[] {
-  if (spec.polling.enabled || operator.deployments.kind === 'hidden' || operator.lookedIn) return [];
+  if (spec.polling.enabled || operator.deployments.kind === 'hidden' || operator.searched) return [];
   if (componentsOf(operator, 'receiver').length > 0) return [];
   return [
     failed('gatewaysync/polling', 'changes are not detected: polling is off, and no receiver is installed', {

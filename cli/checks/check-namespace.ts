@@ -7,9 +7,9 @@ import {
 } from '../../shared/api/names.ts';
 import { injectorsOf } from './check-injection.ts';
 import { componentsOf, watchedBy } from './check-operator.ts';
+import { bindsAgents } from './check-permissions.ts';
 import { evictedPodsOf, gatewayPodsOf, hasSidecar, resourceOf } from './check-pod.ts';
 import { checkRefused } from './check-refused.ts';
-import { bindsAgents } from './check-rights.ts';
 import { type Finding, failed, listed, ok, seenOr, unseen, warning } from './finding.ts';
 import { fits, type Pod, type RoleBinding } from './objects.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
@@ -34,7 +34,7 @@ export function checkNamespace(survey: NamespaceSurvey, whole: Survey): Finding[
     ...unseen('namespace/reports', `the SyncReports in ${name}`, survey.reports),
     ...checkSelector(survey, whole),
     ...checkBindings(survey, whole),
-    ...checkReceiverRights(survey, whole),
+    ...checkReceiverPermissions(survey, whole),
     ...checkWorkloads(survey),
     ...checkRefused(survey),
     ...checkEvicted(survey),
@@ -155,7 +155,7 @@ const isAccount = ({ kind, name, namespace }: Subject, account: string, home: st
   kind === 'User' ? name === `system:serviceaccount:${home}:${account}` : name === account && namespace === home;
 
 /** Checks that receivers can annotate GatewaySyncs. Otherwise they reject all deliveries with 503. */
-function checkReceiverRights({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
+function checkReceiverPermissions({ name, roleBindings }: NamespaceSurvey, { cluster, operator }: Survey): Finding[] {
   const check = 'namespace/receiver-rights';
   const { receiverBindings } = cluster;
   if (roleBindings.kind === 'hidden' || receiverBindings.kind === 'hidden') return [];

@@ -57,15 +57,15 @@ function checkInstalledReceiver(receiver: Deployment, place: OperatorPlace | und
   ];
 }
 
-function absent({ lookedIn }: OperatorSurvey): Finding {
-  if (!lookedIn)
+function absent({ searched }: OperatorSurvey): Finding {
+  if (!searched)
     return failed('operator/installed', 'no controller of the operator is installed in this cluster', {
       todo: 'install the chart',
       page: INSTALLATION,
     });
   return warning(
     'operator/installed',
-    `no controller found in ${lookedIn.join(', ')}, and you cannot list all namespaces`,
+    `no controller found in ${searched.join(', ')}, and you cannot list all namespaces`,
     {
       todo: 'specify its namespace with --operator-namespace, or ask an administrator to run this command',
       page: INSTALLATION,

@@ -25,26 +25,26 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
   return methods.flatMap(({ folder, key }) => {
     const volume = receiver.spec.template.spec.volumes?.find(({ name }) => name === folder);
     const name = volume?.secret?.secretName ?? '';
-    const look = secrets[name];
+    const result = secrets[name];
     const check = 'receiver/secret';
-    if (!look) return [];
-    if (look.kind === 'hidden')
-      return unseen(check, `the Secret ${receiver.metadata.namespace}/${name} of the receiver`, look);
+    if (!result) return [];
+    if (result.kind === 'hidden')
+      return unseen(check, `the Secret ${receiver.metadata.namespace}/${name} of the receiver`, result);
     const page = `${WEBHOOKS}#401`;
-    if (!look.value)
+    if (!result.value)
       return [
         failed(check, `the Secret ${name} of the receiver does not exist: the receiver cannot become ready`, {
           todo: `create it in ${receiver.metadata.namespace}, with the key ${key}`,
           page,
         }),
       ];
-    if (!look.value[key])
+    if (!result.value[key])
       return [
         failed(
           check,
           `the key ${key} of the Secret ${name} of the receiver is empty or missing: all deliveries are rejected`,
           {
-            todo: lacksKey(key, look.value),
+            todo: lacksKey(key, result.value),
             page,
           },
         ),

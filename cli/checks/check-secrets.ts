@@ -41,20 +41,20 @@ export function secretsOf({ metadata, spec }: GatewaySync): NamedSecret[] {
 /** Checks that the Secrets of a GatewaySync exist and have their keys. Values are never shown. */
 export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secrets }: NamespaceSurvey): Finding[] {
   return secretsOf(gatewaySync).flatMap(({ field, name, key }) => {
-    const look = secrets[name];
+    const result = secrets[name];
     const check = 'gatewaysync/secret';
     const page = 'how-to/credentials.md';
     const says = `the Secret ${namespace}/${name} (${field})`;
-    if (!look) return [];
-    if (look.kind === 'hidden') return unseen(check, says, look);
-    if (!look.value)
+    if (!result) return [];
+    if (result.kind === 'hidden') return unseen(check, says, result);
+    if (!result.value)
       return [
         failed(check, `${says} does not exist`, {
           todo: `create it with ${key ? `the key ${key}` : 'a key for each signer'}`,
           page,
         }),
       ];
-    const keys = Object.keys(look.value);
+    const keys = Object.keys(result.value);
     if (key !== undefined && !keys.includes(key))
       return [
         failed(check, `${says} has no key ${key}`, {
@@ -62,7 +62,7 @@ export function checkSecrets(gatewaySync: GatewaySync, { name: namespace, secret
           page,
         }),
       ];
-    if (key === undefined ? keys.length === 0 : look.value[key] === 0)
+    if (key === undefined ? keys.length === 0 : result.value[key] === 0)
       return [failed(check, `${says} is empty${key ? ` in its key ${key}` : ''}`, { todo: 'set the value', page })];
     return [ok(check, `${says} exists`)];
   });

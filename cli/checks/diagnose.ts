@@ -3,8 +3,8 @@ import { checkGatewaySync } from './check-gateway-sync.ts';
 import { checkInjection } from './check-injection.ts';
 import { checkNamespace } from './check-namespace.ts';
 import { checkOperator } from './check-operator.ts';
+import { checkPermissions } from './check-permissions.ts';
 import { checkPod, gatewayPodsOf } from './check-pod.ts';
-import { checkRights } from './check-rights.ts';
 import { type Finding, failed, type Level, ok, type Section, seenOr, unseen } from './finding.ts';
 import type { NamespaceSurvey, Survey } from './survey.ts';
 
@@ -26,7 +26,7 @@ export function diagnose(survey: Survey): Diagnosis {
     cluster,
     { title: 'Operator', findings: checkOperator(survey) },
     { title: 'Injection', findings: checkInjection(survey) },
-    { title: 'Permissions', findings: checkRights(survey) },
+    { title: 'Permissions', findings: checkPermissions(survey) },
     ...(lacksCrds ? [] : survey.namespaces.flatMap((namespace) => sectionsOf(namespace, survey))),
   ]);
 }

@@ -56,15 +56,15 @@ export function listed(names: readonly string[]): string {
 export const pageAt = (page: string): string => `${DOCS}/${page}`;
 
 /** Result of a read; `hidden` if the caller isn't allowed to read it (`forbidden`) or the read failed. */
-export type Look<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: string };
+export type ReadResult<T> = { kind: 'seen'; value: T } | { kind: 'hidden'; why: string };
 
-export const seenOr = <T>(look: Look<T>, fallback: T): T => (look.kind === 'seen' ? look.value : fallback);
+export const seenOr = <T>(result: ReadResult<T>, fallback: T): T => (result.kind === 'seen' ? result.value : fallback);
 
 /** Reports that something could not be read; returns no finding if it could. */
-export function unseen(check: string, what: string, look: Look<unknown>): Finding[] {
-  if (look.kind === 'seen') return [];
+export function unseen(check: string, what: string, result: ReadResult<unknown>): Finding[] {
+  if (result.kind === 'seen') return [];
   const page = 'how-to/find-out-what-is-wrong.md#permissions';
-  return look.why === 'forbidden'
+  return result.why === 'forbidden'
     ? [warning(check, `not allowed to read ${what}`, { todo: 'ask an administrator to run this command', page })]
-    : [warning(check, `cannot read ${what}: ${look.why}`, { todo: 'try again', page })];
+    : [warning(check, `cannot read ${what}: ${result.why}`, { todo: 'try again', page })];
 }

@@ -9,7 +9,7 @@ export interface Trouble {
 }
 
 /** Reasons of a container that is starting normally. */
-const ON_ITS_WAY = ['ContainerCreating', 'PodInitializing'];
+const STARTING = ['ContainerCreating', 'PodInitializing'];
 
 /** Finds the problems in a pod's status. */
 export function troublesOf({ status = {} }: Pod): Trouble[] {
@@ -51,7 +51,7 @@ function troubleOf({ name = '', state, lastState, restartCount = 0 }: ContainerS
         todo: `read the log of the container: kubectl logs POD -c ${name}`,
       },
     ];
-  if (reason === '' || ON_ITS_WAY.includes(reason)) return [];
+  if (reason === '' || STARTING.includes(reason)) return [];
   const end = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
   return [
     {

@@ -1,6 +1,6 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { SyncReport } from '../../shared/api/sync-report.ts';
-import type { Look } from './finding.ts';
+import type { ReadResult } from './finding.ts';
 import type {
   CustomResourceDefinition,
   Deployment,
@@ -29,58 +29,58 @@ export interface Survey {
   cluster: ClusterSurvey;
   operator: OperatorSurvey;
   /** GatewaySyncs of all namespaces, if requested. If hidden, only the caller's namespace is checked. */
-  everywhere?: Look<unknown> | undefined;
+  everywhere?: ReadResult<unknown> | undefined;
   namespaces: NamespaceSurvey[];
 }
 
 export interface ClusterSurvey {
-  server: Look<{ gitVersion: string }>;
+  server: ReadResult<{ gitVersion: string }>;
   /** Served versions of the API group; empty if it isn't installed. */
-  groupVersions: Look<string[]>;
+  groupVersions: ReadResult<string[]>;
   /** Resource names in the plugin's API version. */
-  resources: Look<string[]>;
-  crds: Look<CustomResourceDefinition[]>;
-  webhooks: Look<WebhookConfiguration[]>;
-  policies: Look<Policy[]>;
-  policyBindings: Look<PolicyBinding[]>;
-  agentRole: Look<Role | undefined>;
-  receiverBindings: Look<RoleBinding[]>;
+  resources: ReadResult<string[]>;
+  crds: ReadResult<CustomResourceDefinition[]>;
+  webhooks: ReadResult<WebhookConfiguration[]>;
+  policies: ReadResult<Policy[]>;
+  policyBindings: ReadResult<PolicyBinding[]>;
+  agentRole: ReadResult<Role | undefined>;
+  receiverBindings: ReadResult<RoleBinding[]>;
 }
 
 export interface OperatorSurvey {
   /** Deployments of controllers and receivers of all visible installations. */
-  deployments: Look<Deployment[]>;
+  deployments: ReadResult<Deployment[]>;
   /** Searched namespaces; undefined means all. */
-  lookedIn: string[] | undefined;
+  searched: string[] | undefined;
   /** Objects in the namespaces of the Deployments, by namespace. */
   places: Record<string, OperatorPlace>;
 }
 
 export interface OperatorPlace {
-  pods: Look<Pod[]>;
-  lease: Look<Lease | undefined>;
-  services: Look<Service[]>;
-  endpoints: Look<EndpointSlice[]>;
-  networkPolicies: Look<NetworkPolicy[]>;
+  pods: ReadResult<Pod[]>;
+  lease: ReadResult<Lease | undefined>;
+  services: ReadResult<Service[]>;
+  endpoints: ReadResult<EndpointSlice[]>;
+  networkPolicies: ReadResult<NetworkPolicy[]>;
   /** Secrets that the receiver mounts, by name. */
-  secrets: Record<string, Look<SecretKeys | undefined>>;
+  secrets: Record<string, ReadResult<SecretKeys | undefined>>;
   /** Serving certificates of controllers (PEM) by Secret name; empty if missing. */
-  certificates: Record<string, Look<string>>;
+  certificates: Record<string, ReadResult<string>>;
 }
 
 export interface NamespaceSurvey {
   name: string;
   /** Name of the requested GatewaySync; undefined means all. */
   asked?: string | undefined;
-  namespace: Look<Namespace | undefined>;
-  gatewaySyncs: Look<GatewaySync[]>;
-  reports: Look<SyncReport[]>;
-  pods: Look<Pod[]>;
-  roleBindings: Look<RoleBinding[]>;
-  workloads: Look<Workload[]>;
-  networkPolicies: Look<NetworkPolicy[]>;
+  namespace: ReadResult<Namespace | undefined>;
+  gatewaySyncs: ReadResult<GatewaySync[]>;
+  reports: ReadResult<SyncReport[]>;
+  pods: ReadResult<Pod[]>;
+  roleBindings: ReadResult<RoleBinding[]>;
+  workloads: ReadResult<Workload[]>;
+  networkPolicies: ReadResult<NetworkPolicy[]>;
   /** Events about rejected pods and unavailable volumes. */
-  events: Look<Event[]>;
+  events: ReadResult<Event[]>;
   /** Secrets of GatewaySyncs, by name. */
-  secrets: Record<string, Look<SecretKeys | undefined>>;
+  secrets: Record<string, ReadResult<SecretKeys | undefined>>;
 }

@@ -15,10 +15,10 @@ export function loadKubeconfig(file: string | undefined, list = ''): KubeConfig 
     return usual;
   });
   // The library returns this default if no file exists.
-  const isMadeUp =
+  const isDefault =
     config.getCurrentCluster()?.server === 'http://localhost:8080' && config.getCurrentUser()?.name === 'user';
   const isEmpty = config.getContexts().length + config.getClusters().length === 0;
-  if (isMadeUp || isEmpty)
+  if (isDefault || isEmpty)
     throw new Problem(
       'no kubeconfig found: set KUBECONFIG, or add --kubeconfig FILE, as for kubectl',
       EXIT.unavailable,

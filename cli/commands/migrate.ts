@@ -47,7 +47,7 @@ export const migrate = makeCommand({
     const { repo, ref, path } = args;
     if (repo === undefined && (ref !== undefined || path !== undefined))
       throw new Problem('--ref and --path require --repo', EXIT.usage);
-    const named = repo === undefined ? undefined : { repo, ref, folder: path ?? '.' };
+    const named = repo === undefined ? undefined : { repo, ref, directory: path ?? '.' };
     const result = migrateDocuments(parseManifest(await readManifest(args.file, host)), named);
     if (result.kind === 'refused') throw new Problem(`nothing was printed: ${result.why}`);
     const { documents, stays, untouched } = result;

@@ -8,7 +8,7 @@ import { version } from '../../shared/version.ts';
 import { certificateSecretOf } from '../checks/check-certificate.ts';
 import { isGateway, VOLUME_REASONS } from '../checks/check-pod.ts';
 import { secretsOf } from '../checks/check-secrets.ts';
-import { type Look, seenOr } from '../checks/finding.ts';
+import { type ReadResult, seenOr } from '../checks/finding.ts';
 import {
   type CustomResourceDefinition,
   type Deployment,
@@ -29,7 +29,7 @@ import {
 } from '../checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, OperatorSurvey, Survey } from '../checks/survey.ts';
 import type { Access } from '../client/connect.ts';
-import { look, lookAt, lookAtCertificate, lookAtSecret, lookOver } from './look.ts';
+import { readCertificate, readList, readObject, readSecretKeys, tryRead } from './try-read.ts';
 
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 const RBAC = 'rbac.authorization.k8s.io/v1';
@@ -61,20 +61,20 @@ export async function takeSurvey(access: Access, scope: Scope): Promise<Survey> 
 async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   const { client } = access;
   // Alone and first: if it fails, nothing else is read.
-  const server = await look(() => client.get<{ gitVersion: string }>('/version'));
-  const over = <T>(kind: string) => lookOver<T>(access, groupPath(ADMISSION, kind));
+  const server = await tryRead(() => client.get<{ gitVersion: string }>('/version'));
+  const over = <T>(kind: string) => readList<T>(access, groupPath(ADMISSION, kind));
   const [groupVersions, resources, crds, webhooks, policies, policyBindings, agentRole, receiverBindings] =
     await Promise.all([
-      look(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
-      look(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
-      lookOver<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
+      tryRead(() => discovered<{ versions: { version: string }[] }>(access, `/apis/${GROUP}`)),
+      tryRead(() => discovered<{ resources: { name: string }[] }>(access, `/apis/${API_VERSION}`)),
+      readList<CustomResourceDefinition>(access, groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions'), {
         keep: ({ metadata }) => metadata.name.endsWith(`.${GROUP}`),
       }),
       over<WebhookConfiguration>('mutatingwebhookconfigurations'),
       over<Policy>('validatingadmissionpolicies'),
       over<PolicyBinding>('validatingadmissionpolicybindings'),
-      lookAt<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
-      lookOver<RoleBinding>(access, groupPath(RBAC, 'clusterrolebindings'), {
+      readObject<Role>(access, groupPath(RBAC, 'clusterroles', undefined, AGENT_CLUSTER_ROLE)),
+      readList<RoleBinding>(access, groupPath(RBAC, 'clusterrolebindings'), {
         query: { labelSelector: 'app.kubernetes.io/component=receiver' },
       }),
     ]);
@@ -91,7 +91,7 @@ async function surveyCluster(access: Access): Promise<ClusterSurvey> {
   };
 }
 
-function map<T, U>(given: Look<T>, change: (value: T) => U): Look<U> {
+function map<T, U>(given: ReadResult<T>, change: (value: T) => U): ReadResult<U> {
   return given.kind === 'seen' ? { kind: 'seen', value: change(given.value) } : given;
 }
 
@@ -114,20 +114,20 @@ async function surveyOperator(
       name === 'inject.sync.io' ? (clientConfig.service?.namespace ?? []) : [],
     ),
   );
-  const everywhere = operatorNamespace ? undefined : await lookForDeployments(access, undefined);
+  const everywhere = operatorNamespace ? undefined : await listDeployments(access, undefined);
   const named = operatorNamespace ? [operatorNamespace] : [...called, USUAL_NAMESPACE, access.namespace];
-  const lookedIn = everywhere?.kind === 'seen' ? undefined : [...new Set(named)];
+  const searched = everywhere?.kind === 'seen' ? undefined : [...new Set(named)];
   const deployments =
-    lookedIn === undefined && everywhere
+    searched === undefined && everywhere
       ? everywhere
-      : joined(await Promise.all((lookedIn ?? []).map((namespace) => lookForDeployments(access, namespace))));
+      : joined(await Promise.all((searched ?? []).map((namespace) => listDeployments(access, namespace))));
   const places = new Set([...seenOr(deployments, []).map(({ metadata }) => metadata.namespace), ...called]);
   const surveyed = await Promise.all(
     [...places].map(
       async (namespace) => [namespace, await surveyPlace(access, namespace, seenOr(deployments, []))] as const,
     ),
   );
-  return { deployments, lookedIn, places: Object.fromEntries(surveyed) };
+  return { deployments, searched, places: Object.fromEntries(surveyed) };
 }
 
 /** Checks whether labels are from the chart. The label is the same for all releases and values of `nameOverride`. */
@@ -135,16 +135,16 @@ const isOfChart = (labels: Record<string, string> = {}): boolean =>
   labels['helm.sh/chart']?.startsWith('stoker-operator-') ?? false;
 
 /** Lists Deployments of the chart by labels, which don't depend on the release name. */
-const lookForDeployments = (access: Access, namespace: string | undefined): Promise<Look<Deployment[]>> =>
-  lookOver<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
+const listDeployments = (access: Access, namespace: string | undefined): Promise<ReadResult<Deployment[]>> =>
+  readList<Deployment>(access, groupPath('apps/v1', 'deployments', namespace), {
     query: { labelSelector: 'app.kubernetes.io/component in (controller,receiver)' },
     keep: ({ metadata }) => isOfChart(metadata.labels),
   });
 
 /** Joins the readable lists; hidden if none is readable. */
-function joined<T>(looks: readonly Look<T[]>[]): Look<T[]> {
-  const seen = looks.flatMap((each) => (each.kind === 'seen' ? [each.value] : []));
-  const [hidden] = looks.filter(({ kind }) => kind === 'hidden');
+function joined<T>(results: readonly ReadResult<T[]>[]): ReadResult<T[]> {
+  const seen = results.flatMap((each) => (each.kind === 'seen' ? [each.value] : []));
+  const [hidden] = results.filter(({ kind }) => kind === 'hidden');
   return seen.length === 0 && hidden ? hidden : { kind: 'seen', value: seen.flat() };
 }
 
@@ -163,13 +163,16 @@ async function surveyPlace(
     (spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []),
   );
   const [pods, lease, services, endpoints, networkPolicies, secrets, certificates] = await Promise.all([
-    lookOver<Pod>(access, corePath('pods', namespace), { query }),
-    lookAt<Lease>(access, groupPath('coordination.k8s.io/v1', 'leases', namespace, leaseOf(programs('controller')))),
-    lookOver<Service>(access, corePath('services', namespace)),
-    lookOver<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
-    lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
-    eachSecret(namespace, mounted, (path) => lookAtSecret(access, path)),
-    eachSecret(namespace, served, (path) => lookAtCertificate(access, path)),
+    readList<Pod>(access, corePath('pods', namespace), { query }),
+    readObject<Lease>(
+      access,
+      groupPath('coordination.k8s.io/v1', 'leases', namespace, leaseOf(programs('controller'))),
+    ),
+    readList<Service>(access, corePath('services', namespace)),
+    readList<EndpointSlice>(access, groupPath('discovery.k8s.io/v1', 'endpointslices', namespace)),
+    readList<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', namespace)),
+    eachSecret(namespace, mounted, (path) => readSecretKeys(access, path)),
+    eachSecret(namespace, served, (path) => readCertificate(access, path)),
   ]);
   return { pods, lease, services, endpoints, networkPolicies, secrets, certificates };
 }
@@ -183,12 +186,12 @@ function leaseOf(controllers: readonly Deployment[]): string {
 async function eachSecret<T>(
   namespace: string,
   names: readonly string[],
-  lookAtOne: (path: string) => Promise<T>,
+  readOne: (path: string) => Promise<T>,
 ): Promise<Record<string, T>> {
-  const looks = [...new Set(names)].map(
-    async (name) => [name, await lookAtOne(corePath('secrets', namespace, name))] as const,
+  const results = [...new Set(names)].map(
+    async (name) => [name, await readOne(corePath('secrets', namespace, name))] as const,
   );
-  return Object.fromEntries(await Promise.all(looks));
+  return Object.fromEntries(await Promise.all(results));
 }
 
 async function surveyNamespaces(
@@ -196,7 +199,7 @@ async function surveyNamespaces(
   { name, allNamespaces }: Scope,
 ): Promise<Pick<Survey, 'everywhere' | 'namespaces'>> {
   if (!allNamespaces) return { namespaces: [await surveyNamespace(access, access.namespace, name)] };
-  const found = await lookOver<GatewaySync>(access, gatewaySyncPath());
+  const found = await readList<GatewaySync>(access, gatewaySyncPath());
   const own = found.kind === 'hidden' ? [access.namespace] : found.value.map(({ metadata }) => metadata.namespace);
   const namespaces: NamespaceSurvey[] = [];
   // One at a time, because the data of one namespace can be large.
@@ -206,21 +209,21 @@ async function surveyNamespaces(
 
 async function surveyNamespace(access: Access, name: string, asked: string | undefined): Promise<NamespaceSurvey> {
   const [namespace, gatewaySyncs, reports, pods, roleBindings, workloads, networkPolicies, events] = await Promise.all([
-    lookAt<Namespace>(access, corePath('namespaces', undefined, name)),
-    lookOver<GatewaySync>(access, gatewaySyncPath(name)),
-    lookOver<SyncReport>(access, syncReportPath(name)),
-    lookOver<Pod>(access, corePath('pods', name), { keep: isGateway }),
-    lookOver<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
+    readObject<Namespace>(access, corePath('namespaces', undefined, name)),
+    readList<GatewaySync>(access, gatewaySyncPath(name)),
+    readList<SyncReport>(access, syncReportPath(name)),
+    readList<Pod>(access, corePath('pods', name), { keep: isGateway }),
+    readList<RoleBinding>(access, groupPath(RBAC, 'rolebindings', name)),
     surveyWorkloads(access, name),
-    lookOver<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),
-    lookOver<Event>(access, corePath('events', name), {
+    readList<NetworkPolicy>(access, groupPath(NETWORKING, 'networkpolicies', name)),
+    readList<Event>(access, corePath('events', name), {
       query: { fieldSelector: 'type=Warning' },
       keep: ({ reason = '' }) => reason === 'FailedCreate' || VOLUME_REASONS.includes(reason),
     }),
   ]);
   const wanted = seenOr(gatewaySyncs, []).filter(({ metadata }) => !asked || metadata.name === asked);
   const names = wanted.flatMap((gatewaySync) => secretsOf(gatewaySync).map((secret) => secret.name));
-  const secrets = await eachSecret(name, names, (path) => lookAtSecret(access, path));
+  const secrets = await eachSecret(name, names, (path) => readSecretKeys(access, path));
   return {
     name,
     asked,
@@ -238,11 +241,11 @@ async function surveyNamespace(access: Access, name: string, asked: string | und
 
 const WORKLOADS = { Deployment: 'deployments', StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' };
 
-async function surveyWorkloads(access: Access, namespace: string): Promise<Look<Workload[]>> {
-  const looks = Object.entries(WORKLOADS).map(async ([kind, plural]) =>
-    map(await lookOver<Omit<Workload, 'kind'>>(access, groupPath('apps/v1', plural, namespace)), (found) =>
+async function surveyWorkloads(access: Access, namespace: string): Promise<ReadResult<Workload[]>> {
+  const results = Object.entries(WORKLOADS).map(async ([kind, plural]) =>
+    map(await readList<Omit<Workload, 'kind'>>(access, groupPath('apps/v1', plural, namespace)), (found) =>
       found.map((each) => ({ ...each, kind })),
     ),
   );
-  return joined(await Promise.all(looks));
+  return joined(await Promise.all(results));
 }

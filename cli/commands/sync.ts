@@ -12,9 +12,9 @@ import type { Host } from '../terminal/host.ts';
 import { inkFor } from '../terminal/ink.ts';
 import { Screen } from '../terminal/screen.ts';
 import { cut, plain } from '../terminal/text.ts';
-import { askForSync } from './ask-for-sync.ts';
 import { accessArgs, makeCommand } from './command.ts';
 import { say, yesArg } from './confirm.ts';
+import { requestSync } from './request-sync.ts';
 
 const LOOK_MS = 300;
 /** Minimum time between reads of reports and pods (ms), which are read only after the resource has changed. */
@@ -58,7 +58,7 @@ export const sync = makeCommand({
       throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
     const access = connect(args, host);
     try {
-      const asked = await askForSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
+      const asked = await requestSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
       if (!asked) return EXIT.failed;
       say(`requested ${asked.ref} (${placeOf(access)})`, host);
       if (!args.wait) return EXIT.ok;

@@ -8,7 +8,7 @@ export interface NamedRepository {
   repo: string;
   ref: string | undefined;
   /** Directory with the files. */
-  folder: string;
+  directory: string;
 }
 
 /** Checks whether a container is kiwigrid's k8s-sidecar, by its image. */
@@ -33,13 +33,13 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
     );
   const target = readTarget(named.repo, named.ref ?? 'HEAD');
   if (target.kind !== 'target') return { title, ...target };
-  const folder = variable('FOLDER');
-  const place = folder ? placeOf(container, folder) : undefined;
-  if (!place) return stays(`no volume is mounted at its FOLDER ${folder}`);
+  const directory = variable('FOLDER');
+  const place = directory ? placeOf(container, directory) : undefined;
+  if (!place) return stays(`no volume is mounted at its FOLDER ${directory}`);
   const notes: Note[] = [
     ...target.notes,
     todo(
-      `it copied ${what}: compare them with the files in ${cleaned(named.folder) || 'the repository'}, because only these are delivered now`,
+      `it copied ${what}: compare them with the files in ${cleaned(named.directory) || 'the repository'}, because only these are delivered now`,
     ),
     differs(
       `a ConfigMap could specify a different directory in the annotation ${variable('FOLDER_ANNOTATION') || 'k8s-sidecar-target-directory'}, and keys with the suffix .url were downloaded: add mappings for such files`,
@@ -65,7 +65,7 @@ export function readConfigMapSidecar(container: Container, named: NamedRepositor
     git: { repo: target.repo, ref: target.ref },
     ...(gateway && { gateway }),
     groupWrite: false,
-    folder: cleaned(named.folder) || '.',
+    directory: cleaned(named.directory) || '.',
     place,
     isOneTime: variable('METHOD') === 'LIST',
     containers: [container.name],

@@ -18,7 +18,7 @@ export function readGitRepo({ name: volume, gitRepo }: Volume): Found | undefine
     name: nameFor(repo),
     git: { repo, ref },
     groupWrite: false,
-    folder: '.',
+    directory: '.',
     place: { volume, path },
     isOneTime: true,
     containers: [],

@@ -102,16 +102,19 @@ function findAll(spec: PodSpec, named: NamedRepository | undefined): Found[] {
 const isSame = (one: Source, other: Source): boolean =>
   one.git.repo === other.git.repo &&
   one.git.ref === other.git.ref &&
-  one.folder === other.folder &&
+  one.directory === other.directory &&
   isDeepStrictEqual(one.place, other.place);
 
 /** Maps a directory of the repository to the part of the volume that the sidecar mounts. */
-function mappingFor({ place, folder }: Source, root: string): Mapping | undefined {
+function mappingFor({ place, directory }: Source, root: string): Mapping | undefined {
   if (isInside(root, place.path))
-    return { source: folder, destination: path.relative(`/${root}`, `/${place.path}`) || '.' };
+    return { source: directory, destination: path.relative(`/${root}`, `/${place.path}`) || '.' };
   // The application mounts a part of the delivered files.
   if (!isInside(place.path, root)) return undefined;
-  return { source: cleaned(path.join(folder, path.relative(`/${place.path}`, `/${root}`))) || '.', destination: '.' };
+  return {
+    source: cleaned(path.join(directory, path.relative(`/${place.path}`, `/${root}`))) || '.',
+    destination: '.',
+  };
 }
 
 /** Returns containers that mount files outside the sidecar's part of the volume. */

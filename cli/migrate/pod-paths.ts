@@ -32,8 +32,8 @@ export function cleaned(relative: string): string {
 }
 
 /** Checks whether a path is a directory or below it. */
-export function isInside(folder: string, file: string): boolean {
-  const relative = path.relative(path.resolve('/', folder), path.resolve('/', file));
+export function isInside(directory: string, file: string): boolean {
+  const relative = path.relative(path.resolve('/', directory), path.resolve('/', file));
   return relative === '' || !/^\.\.(\/|$)/.test(relative);
 }
 

@@ -28,7 +28,7 @@ export interface Source {
   gateway?: Spec['gateway'];
   groupWrite: boolean;
   /** Directory of the repository; `.` for all. */
-  folder: string;
+  directory: string;
   /** Target path. */
   place: Place;
   /** It delivers files only once. */

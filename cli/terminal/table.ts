@@ -15,8 +15,8 @@ export type Cell = string | undefined | { text: string; colour: Colour };
 
 const GAP = '   ';
 /** Minimum width of a narrowed column. */
-const LEAST = 8;
-const LEAST_WRAPPED = 16;
+const MIN_WIDTH = 8;
+const MIN_WRAPPED = 16;
 
 interface Drawn extends Column {
   index: number;
@@ -49,18 +49,18 @@ const widthOfColumn = ({ title }: Column, index: number, texts: readonly string[
 
 /** Narrows the widest columns first until the table fits, if possible. */
 function fit(columns: readonly Drawn[], limit: number): Drawn[] {
-  const least = ({ width, wraps }: Drawn) => Math.min(width, wraps ? LEAST_WRAPPED : LEAST);
+  const minWidthOf = ({ width, wraps }: Drawn) => Math.min(width, wraps ? MIN_WRAPPED : MIN_WIDTH);
   const total = (widths: readonly number[]) =>
     widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
   const kept = [...columns];
-  while (total(kept.map(least)) > limit) {
+  while (total(kept.map(minWidthOf)) > limit) {
     const [first] = kept.filter(({ dropped }) => dropped).sort((a, b) => (b.dropped ?? 0) - (a.dropped ?? 0));
     if (!first) break;
     kept.splice(kept.indexOf(first), 1);
   }
   const fitted = kept.map((column) => ({ ...column }));
   for (let over = total(fitted.map(({ width }) => width)) - limit; over > 0; over--) {
-    const wide = fitted.filter((column) => column.width > least(column));
+    const wide = fitted.filter((column) => column.width > minWidthOf(column));
     const widest = wide.find(({ wraps }) => wraps) ?? wide.sort((a, b) => b.width - a.width)[0];
     if (!widest) break;
     widest.width--;

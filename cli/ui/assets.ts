@@ -30,6 +30,8 @@ export function loadAssets(): ReadonlyMap<string, Asset> {
 
 /** Reads the files when the sources run without a bundle. */
 function readFiles(): Record<string, string> {
-  const folder = path.join(import.meta.dirname, 'page');
-  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
+  const directory = path.join(import.meta.dirname, 'page');
+  return Object.fromEntries(
+    readdirSync(directory).map((name) => [name, readFileSync(path.join(directory, name), 'utf8')]),
+  );
 }

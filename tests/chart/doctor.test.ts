@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { diagnose } from '../../cli/checks/diagnose.ts';
-import type { Look, Section } from '../../cli/checks/finding.ts';
+import type { ReadResult, Section } from '../../cli/checks/finding.ts';
 import type { OperatorPlace, Survey } from '../../cli/checks/survey.ts';
 import { makeAuthority } from '../../controller/certificates/make-certificate.ts';
 import { listValuesFiles, type Rendered, renderFile } from './support/render.ts';
 
 const NAMESPACE = 'operator';
 const now = Date.parse('2026-01-02T00:00:00Z');
-const seen = <T>(value: unknown): Look<T> => ({ kind: 'seen', value: value as T });
+const seen = <T>(value: unknown): ReadResult<T> => ({ kind: 'seen', value: value as T });
 const caBundle = Buffer.from(makeAuthority(now).certificate).toString('base64');
 
 /** What a cluster holds once the chart is installed and its programs are at work. */
@@ -70,7 +70,7 @@ function installed(objects: Rendered[]): Survey {
       receiverBindings: seen(allOf('ClusterRoleBinding')),
       agentRole: seen(allOf('ClusterRole').find(({ metadata }) => metadata.name === 'sync-agent')),
     },
-    operator: { deployments: seen(components), lookedIn: undefined, places: { [NAMESPACE]: place } },
+    operator: { deployments: seen(components), searched: undefined, places: { [NAMESPACE]: place } },
     namespaces: [],
   };
 }

@@ -162,7 +162,7 @@ for (const [who, { values, expect }] of Object.entries(cases)) {
       const { there, own, cluster } = expected;
       const inEveryNamespace = isConfined ? cluster : [...there, ...cluster];
 
-      await checkRights(
+      await checkPermissions(
         { account: { namespace, name: account }, client },
         {
           [namespace]: [...inEveryNamespace, ...own],
@@ -195,7 +195,7 @@ test('an agent can read GatewaySyncs and their revisions, and write reports, onl
     ...all('get create update patch', 'syncreports.sync.io'),
     'get controllerrevisions.apps',
   ];
-  await checkRights({ account, client }, { [namespace]: rights, [elsewhere]: [] });
+  await checkPermissions({ account, client }, { [namespace]: rights, [elsewhere]: [] });
 });
 
 interface Subject {
@@ -204,7 +204,7 @@ interface Subject {
 }
 
 /** Holds an account to what it is to have in each namespace: nothing is missing, and nothing is too much. */
-async function checkRights({ account, client }: Subject, expected: Record<string, Right[]>): Promise<void> {
+async function checkPermissions({ account, client }: Subject, expected: Record<string, Right[]>): Promise<void> {
   const administrator = await connectAdministrator();
   const nobody = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
   const everybody = await listRights(nobody, account.namespace);

@@ -138,7 +138,7 @@ function setPulse(state, words, explanation) {
 /** @type {Map<string, string>} */
 const untold = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
-let telling;
+let announcing;
 /** Announces changes to screen readers. @param {Map<string, Card>} before @param {Card[]} changed */
 function announce(before, changed) {
   const open = opened();
@@ -148,9 +148,9 @@ function announce(before, changed) {
     const isNews = old?.state !== card.state || (isOpen && old?.says !== card.says);
     if (isNews) untold.set(keyOf(card), `${card.name}: ${STATES[card.state]}, ${card.says}`);
   }
-  if (telling !== undefined) return;
-  telling = setTimeout(() => {
-    telling = undefined;
+  if (announcing !== undefined) return;
+  announcing = setTimeout(() => {
+    announcing = undefined;
     const news = [...untold.values()];
     untold.clear();
     if (news.length > 0)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { diagnose } from '../../../cli/checks/diagnose.ts';
-import type { Finding, Look } from '../../../cli/checks/finding.ts';
+import type { Finding, ReadResult } from '../../../cli/checks/finding.ts';
 import { fits, type LabelSelector } from '../../../cli/checks/objects.ts';
 import type { ClusterSurvey, NamespaceSurvey, OperatorPlace, Survey } from '../../../cli/checks/survey.ts';
 import { makeAuthority } from '../../../controller/certificates/make-certificate.ts';
 
-const seen = <T>(value: T): Look<T> => ({ kind: 'seen', value });
+const seen = <T>(value: T): ReadResult<T> => ({ kind: 'seen', value });
 const EARLY = '2026-01-01T00:00:00Z';
 const NOON = '2026-01-02T12:00:00Z';
 const LATE = '2026-01-03T00:00:00Z';
@@ -52,7 +52,7 @@ function find(check: string, given: { cluster?: object; namespace?: object; oper
     now: Date.parse(NOON),
     version: '0.1.0',
     cluster: { ...cluster, ...given.cluster },
-    operator: { deployments: seen([]), lookedIn: undefined, places: { 'stoker-system': place }, ...given.operator },
+    operator: { deployments: seen([]), searched: undefined, places: { 'stoker-system': place }, ...given.operator },
     namespaces: [{ ...namespace, ...given.namespace }],
   };
   return diagnose(survey)

@@ -424,12 +424,12 @@ suite('a fleet with more gateways than fit into a status', () => {
 
   test('excludes gateways of other resources and deleted ones', () => {
     const [first, second, third, ...others] = podsOf([...names, 'a', 'b', 'c']).toReversed();
-    const strangers = [
+    const foreign = [
       { metadata: { ...first?.metadata, annotations: { 'sync.io/inject': 'true', 'sync.io/cr-name': 'shop' } } },
       { metadata: { ...second?.metadata, namespace: 'other' } },
       { metadata: { ...third?.metadata, deletionTimestamp: 'now' } },
     ] as Beyond['pods'];
-    const known = resourceView(given, { pods: [...(strangers ?? []), ...others] }).gateways;
+    const known = resourceView(given, { pods: [...(foreign ?? []), ...others] }).gateways;
     assert.equal(known.length, total);
   });
 
@@ -647,7 +647,7 @@ suite('a command of kubectl gs', () => {
   };
   const resource = (changes: Partial<RolloutStatus> = {}) =>
     gatewaySync({ rollout: { ...rollout, ...changes } as RolloutStatus, history });
-  const underWay = resource({ commit: NEW, phase: 'Progressing' });
+  const inProgress = resource({ commit: NEW, phase: 'Progressing' });
 
   test('to roll back leads to a commit of the history, and to the stable one only during a rollout', () => {
     const way = (value: string, commit: string, ref: string) => ({
@@ -655,16 +655,16 @@ suite('a command of kubectl gs', () => {
       way: { value, commit, ref, isForward: false },
     });
     assert.deepEqual(wayBackTo(resource(), 'previous'), way('previous', `c1${OLD}`, 'v0'));
-    assert.deepEqual(wayBackTo(underWay, 'previous'), way('previous', OLD, 'v1'));
+    assert.deepEqual(wayBackTo(inProgress, 'previous'), way('previous', OLD, 'v1'));
     assert.deepEqual(wayBackTo(resource(), 'c2'), way(`c2${OLD}`, `c2${OLD}`, 'c2'));
-    assert.deepEqual(wayBackTo(underWay, 'aaa'), way(OLD, OLD, 'v1'));
+    assert.deepEqual(wayBackTo(inProgress, 'aaa'), way(OLD, OLD, 'v1'));
     assert.deepEqual(wayBackTo(resource(), 'aaa'), { kind: 'there' });
     assert.deepEqual(wayBackTo(resource(), 'c'), { kind: 'several' });
     assert.deepEqual(wayBackTo(resource(), 'd'), { kind: 'unknown' });
     assert.deepEqual(wayBackTo(gatewaySync({ history: history.slice(0, 1) }), ''), { kind: 'unknown' });
     assert.deepEqual(wayBackTo(gatewaySync(undefined), 'previous'), { kind: 'unknown' });
     assert.deepEqual(
-      historyView(underWay).map(({ commit, isStable, canGoBack }) => [commit.slice(0, 2), isStable, canGoBack]),
+      historyView(inProgress).map(({ commit, isStable, canGoBack }) => [commit.slice(0, 2), isStable, canGoBack]),
       [
         ['aa', true, false],
         ['c1', false, true],

@@ -116,19 +116,19 @@ suite('the gateways that are queried', () => {
         wave: index < 10 ? 'canary' : 'rest',
         ...(index < 2 && { unable: 'old' }),
       }));
-    const nobody = { gateway: undefined, isAll: false };
+    const unspecified = { gateway: undefined, isAll: false };
     const few = fleet(INSPECTION.pods);
-    assert.deepEqual(chooseGateways(few, nobody), { gateways: few, isSample: false });
-    const sample = chooseGateways(fleet(1_000), nobody);
+    assert.deepEqual(chooseGateways(few, unspecified), { gateways: few, isSample: false });
+    const sample = chooseGateways(fleet(1_000), unspecified);
     assert.deepEqual(
       sample.gateways.map(({ name }) => name),
       ['g2', 'g3', 'g10', 'g11'],
     );
     assert.ok(sample.isSample);
     const all = fleet(1_000);
-    assert.deepEqual(chooseGateways(all, { ...nobody, isAll: true }), { gateways: all, isSample: false });
+    assert.deepEqual(chooseGateways(all, { ...unspecified, isAll: true }), { gateways: all, isSample: false });
     const varied = all.map((gateway, index) => ({ ...gateway, profile: `p${index}` }));
-    assert.equal(chooseGateways(varied, nobody).gateways.length, INSPECTION.pods);
+    assert.equal(chooseGateways(varied, unspecified).gateways.length, INSPECTION.pods);
     for (const gateway of ['g7', 'g7-0']) {
       assert.deepEqual(chooseGateways(all, { gateway, isAll: false }), { gateways: [all[7]], isSample: false });
     }

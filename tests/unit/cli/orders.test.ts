@@ -142,9 +142,9 @@ suite('a retry', () => {
   });
 
   test('counts once, because the handled annotation is removed first', () => {
-    const told = planRetry(resource({ rollout: stopped, annotations: retry }));
+    const repeated = planRetry(resource({ rollout: stopped, annotations: retry }));
     const says = 'gateways/plant already has this request: the controller has not handled it yet.';
-    assert.deepEqual(told, { kind: 'done', says });
+    assert.deepEqual(repeated, { kind: 'done', says });
     const handled: RolloutStatus = { ...stopped, handled: { retry: NEW } };
     const again = planRetry(resource({ rollout: handled, annotations: retry })) as PlannedChange;
     assert.equal(again.before?.annotation, 'sync.io/retry-rollout');

@@ -100,8 +100,8 @@ suite('the progress of a request', () => {
     assert.equal(judgeProgress(gatewaySync(well), asked).stuck, undefined);
     const { message: _, ...silent } = bad;
     const both = [silent, { ...silent, name: 'y', syncStatus: 'MissingSidecar' as const }];
-    const told = judgeProgress(gatewaySync({ ...status, gateways: counts, discoveredGateways: both }), asked);
-    assert.deepEqual(told, {
+    const progress = judgeProgress(gatewaySync({ ...status, gateways: counts, discoveredGateways: both }), asked);
+    assert.deepEqual(progress, {
       kind: 'waiting',
       says: 'v2 is c0ffee11: ',
       stuck: ['x: Error', 'y: MissingSidecar'],
@@ -226,8 +226,11 @@ suite('the gateways of a request', () => {
     );
     assert.equal(says({ total: 0 }), 'v2 is c0ffee11: no gateways');
     const partly = { summary: '', total: 1 } as typeof counts;
-    const told = judgeProgress(gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: partly }), asked);
-    assert.equal(told.says, 'v2 is c0ffee11: its gateway has it', 'of a version that counted less');
+    const progress = judgeProgress(
+      gatewaySync({ ...request('Applied'), ...ready('True', ''), gateways: partly }),
+      asked,
+    );
+    assert.equal(progress.says, 'v2 is c0ffee11: its gateway has it', 'of a version that counted less');
   });
 
   test('have the text of their rollout', () => {

@@ -9,21 +9,21 @@ import { type FileChange, unifiedDiff } from '../../../cli/fleet/unified-diff.ts
 
 /** Applies a patch with `git apply` to a directory with the old content; returns undefined if the file was deleted. */
 function applied({ path: name, before, after }: FileChange): { text: string; executable: boolean } | undefined {
-  const folder = mkdtempSync(path.join(tmpdir(), 'unified-diff-'));
+  const directory = mkdtempSync(path.join(tmpdir(), 'unified-diff-'));
   try {
-    const file = path.join(folder, name);
+    const file = path.join(directory, name);
     if (before) {
       mkdirSync(path.dirname(file), { recursive: true });
       writeFileSync(file, before.text);
       chmodSync(file, before.executable ? 0o755 : 0o644);
     }
-    const options = { cwd: folder, env: { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(folder) } };
+    const options = { cwd: directory, env: { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(directory) } };
     const input = unifiedDiff({ path: name, before, after });
     if (input) execFileSync('git', ['apply', '--whitespace=nowarn', '-'], { ...options, input, stdio: 'pipe' });
     if (!existsSync(file)) return undefined;
     return { text: readFileSync(file, 'utf8'), executable: (statSync(file).mode & 0o100) !== 0 };
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 }
 

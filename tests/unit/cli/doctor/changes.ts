@@ -81,7 +81,7 @@ export const CHANGES: Record<string, Change> = {
   'an installation with more policies': ({ controller }) => { env(controller, 'APPROVER_ROLE', 'true'); env(controller, 'GITHUB_APP', 'true'); env(controller, 'WEBHOOK_SELF_SIGNED', 'stoker-webhook'); },
   "Deployments that can't be read": ({ operator }) => { operator.deployments = forbidden; },
   'no controller': ({ operator }) => { operator.deployments.value.shift(); },
-  'no controller in the given namespaces': ({ operator }) => { operator.deployments.value.shift(); operator.lookedIn = ['a', 'b']; },
+  'no controller in the given namespaces': ({ operator }) => { operator.deployments.value.shift(); operator.searched = ['a', 'b']; },
   'no receiver': ({ operator }) => { operator.deployments.value.pop(); },
   'no receiver and no polling': ({ operator, resource }) => { operator.deployments.value.pop(); resource.spec.polling.enabled = false; },
   'no polling': ({ resource }) => { resource.spec.polling.enabled = false; },

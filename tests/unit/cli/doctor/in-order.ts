@@ -123,7 +123,7 @@ export const inOrder = () => ({
         { name: 'token', secret: { secretName: 'tokens' } },
       ]),
     ]),
-    lookedIn: undefined,
+    searched: undefined,
     places: {
       'stoker-system': {
         pods: seen([

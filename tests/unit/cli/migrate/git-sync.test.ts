@@ -47,7 +47,7 @@ const source = {
   git,
   polling: { interval: '1m' },
   groupWrite: false,
-  folder: '.',
+  directory: '.',
   place: { volume: 'html', path: 'site.git' },
   isOneTime: false,
   containers: ['sync'],

@@ -28,7 +28,7 @@ suite('a gitRepo volume', () => {
     name: 'site',
     git: { repo: repository, ref: 'HEAD' },
     groupWrite: false,
-    folder: '.',
+    directory: '.',
     place: { volume: 'v', path: 'site' },
     isOneTime: true,
     containers: [],
@@ -94,7 +94,7 @@ test('a GatewaySync is named after the last part of its repository, as a valid K
 });
 
 test('a path is inside a directory if it is below it or the same', () => {
-  for (const [folder, file, expected] of [
+  for (const [directory, file, expected] of [
     ['/a', '/a', true],
     ['/a', '/a/b', true],
     ['a/', '/a/b', true],
@@ -104,11 +104,11 @@ test('a path is inside a directory if it is below it or the same', () => {
     ['/a', '/a/..b', true],
     ['/a', '/b', false],
   ] as const)
-    assert.equal(isInside(folder, file), expected, `${file} in ${folder}`);
+    assert.equal(isInside(directory, file), expected, `${file} in ${directory}`);
 });
 
 suite('a k8s-sidecar container', () => {
-  const named = { repo: 'https://git.test/ops/boards.git', ref: 'main', folder: './boards/' };
+  const named = { repo: 'https://git.test/ops/boards.git', ref: 'main', directory: './boards/' };
   const readSidecar = (env: Record<string, string>, source: typeof named | undefined = named) => {
     const given = { LABEL: 'board', FOLDER: '/data/boards', ...env };
     const container = {
@@ -130,7 +130,7 @@ suite('a k8s-sidecar container', () => {
     name: 'boards',
     git: { repo: named.repo, ref: 'main' },
     groupWrite: false,
-    folder: 'boards',
+    directory: 'boards',
     place: { volume: 'v', path: 'boards' },
     isOneTime: false,
     containers: ['copy'],
@@ -145,7 +145,7 @@ suite('a k8s-sidecar container', () => {
     [{}, {}],
     [{ LABEL_VALUE: '1', RESOURCE: 'configmap' }, { notes: [compare('board=1'), annotation()] }],
     [{ NAMESPACE: 'ALL' }, { notes: [compare('board of the namespaces ALL'), annotation()] }],
-    [{ FOLDER_ANNOTATION: 'x/folder' }, { notes: [compare('board'), annotation('x/folder')] }],
+    [{ FOLDER_ANNOTATION: 'x/directory' }, { notes: [compare('board'), annotation('x/directory')] }],
     [{ METHOD: 'LIST' }, { isOneTime: true }],
     [{ METHOD: 'WATCH' }, {}],
     [
@@ -177,11 +177,11 @@ suite('a k8s-sidecar container', () => {
   }
 
   test('is migrated to the whole repository at HEAD by default', () => {
-    const { folder: _, ...source } = named;
-    assert.deepEqual(readSidecar({}, { ...source, ref: undefined, folder: '.' } as never), {
+    const { directory: _, ...source } = named;
+    assert.deepEqual(readSidecar({}, { ...source, ref: undefined, directory: '.' } as never), {
       ...whole,
       git: { repo: named.repo, ref: 'HEAD' },
-      folder: '.',
+      directory: '.',
       notes: [compare('board', 'the repository'), annotation()],
     });
   });

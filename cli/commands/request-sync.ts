@@ -24,7 +24,7 @@ const TRIES = 10;
  * Annotates the resource as the receiver does. Replaces an open request for a different ref only after a confirmation;
  * returns undefined without one. Throws `Problem`.
  */
-export async function askForSync(access: Access, { name, wanted, yes, host }: Asking): Promise<Asked | undefined> {
+export async function requestSync(access: Access, { name, wanted, yes, host }: Asking): Promise<Asked | undefined> {
   let agreed: OpenRequest | undefined;
   for (let tries = 1; ; tries++) {
     const gatewaySync = await getGatewaySync(access, name);

@@ -8,7 +8,7 @@ import type { ClusterSurvey, Survey } from './survey.ts';
 const SECURITY = 'explanation/security.md';
 
 /** Checks the permissions of agents, and the policies that restrict each program. */
-export function checkRights(survey: Survey): Finding[] {
+export function checkPermissions(survey: Survey): Finding[] {
   return [...checkAgentRole(survey.cluster), ...checkPolicies(survey)];
 }
 

@@ -2,7 +2,7 @@ import { messageOf } from '../../shared/errors.ts';
 import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import { listObjects } from '../../shared/io/kubernetes/list.ts';
 import { CERTIFICATE_KEY } from '../checks/check-certificate.ts';
-import type { Look } from '../checks/finding.ts';
+import type { ReadResult } from '../checks/finding.ts';
 import type { SecretKeys } from '../checks/objects.ts';
 import type { Access } from '../client/connect.ts';
 
@@ -12,7 +12,7 @@ const PAGE_SIZE = 250;
  * Runs a read; the result is `hidden` if it is forbidden or fails. Throws if the cluster is unreachable or rejects the
  * credentials.
  */
-export async function look<T>(reading: () => Promise<T>): Promise<Look<T>> {
+export async function tryRead<T>(reading: () => Promise<T>): Promise<ReadResult<T>> {
   try {
     return { kind: 'seen', value: await reading() };
   } catch (error) {
@@ -23,8 +23,8 @@ export async function look<T>(reading: () => Promise<T>): Promise<Look<T>> {
 }
 
 /** Reads one object; undefined if it doesn't exist. */
-export const lookAt = <T>({ client }: Access, path: string): Promise<Look<T | undefined>> =>
-  look(async () => {
+export const readObject = <T>({ client }: Access, path: string): Promise<ReadResult<T | undefined>> =>
+  tryRead(async () => {
     try {
       return await client.get<T>(path);
     } catch (error) {
@@ -34,12 +34,12 @@ export const lookAt = <T>({ client }: Access, path: string): Promise<Look<T | un
   });
 
 /** Reads a list; empty if the resource type doesn't exist. Keeps only objects that match `keep` in memory. */
-export const lookOver = <T>(
+export const readList = <T>(
   { client }: Access,
   path: string,
   { query = {}, keep = () => true }: { query?: Record<string, string>; keep?: (object: T) => boolean } = {},
-): Promise<Look<T[]>> =>
-  look(async () => {
+): Promise<ReadResult<T[]>> =>
+  tryRead(async () => {
     const objects: T[] = [];
     const add = (object: T) => {
       if (keep(object)) objects.push(object);
@@ -53,8 +53,8 @@ export const lookOver = <T>(
   });
 
 /** Reads the keys of a Secret and the length of their values. Drops the values at once. */
-export async function lookAtSecret(access: Access, path: string): Promise<Look<SecretKeys | undefined>> {
-  const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
+export async function readSecretKeys(access: Access, path: string): Promise<ReadResult<SecretKeys | undefined>> {
+  const secret = await readObject<{ data?: Record<string, string> }>(access, path);
   if (secret.kind === 'hidden') return secret;
   const { data = {} } = secret.value ?? {};
   const lengths = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.length]));
@@ -62,8 +62,8 @@ export async function lookAtSecret(access: Access, path: string): Promise<Look<S
 }
 
 /** Reads the certificate in a Secret (PEM, empty if missing). Drops its key at once. */
-export async function lookAtCertificate(access: Access, path: string): Promise<Look<string>> {
-  const secret = await lookAt<{ data?: Record<string, string> }>(access, path);
+export async function readCertificate(access: Access, path: string): Promise<ReadResult<string>> {
+  const secret = await readObject<{ data?: Record<string, string> }>(access, path);
   if (secret.kind === 'hidden') return secret;
   return { kind: 'seen', value: Buffer.from(secret.value?.data?.[CERTIFICATE_KEY] ?? '', 'base64').toString() };
 }
