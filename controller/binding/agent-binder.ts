@@ -74,7 +74,7 @@ export class AgentBinder {
       return outcome === 'foreign' ? { isTransient: false, problem: foreign(gatewaySync) } : undefined;
     } catch (error) {
       log.warn({ err: error }, 'failed to write the RoleBinding of the agents');
-      const message = `the RoleBinding of the agents cannot be written: ${describeApiError(error)}`;
+      const message = `the RoleBinding of the agents can't be written: ${describeApiError(error)}`;
       return { isTransient: isRetryable(error), problem: { reason: 'RoleBindingNotWritten', message } };
     }
   }
@@ -87,11 +87,11 @@ interface Refusal {
 
 const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
   reason: 'ForeignRoleBinding',
-  message: `the RoleBinding ${agentRoleBindingName(name)} was made by somebody else and is left alone: delete it, or let the agents in yourself`,
+  message: `the RoleBinding ${agentRoleBindingName(name)} exists but isn't managed by the controller; delete it, or give the agents their permissions yourself`,
 });
 
 /** The same words for the same trouble, so that no retry changes the status. */
 export function describeApiError(error: unknown): string {
-  if (!isApiError(error)) return 'the API server did not answer';
-  return isRetryable(error) ? `the API server answered ${error.status}` : error.message;
+  if (!isApiError(error)) return "the API server didn't respond";
+  return isRetryable(error) ? `the API server returned ${error.status}` : error.message;
 }

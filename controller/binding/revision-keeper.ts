@@ -61,8 +61,8 @@ export class RevisionKeeper {
       if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
     } catch (error) {
-      log.warn({ err: error }, 'revision of spec.sync not kept');
-      const message = `the ControllerRevision of spec.sync cannot be written: ${describeApiError(error)}`;
+      log.warn({ err: error }, 'revision of spec.sync not stored');
+      const message = `the ControllerRevision of spec.sync can't be written: ${describeApiError(error)}`;
       return { isKept: false, retryAfterMs: RETRY_MS, problem: { reason: 'RevisionNotWritten', message } };
     }
   }
@@ -118,7 +118,7 @@ export class RevisionKeeper {
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
     // Its data can never change.
     if (object === known || (await this.#isTrue(namespace, path, revision))) return { kind: 'kept', object };
-    log.warn({ revision }, 'somebody else changed the revision of spec.sync: restoring it');
+    log.warn({ revision }, 'another client changed the revision of spec.sync; restoring it');
     await this.#client.delete(path, { body: { preconditions: { uid: object } } });
     return await this.#create(gatewaySync, revision);
   }
@@ -187,12 +187,12 @@ const FRESH_MS = 60_000;
 
 const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({
   reason: 'RevisionNotWritten' as const,
-  message: `the ControllerRevision ${revisionName(name, revision)} was made by somebody else: delete it`,
+  message: `the ControllerRevision ${revisionName(name, revision)} exists but isn't managed by the controller; delete it`,
 });
 
 const gone = ({ name, status: { rollout } }: ObservedGatewaySync) => ({
   reason: 'RevisionGone' as const,
-  message: `the ControllerRevision ${revisionName(name, rollout?.stableRevision ?? '')} of the stable release is gone, so there would be no way back: set spec.sync to what it was, and then edit it again`,
+  message: `the ControllerRevision ${revisionName(name, rollout?.stableRevision ?? '')} of the stable release is gone, so a rollback would be impossible; restore the previous spec.sync, and then edit it again`,
 });
 
 const isOwned = ({ ownerReferences = [] }: ObjectMeta, uid: string): boolean =>

@@ -20,7 +20,7 @@ export class SecretReader {
 
   /** A sentence about what is missing of a Secret, or undefined. Throws errors of the API server. */
   async problemOf(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
-    const absent = `Secret ${namespace}/${name}, which the resource names, does not exist: create it, since no pod starts without it`;
+    const absent = `Secret ${namespace}/${name}, which the resource names, doesn't exist; create it, because pods can't start without it`;
     if (!isObjectName(name)) return absent; // nothing else may get into a path
     try {
       const path = corePath('secrets', namespace, name);
@@ -29,7 +29,7 @@ export class SecretReader {
       const missing = keys.find((key) => !Object.hasOwn(data, key));
       return missing === undefined
         ? undefined
-        : `Secret ${namespace}/${name} has no key ${missing}, which the resource names: add it, since no pod starts without it`;
+        : `Secret ${namespace}/${name} has no key ${missing}, which the resource names; add it, because pods can't start without it`;
     } catch (error) {
       if (isApiError(error, 404)) return absent;
       // Not all of them are the controller's to read in every installation.

@@ -105,7 +105,8 @@ async function provision({ certDir, selfSigned, clientCaFile }: AdmissionOptions
   // Both names are links: the kubelet replaces the two files in one step.
   if (certDir) return { certFile: join(certDir, 'tls.crt'), keyFile: join(certDir, 'tls.key'), clientCaFile };
   const { webhook, ...options } = selfSigned;
-  if (webhook === undefined) throw new Error('neither a certificate folder nor a webhook configuration is named');
+  if (webhook === undefined)
+    throw new Error('neither a certificate directory nor a webhook configuration is specified');
   return { ...(await ensureSelfSigned({ ...options, webhook })), clientCaFile };
 }
 

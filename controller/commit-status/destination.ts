@@ -59,18 +59,21 @@ export function destinationOf(
   const context = contextOf(commitStatus.context, { cluster, namespace, name });
   if (context.kind === 'problem') return context;
   const repository = parseRepository(repo);
-  if (!repository) return invalid('spec.git.repo is no URL whose host can be told');
+  if (!repository) return invalid("the host of spec.git.repo can't be determined; use an https or ssh URL");
   const known = KNOWN[repository.host];
   const provider = commitStatus.provider ?? (auth?.githubApp ? 'github' : known?.provider);
-  if (!provider) return invalid('set spec.git.commitStatus.provider to the API that the git host has');
+  if (!provider) return invalid('the API of the git server is unknown; set spec.git.commitStatus.provider');
   const path = segmentsOf(repo);
   const isPath = path && (provider === 'gitlab' || provider === 'gitea' ? path.length >= 2 : path.length === 2);
-  if (!isPath) return invalid('spec.git.repo does not end in the owner and the name of a repository');
+  if (!isPath) return invalid("spec.git.repo doesn't end with the owner and the name of a repository");
   const given = commitStatus.url ?? (provider === 'github' ? auth?.githubApp?.apiBaseURL : undefined);
   const usual = known?.provider === provider ? known.api : usualApi(repo, { provider, host: repository.host, path });
   const api = given ?? usual;
-  if (api === undefined) return invalid('name the API of the git host in spec.git.commitStatus.url');
-  if (!isPlainHttps(api)) return invalid('the URL of the API must begin with https:// and hold no credentials');
+  if (api === undefined) return invalid('the URL of the API is unknown; set spec.git.commitStatus.url');
+  if (!isPlainHttps(api))
+    return invalid(
+      'the URL of the API must begin with https:// and contain no credentials; change spec.git.commitStatus.url',
+    );
   const destination = {
     provider,
     context: context.text,
@@ -101,7 +104,7 @@ function contextOf(
       kind: 'problem',
       reason: 'ClusterNameMissing',
       message:
-        'spec.git.commitStatus.context names the cluster, and the operator does not know its name: set the chart value clusterName, or write a context without {{ .Cluster }}',
+        'spec.git.commitStatus.context contains {{ .Cluster }}, but the name of the cluster is unknown; set the chart value clusterName, or change the context',
     };
   return invalid(`spec.git.commitStatus.context: ${rendered.message}`);
 }

@@ -64,7 +64,7 @@ const MAX_PAUSES = 1_000;
 const MAX_RECORDS = 8;
 const UNEXPECTED = {
   reason: 'CommitStatusFailed',
-  message: 'something unexpected happened, see the log of the controller',
+  message: 'unexpected error; see the log of the controller',
 };
 /** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
 const PATIENCE_MS = 60_000;
@@ -210,7 +210,7 @@ export class StatusPoster {
     const isWorthAWord = isFinal || now - since >= PATIENCE_MS;
     if (isWorthAWord) {
       const { reason, message } = isTyped(failure) ? failure : UNEXPECTED;
-      this.#setProblem(key, entry, { reason, message: `the status of the commit cannot be posted: ${message}` });
+      this.#setProblem(key, entry, { reason, message: `the commit status can't be posted: ${message}` });
     }
   }
 

@@ -131,35 +131,32 @@ export function judgeAnswer(
   const transient = (message: string, reason: 'GitRateLimited' | 'GitUnreachable') =>
     new TransientError(message, { code: 'commitStatus.unavailable', reason, retryAfterMs });
   if (isTooOften(status, retryAfterMs))
-    return transient(
-      `${HOST} answered ${status}, since it was asked too often: it is asked again later`,
-      'GitRateLimited',
-    );
+    return transient(`${HOST} is rate limiting requests (${status}); retrying later`, 'GitRateLimited');
   if (status >= 500 || status === 408 || status === 409)
-    return transient(`${HOST} answered ${status}: it is tried again`, 'GitUnreachable');
+    return transient(`${HOST} returned ${status}; retrying`, 'GitUnreachable');
   if (status === 401)
     return terminal(
-      `${HOST} refused the token (401): check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
+      `${HOST} refused the token (401); check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
       'AuthenticationFailed',
     );
   if (status === 403 || status === 404)
     return terminal(
-      `${HOST} answered ${status}: check that the token may write commit statuses of the repository${RIGHTS[provider] ?? ''}, and spec.git.commitStatus.provider`,
+      `${HOST} returned ${status}; check that the token has permission to write commit statuses of the repository${RIGHTS[provider] ?? ''}, and check spec.git.commitStatus.provider`,
       'CommitStatusRefused',
     );
   if (status >= 300 && status < 400)
     return terminal(
-      `${HOST} sends the request elsewhere, and the token goes nowhere else: name the API in spec.git.commitStatus.url`,
+      `${HOST} redirects the request, and the token isn't sent to other addresses; set spec.git.commitStatus.url to the final URL`,
       'UnexpectedRedirect',
     );
-  return terminal(`${HOST} answered ${status} to the status ${context}`, 'CommitStatusRefused');
+  return terminal(`${HOST} returned ${status} for the status ${context}`, 'CommitStatusRefused');
 }
 
-const HOST = 'the API of the git host';
+const HOST = 'the API of the git server';
 
 /** What people are likely to miss. */
 const RIGHTS: Partial<Record<StatusProvider, string>> = {
-  gitlab: ' (on a protected branch GitLab wants the role Maintainer, or one that may push or merge there)',
+  gitlab: ' (for a protected branch, GitLab requires the role Maintainer, or one that can push or merge there)',
 };
 
 const terminal = (message: string, reason: 'AuthenticationFailed' | 'CommitStatusRefused' | 'UnexpectedRedirect') =>

@@ -58,17 +58,20 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
 }
 
 function invalidToken(): never {
-  throw new TerminalError('the Secret in spec.git.commitStatus.secretRef holds no token: one line, or user:password', {
-    code: 'commitStatus.token',
-    reason: 'AuthenticationFailed',
-  });
+  throw new TerminalError(
+    'the Secret in spec.git.commitStatus.secretRef contains no token; store it in one line, or as user:password',
+    {
+      code: 'commitStatus.token',
+      reason: 'AuthenticationFailed',
+    },
+  );
 }
 
 const fenced = () =>
-  new TransientError('this replica does not lead', { code: 'commitStatus.fenced', reason: 'CommitStatusFailed' });
+  new TransientError("this replica isn't the leader", { code: 'commitStatus.fenced', reason: 'CommitStatusFailed' });
 
 const addressDenied = (cause: unknown) =>
   new TerminalError(
-    'the API of the git host is at an address that must not be asked, such as a loopback or link-local one: see the values controller.git.deniedNetworks and controller.git.allowLocal',
+    'the API of the git server is at a denied address, such as a loopback or link-local one; see the chart values controller.git.deniedNetworks and controller.git.allowLocal',
     { code: 'commitStatus.deniedAddress', reason: 'AddressDenied', cause },
   );

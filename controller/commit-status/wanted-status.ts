@@ -86,7 +86,7 @@ function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
   const now =
     phase === 'Stopped'
       ? 'stopped'
-      : `taken back to ${stableCommit.slice(0, 8)}, ${verified}/${total} gateways are back`;
+      : `rolled back to ${stableCommit.slice(0, 8)}, ${verified}/${total} gateways are back`;
   return { ...failure(commit, known ?? [...where, now].join('; ')), isDecided: true };
 }
 

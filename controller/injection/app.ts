@@ -84,7 +84,7 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
   if (body.kind !== 'read') return invalid(503, 'try again');
   const review = parseReview(body.bytes);
   body.release();
-  if (!review) return invalid(400, 'the body is no AdmissionReview of admission.k8s.io/v1 that can be read');
+  if (!review) return invalid(400, "the body isn't a valid AdmissionReview of admission.k8s.io/v1");
   const injection = await inject(options, review);
   if (injection.kind === 'busy') return { status: 503, json: { error: 'try again' }, outcome: 'failed' };
   return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
@@ -99,7 +99,7 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
     // Another installation may look after it, so it is not ours to deny.
-    log.info({ namespace, pod: podName(pod) }, 'pod of a namespace that is not watched');
+    log.info({ namespace, pod: podName(pod) }, "ignoring a pod in a namespace that isn't watched");
     return { kind: 'unchanged' };
   }
   const { injection, known } = await judgePod(options, { namespace, pod });

@@ -19,7 +19,7 @@ export function chooseAgentImage({ agent }: Pick<GatewaySyncSpec, 'agent'>, imag
   if (images.allowedRepositories.length > 0 && !allowed.some((pattern) => matches(pattern, repository))) {
     return {
       kind: 'denied',
-      message: `spec.agent.image.repository is ${repository}, and the operator allows ${allowed.join(', ')}: use one of them, or have it added to the chart value agentImage.allowedRepositories`,
+      message: `spec.agent.image.repository is ${repository}, but the operator allows only ${allowed.join(', ')}; use one of them, or have yours added to the chart value agentImage.allowedRepositories`,
     };
   }
   return { kind: 'chosen', image: `${repository}${version}` };

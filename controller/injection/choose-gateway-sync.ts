@@ -14,11 +14,11 @@ export function checkAnnotations(annotations: Record<string, string>): string | 
   for (const name of CHECKED_ANNOTATIONS) {
     const value = annotations[name];
     if (value === undefined) continue;
-    if (value.trim() === '') return `the annotation ${name} is empty: give it a value, or remove it`;
+    if (value.trim() === '') return `the annotation ${name} is empty; give it a value, or remove it`;
     if (value.length > BOUNDS.text)
-      return `the annotation ${name} is longer than ${BOUNDS.text} characters: shorten it`;
+      return `the annotation ${name} is longer than ${BOUNDS.text} characters; shorten it`;
     if (/\p{Cc}/u.test(value))
-      return `the annotation ${name} has control characters, such as a line break: remove them`;
+      return `the annotation ${name} contains control characters, such as a line break; remove them`;
   }
   return undefined;
 }
@@ -41,25 +41,25 @@ export function chooseGatewaySync(
   const names = listNames(all);
   if (all.length === 0) {
     return denied(
-      `there is no GatewaySync in namespace ${namespace}: create one, or remove the annotation ${POD_ANNOTATIONS.inject}`,
+      `there is no GatewaySync in namespace ${namespace}; create one, or remove the annotation ${POD_ANNOTATIONS.inject}`,
     );
   }
   if (named === undefined && all.length > 1) {
     return denied(
-      `several GatewaySyncs are in namespace ${namespace}: name one of them (${names}) in the annotation ${POD_ANNOTATIONS.crName}`,
+      `several GatewaySyncs are in namespace ${namespace}; specify one of them (${names}) in the annotation ${POD_ANNOTATIONS.crName}`,
     );
   }
   const gatewaySync = named === undefined ? candidates[0] : candidates.find(({ name }) => name === named);
   if (!gatewaySync) {
     return denied(
-      `the annotation ${POD_ANNOTATIONS.crName} names no GatewaySync of namespace ${namespace}: there are ${names}`,
+      `the annotation ${POD_ANNOTATIONS.crName} names no GatewaySync of namespace ${namespace}; specify one of its GatewaySyncs (${names})`,
     );
   }
   const profile = annotations[POD_ANNOTATIONS.profile] ?? 'default';
   const profiles = Object.keys(gatewaySync.spec.sync.profiles);
   if (!profiles.includes(profile)) {
     return denied(
-      `GatewaySync ${gatewaySync.name} has no profile named ${profile}: name one of them (${listNames(profiles)}) in the annotation ${POD_ANNOTATIONS.profile}`,
+      `GatewaySync ${gatewaySync.name} has no profile named ${profile}; specify one of its profiles (${listNames(profiles)}) in the annotation ${POD_ANNOTATIONS.profile}`,
     );
   }
   return { kind: 'chosen', gatewaySync, profile };

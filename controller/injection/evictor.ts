@@ -90,7 +90,7 @@ export class Evictor {
     if (bare.length === 0) return pods.injected.some((uid) => !trial.known.has(uid));
     trial.pausedUntil = this.#now() + PAUSE_MS;
     const names = bare.map(({ name }) => name);
-    this.#options.log.warn({ pods: names }, 'no more evictions: the new pod has no sidecar either');
+    this.#options.log.warn({ pods: names }, 'evictions paused because the new pod has no sidecar either');
     return false;
   }
 
@@ -114,8 +114,11 @@ export class Evictor {
     this.#limits.all.count('', this.#now());
     const injection = review(pod.namespace, found.pod);
     if (injection.kind !== 'patched') {
-      const detail = injection.kind === 'denied' ? injection.message : 'it would stay as it is';
-      return log.warn({ key, pod: pod.name, detail }, 'pod not evicted: the new one would not get the sidecar');
+      const detail = injection.kind === 'denied' ? injection.message : 'admission would not change it';
+      return log.warn(
+        { key, pod: pod.name, detail },
+        'pod not evicted because its replacement would not get the sidecar',
+      );
     }
     try {
       await client.create(`${corePath('pods', pod.namespace, pod.name)}/eviction`, {
@@ -130,7 +133,7 @@ export class Evictor {
       throw error;
     }
     this.#trials.set(owner.uid, { known: given.known });
-    log.info({ key, pod: pod.name }, 'pod evicted: it had no sidecar');
+    log.info({ key, pod: pod.name }, 'pod without a sidecar evicted');
     onEvicted(key, pod, owner);
   }
 

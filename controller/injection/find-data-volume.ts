@@ -27,9 +27,11 @@ export function findDataVolume(pod: AdmittedPod): DataVolume {
   const { volume, mounts } = chosen;
   const source = pod.spec.volumes?.find(({ name }) => name === volume);
   if (source && isReadOnly(source))
-    return denied(`volume ${volume} is read-only by its kind: the agent has to write to the data volume`);
+    return denied(
+      `volume ${volume} is read-only by its kind; use another one, because the agent writes to the data volume`,
+    );
   const first = mounts.find(({ mount }) => !mount.readOnly) ?? mounts[0];
-  if (!first) return denied(`no container mounts volume ${volume}, so there is nothing to keep in sync`);
+  if (!first) return denied(`no container mounts volume ${volume}, so there is nothing to sync`);
   return chooseMount(first.container, volume);
 }
 
@@ -41,20 +43,20 @@ function chooseVolume({ metadata, spec }: AdmittedPod): VolumeChoice {
   if (named !== undefined) {
     if (volumes.includes(named)) return { kind: 'chosen', volume: named, mounts: mountsOf(spec.containers, named) };
     return denied(
-      `the annotation ${POD_ANNOTATIONS.dataVolume} names volume ${named}, and the pod has ${listNames(volumes) || 'no volumes'}`,
+      `the annotation ${POD_ANNOTATIONS.dataVolume} names volume ${named}, but the pod has ${listNames(volumes) || 'no volumes'}`,
     );
   }
   const present = USUAL_NAMES.filter((name) => volumes.includes(name));
   const mounted = present.filter((name) => mountsOf(spec.containers, name).length > 0);
   if (mounted.length > 1) {
     return denied(
-      `volumes ${mounted.join(' and ')} both look like the gateway's data: name one of them in the annotation ${POD_ANNOTATIONS.dataVolume}`,
+      `volumes ${mounted.join(' and ')} both look like the gateway's data; specify one of them in the annotation ${POD_ANNOTATIONS.dataVolume}`,
     );
   }
   const volume = mounted[0] ?? present[0];
   if (volume !== undefined) return { kind: 'chosen', volume, mounts: mountsOf(spec.containers, volume) };
   return denied(
-    `no volume is named ${USUAL_NAMES.join(', ')}: name the one with the gateway's data in the annotation ${POD_ANNOTATIONS.dataVolume}`,
+    `no volume is named ${USUAL_NAMES.join(', ')}; specify the one with the gateway's data in the annotation ${POD_ANNOTATIONS.dataVolume}`,
   );
 }
 
@@ -65,12 +67,12 @@ function chooseMount(container: Container, volume: string): DataVolume {
   if (!mount) return denied(`no container mounts volume ${volume}`);
   if (mount.subPathExpr) {
     return denied(
-      `container ${container.name} mounts volume ${volume} by subPathExpr, which the sidecar cannot follow: use subPath`,
+      `container ${container.name} mounts volume ${volume} with subPathExpr, which the sidecar can't resolve; use subPath`,
     );
   }
   if (mount.subPath && mounts.some(({ subPath }) => subPath !== mount.subPath)) {
     return denied(
-      `container ${container.name} mounts several parts of volume ${volume}: mount it once, so that it is clear where its data begins`,
+      `container ${container.name} mounts several parts of volume ${volume}; mount it once, so that the root of its data is clear`,
     );
   }
   return { kind: 'found', mount, container };

@@ -100,7 +100,7 @@ function checkSystem({ spec }: AdmittedPod): string | undefined {
   const label = OS_LABELS.find((name) => spec.nodeSelector?.[name] === 'windows');
   const place = spec.os?.name === 'windows' ? 'spec.os.name' : label && `nodeSelector ${label}`;
   return place
-    ? `the agent runs on Linux only: remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
+    ? `the agent runs on Linux only; remove the annotation ${POD_ANNOTATIONS.inject} from pods with ${place} windows`
     : undefined;
 }
 
@@ -108,10 +108,10 @@ function checkSystem({ spec }: AdmittedPod): string | undefined {
 const OS_LABELS = ['kubernetes.io/os', 'beta.kubernetes.io/os'];
 
 const rootMessage = (container: string) =>
-  `container ${container} runs as user 0, and the sidecar runs as the same user, but never as root: set securityContext.runAsUser to another user`;
+  `container ${container} runs as user 0, and the sidecar, which runs as the same user, must not run as root; set securityContext.runAsUser to another user`;
 
 const userWarning = (container: string) =>
-  `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its own image: set it, so that both own the same files`;
+  `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
 
 /** Maximum parts of the volume that are named: the API server shortens long warnings. */
 const MAX_WARNINGS = 5;
@@ -121,10 +121,10 @@ function subPathWarnings({ spec }: AdmittedPod, { mount, container }: { mount: V
     .slice(0, MAX_WARNINGS)
     .map(
       (part) =>
-        `sync agent: container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} by subPath: a file there never changes, and a directory no longer does after it was removed once; mount the whole volume`,
+        `sync agent: container ${part.container} mounts ${part.path.slice(0, 80)} of volume ${mount.name} with subPath; such a file never changes, and neither does a directory that was removed once. Mount the whole volume`,
     );
   if (!looksLikeFile(mount)) return parts;
-  const whole = `sync agent: container ${container.name} mounts only ${mount.subPath} of volume ${mount.name}, which looks like a file, and the sidecar delivers into a directory: mount the directory that it is in`;
+  const whole = `sync agent: container ${container.name} mounts only ${mount.subPath} of volume ${mount.name}, which looks like a file, but the sidecar delivers into a directory; mount its directory instead`;
   return [whole, ...parts];
 }
 

@@ -96,7 +96,7 @@ export class MissingSidecars {
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.log.warn({ err: error, namespace }, 'cannot look for pods without a sidecar');
+        this.#options.log.warn({ err: error, namespace }, 'failed to list pods without a sidecar');
       }
     }
   }

@@ -152,7 +152,7 @@ function checkStatus(response: IncomingMessage, credentials: Credentials): void 
   const waitMs = pauseMs(response.headers, Date.now());
   const isLimit = isTooOften(status, waitMs);
   if (!isLimit && status < 500) throw gitErrorOf(`error: ${status}`, { credentials });
-  throw new TransientError(`the git host answered ${status}: it is tried again`, {
+  throw new TransientError(`the git server returned ${status}; retrying`, {
     code: `git.http${status}`,
     reason: isLimit ? 'GitRateLimited' : 'GitUnreachable',
     retryAfterMs: waitMs,
@@ -182,7 +182,7 @@ async function* typedBytesOf(
 
 const caTooLarge = () =>
   new TerminalError(
-    'the Secret named in spec.git.caSecretRef holds more than 64 KiB: name only the CA that signed the certificate of the git host',
+    'the Secret named in spec.git.caSecretRef contains more than 64 KiB; store only the CA that signed the certificate of the git server',
     { code: 'git.caTooLarge', reason: 'SecretTooLarge' },
   );
 

@@ -190,7 +190,7 @@ export class GitTokenKeeper {
     else if (!this.#options.apps.known(request))
       this.#options.log.warn(
         { namespace: request.namespace },
-        'the token for the agents ends too soon: check the clock',
+        'the token for the agents expires too soon; check the clock',
       );
     for (const key of attempt.waiting) this.#options.enqueue(key);
   }

@@ -95,12 +95,12 @@ export class GithubApps {
 
   async #create({ namespace, git, mayWrite }: TokenRequest): Promise<InstallationToken> {
     const app = git.auth?.githubApp;
-    if (!app) throw new Error('the resource names no GitHub App');
+    if (!app) throw new Error('the resource has no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
     const asker = askerOf(app, pem);
     const pausedMs = (this.#pausedUntil.get(asker) ?? 0) - performance.now();
-    if (pausedMs > 0) throw tooOften('GitHub wants to be left alone for a while: it is asked later', pausedMs);
+    if (pausedMs > 0) throw tooOften('GitHub is rate limiting requests; retrying later', pausedMs);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
       new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
@@ -110,7 +110,7 @@ export class GithubApps {
     const waitMs = pauseMs(answer.headers, Date.now());
     if (isTooOften(answer.status, waitMs)) {
       if (waitMs !== undefined) this.#pausedUntil.set(asker, performance.now() + waitMs);
-      throw tooOften(`GitHub answered ${answer.status} when asked for a token: it is tried again`, waitMs);
+      throw tooOften(`GitHub returned ${answer.status} to a request for a token; retrying`, waitMs);
     }
     return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
   }
@@ -143,14 +143,14 @@ export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWri
 
 function readToken({ status, headers, body }: JsonAnswer, rights: string): InstallationToken {
   if (status >= 500)
-    throw new TransientError(`GitHub answered ${status} when asked for a token: it is tried again`, {
+    throw new TransientError(`GitHub returned ${status} to a request for a token; retrying`, {
       code: 'githubApp.unavailable',
       reason: 'GitUnreachable',
       retryAfterMs: pauseMs(headers, Date.now()),
     });
-  if (status !== 201) throw refused(`GitHub answered ${status}`, rights);
+  if (status !== 201) throw refused(`GitHub returned ${status}`, rights);
   const answer = readJson(tokenAnswer, body, ANSWER_BOUNDS);
-  if (!answer) throw refused('the answer holds no token', rights);
+  if (!answer) throw refused('the response contains no token', rights);
   const { token, expires_at: expiresAt } = answer;
   return { token, expiresAt: Math.min(Date.parse(expiresAt), Date.now() + MAX_LIFETIME_MS) };
 }
@@ -175,7 +175,7 @@ async function signJwt(appId: number, pem: string): Promise<string> {
       .setExpirationTime(now + JWT_SECONDS.after)
       .sign(await importPKCS8(pkcs8, 'RS256'));
   } catch (cause) {
-    throw refused(`the private key cannot be used (${messageOf(cause).slice(0, 80)})`);
+    throw refused(`the private key is invalid (${messageOf(cause).slice(0, 80)})`);
   }
 }
 
@@ -183,9 +183,9 @@ async function signJwt(appId: number, pem: string): Promise<string> {
 function readKey(pem: string): KeyObject {
   if (pem.length > MAX_KEY.characters) throw new Error(`it has more than ${MAX_KEY.characters} characters`);
   const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType !== 'rsa') throw new Error('it is no RSA key');
+  if (key.asymmetricKeyType !== 'rsa') throw new Error("it isn't an RSA key");
   const bits = key.asymmetricKeyDetails?.modulusLength ?? Number.POSITIVE_INFINITY;
-  if (bits > MAX_KEY.bits) throw new Error(`it has ${bits} bits, and may have ${MAX_KEY.bits}`);
+  if (bits > MAX_KEY.bits) throw new Error(`it has ${bits} bits, at most ${MAX_KEY.bits} are allowed`);
   return key;
 }
 
@@ -200,7 +200,7 @@ function repositoryNameOf(repo: string): string {
 
 /** For resources with a GitHub App in an installation that has none enabled. */
 export const githubAppDisabled = () =>
-  new TerminalError('GitHub Apps are not enabled: install the operator with githubApp.enabled, or use a token', {
+  new TerminalError("GitHub Apps aren't enabled; set the chart value githubApp.enabled, or use a token", {
     code: 'githubApp.disabled',
     reason: 'GitHubAppNotEnabled',
   });

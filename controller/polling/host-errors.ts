@@ -4,7 +4,7 @@ import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
 // Temporary errors of a git host. All are retried, and the host's own messages are not passed on.
 
 export const brokenAnswer = (cause?: unknown) =>
-  new TransientError('the git host broke off its answer: it is tried again', {
+  new TransientError('the response of the git server was cut off; retrying', {
     code: 'git.brokenAnswer',
     reason: 'GitUnreachable',
     cause,
@@ -15,7 +15,7 @@ export const reportedError = (credentials: Credentials) =>
   new TransientError(reported(credentials), { code: 'git.reportedError', reason: 'GitUnreachable' });
 
 export const timedOut = () =>
-  new TransientError('the git server did not respond in time: the request is retried', {
+  new TransientError("the git server didn't respond in time; retrying", {
     code: 'git.timeout',
     reason: 'GitTimeout',
   });
@@ -23,12 +23,12 @@ export const timedOut = () =>
 /** `limit` names the limit that the response exceeds. */
 export const answerTooLarge = (limit: string) =>
   new TransientError(
-    `the git host answered with more than ${limit}, which is the limit: delete refs that nobody needs, or use a host with git's protocol version 2`,
+    `the response of the git server exceeds the limit of ${limit}; delete unused refs, or use a server with git's protocol version 2`,
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
 export const apiAnswerTooLarge = () =>
-  new TransientError('the API of the git host answered with more than 64 KiB: it is tried again', {
+  new TransientError('the response of the API of the git server exceeds 64 KiB; retrying', {
     code: 'git.answerTooLarge',
     reason: 'GitAnswerTooLarge',
   });

@@ -21,13 +21,13 @@ export async function readSecret(
   const secret = await client
     .get<{ data?: Record<string, string> }>(corePath('secrets', namespace, name))
     .catch((error: unknown) => {
-      if (isApiError(error, 404)) throw missing(`Secret ${namespace}/${name} does not exist: create it`, error);
+      if (isApiError(error, 404)) throw missing(`Secret ${namespace}/${name} doesn't exist; create it`, error);
       if (isApiError(error, 403))
-        throw missing(`the operator may not read Secret ${namespace}/${name}: check its RBAC`, error);
-      throw unavailable(`the API server did not hand out Secret ${namespace}/${name}: it is asked again`, error);
+        throw missing(`the operator isn't allowed to read Secret ${namespace}/${name}; check its RBAC`, error);
+      throw unavailable(`the API server didn't return Secret ${namespace}/${name}; retrying`, error);
     });
   const value = secret.data?.[key];
-  if (value === undefined) throw missing(`Secret ${namespace}/${name} has no key ${key}: add it`);
+  if (value === undefined) throw missing(`Secret ${namespace}/${name} has no key ${key}; add it`);
   return Buffer.from(value, 'base64').toString('utf8');
 }
 

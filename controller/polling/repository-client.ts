@@ -194,7 +194,7 @@ const invalidUrl = (repo: string) =>
   new TerminalError(
     hasForeignHost(repo)
       ? `spec.git.repo is ambiguous: ${ASCII_HOST}`
-      : "spec.git.repo isn't a URL that git can reach: use https://, ssh://, http://, git:// or user@host:path",
+      : "spec.git.repo isn't a URL that git can reach; use https://, ssh://, http://, git:// or user@host:path",
     {
       code: 'git.invalidUrl',
       reason: 'InvalidRepository',
@@ -203,19 +203,19 @@ const invalidUrl = (repo: string) =>
 
 const caWithoutTls = () =>
   new TerminalError(
-    'spec.git.caSecretRef is for https, and http:// has no certificate to check: use https:// in spec.git.repo, or leave caSecretRef out',
+    'spec.git.caSecretRef is for https, and http:// has no certificate to check; use https:// in spec.git.repo, or remove caSecretRef',
     { code: 'git.caWithoutTls', reason: 'CAWithoutTLS' },
   );
 
 const knownHostsMissing = () =>
   new TerminalError(
-    'an ssh host has to prove that it is the right one: name its keys in spec.git.auth.sshKey.knownHosts, or set spec.git.auth.sshKey.insecureIgnoreHostKey to talk to whoever answers',
+    'the host key of the ssh server is unknown; specify its keys in spec.git.auth.sshKey.knownHosts, or set spec.git.auth.sshKey.insecureIgnoreHostKey to connect without a check',
     { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
   );
 
 const keyTooLarge = () =>
   new TerminalError(
-    'the Secret named in spec.git.auth.sshKey holds more than 64 KiB: name a key, and only the lines that the host needs',
+    'the Secret named in spec.git.auth.sshKey contains more than 64 KiB; store a key, and only the known_hosts lines of the server',
     {
       code: 'git.keyTooLarge',
       reason: 'SecretTooLarge',

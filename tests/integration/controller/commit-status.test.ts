@@ -98,7 +98,7 @@ suite('a commit status', { concurrency: 4 }, () => {
     await until(states, { describe: 'a failure', accept: (seen) => seen.at(-1) === 'true failure', timeout: 8_000 });
     const after = await untilGatewaySync(address, 'on its way back', ({ status }) => status?.rollout?.commit === next);
     assert.equal(after.status?.rollout?.phase, 'RollingBack');
-    assert.equal(host.posts.at(-1)?.body.description, `taken back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
+    assert.equal(host.posts.at(-1)?.body.description, `rolled back to ${commit.slice(0, 8)}, 0/2 gateways are back`);
   });
 
   test('is posted at most five times, however often gateways flap, and a restart adds none', async (t) => {

@@ -112,7 +112,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
       (seen) => condition(seen, 'RefResolved')?.status === 'False',
     );
     assert.equal(condition(resource, 'RefResolved')?.reason, 'AuthenticationFailed');
-    assert.match(condition(resource, 'RefResolved')?.message ?? '', /GitHub answered 401; check appId/);
+    assert.match(condition(resource, 'RefResolved')?.message ?? '', /GitHub returned 401; check appId/);
   });
 
   test("is rejected if it isn't enabled", async (t) => {

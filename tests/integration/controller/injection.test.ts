@@ -82,18 +82,18 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'one' }, { ...git });
     await assert.rejects(
       create(gatewayPod(namespace, 'profile', { 'sync.io/profile': 'blue' })),
-      /no profile named blue: name one of them \(default\)/,
+      /no profile named blue; specify one of its profiles \(default\)/,
     );
     await assert.rejects(
       create(gatewayPod(namespace, 'stranger', { 'sync.io/cr-name': 'nobody' })),
-      /names no GatewaySync .*: there are one/,
+      /names no GatewaySync .*; specify one of its GatewaySyncs \(one\)/,
     );
     await applyGatewaySync({ namespace, name: 'two' }, { ...git });
     // A pod that names no resource gets the only one that the controller has seen so far.
     await untilGatewaySync({ namespace, name: 'two' }, 'a first status', ({ status }) => status !== undefined);
     await assert.rejects(
       create(gatewayPod(namespace, 'several')),
-      /several GatewaySyncs .*: name one of them \(one, two\)/,
+      /several GatewaySyncs .*; specify one of them \(one, two\)/,
     );
     const named = { 'sync.io/cr-name': 'one' };
     const root = gatewayPod(namespace, 'root', named);

@@ -37,7 +37,7 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     const { address } = await arrange(t, apiKey);
     const isMissed = (resource: GatewaySync) => ready(resource) === 'False SecretNotFound';
     const missed = await untilGatewaySync(address, 'missed', isMissed);
-    const words = `Secret ${address.namespace}/gateway-api, which the resource names, does not exist`;
+    const words = `Secret ${address.namespace}/gateway-api, which the resource names, doesn't exist`;
     assert.ok((condition(missed, 'Ready')?.message ?? '').startsWith(words), 'the words');
     assert.equal(condition(missed, 'AgentAccess')?.reason, 'SecretNotFound');
     const notes = () =>

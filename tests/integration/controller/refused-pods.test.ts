@@ -52,7 +52,10 @@ suite('a resource whose only pods are denied', { concurrency: 2 }, () => {
     const [event, ...more] = await until(refusals, { describe: 'the event', accept: ({ length }) => length > 0 });
     const { kind, name } = event?.involvedObject ?? {};
     assert.deepEqual([kind, name, more.length], ['GatewaySync', 'one', 0]);
-    assert.match(event?.message ?? '', /^GatewaySync one has no profile named blue: name one of them \(default\)/);
+    assert.match(
+      event?.message ?? '',
+      /^GatewaySync one has no profile named blue; specify one of its profiles \(default\)/,
+    );
     assert.equal(await ready('two'), 'True NoGateways');
     await createPod(gatewayPod(namespace, 'admitted', { 'sync.io/cr-name': 'one' }));
     await untilReady('one', 'Unknown Syncing');

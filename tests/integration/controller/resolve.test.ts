@@ -191,7 +191,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
     await applyGatewaySync({ namespace, name: 'x' }, git, { polling: { enabled: true, interval: '5s' } });
     const missing = await refused('x', namespace);
     assert.equal(condition(missing, 'RefResolved')?.reason, 'SecretNotFound');
-    assert.match(condition(missing, 'RefResolved')?.message ?? '', /Secret .*\/git does not exist: create it/);
+    assert.match(condition(missing, 'RefResolved')?.message ?? '', /Secret .*\/git doesn't exist; create it/);
     assert.equal(condition(missing, 'Stalled')?.status, 'True');
     await kubectl(
       'create',

@@ -120,7 +120,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
     });
     poster.want('ns/one', resource(), wantOf('a', 'pending'));
     await untilSent('a pending');
-    const problem = { reason: 'AuthenticationFailed', message: 'the status of the commit cannot be posted: no' };
+    const problem = { reason: 'AuthenticationFailed', message: "the commit status can't be posted: no" };
     await until(() => poster.newsOf('ns/one', resource())?.problem, {
       describe: 'said',
       accept: (said) => said !== 'unknown',

@@ -87,7 +87,7 @@ suite('the desired commit status of a rollout', () => {
     AwaitingWindow: 'pending 1/12 gateways; canary 1/1',
     Complete: 'pending 1/12 gateways',
     Stopped: 'failure the wave waits',
-    RollingBack: 'failure failed on gateway-3; taken back to cccccccc, 1/12 gateways are back',
+    RollingBack: 'failure failed on gateway-3; rolled back to cccccccc, 1/12 gateways are back',
     RolledBack: 'failure the wave waits',
   };
   for (const phase of ROLLOUT_PHASES)

@@ -149,7 +149,7 @@ suite('an injected pod', () => {
   test('gets a warning about parts of the volume that a container mounts separately', () => {
     const other = { ...mounting({ mountPath: '/etc/app.json', subPath: 'config/app.json' }), name: 'other' };
     assert.deepEqual(warningsOf(gateway, other), [
-      'sync agent: container other mounts config/app.json of volume data by subPath: a file there never changes, and a directory no longer does after it was removed once; mount the whole volume',
+      'sync agent: container other mounts config/app.json of volume data with subPath; such a file never changes, and neither does a directory that was removed once. Mount the whole volume',
     ]);
     const many = Array.from({ length: 100 }, (_, index) => ({ mountPath: `/x/${index}`, subPath: `x/${index}` }));
     const warnings = warningsOf(gateway, { ...mounting(...many), name: 'many' });
@@ -269,8 +269,8 @@ suite('a pod that is not injected', () => {
     });
 
   const choices: [what: string, resources: number, more: Partial<InjectionInput>, words: RegExp][] = [
-    ['no resource', 0, {}, /^there is no GatewaySync in namespace plant: create one, or remove .* sync\.io\/inject$/],
-    ['as many as a message can name', 20, {}, /^several .*: name one of them \(app-01, app-02, [^)]* app-20\) in /],
+    ['no resource', 0, {}, /^there is no GatewaySync in namespace plant; create one, or remove .* sync\.io\/inject$/],
+    ['as many as a message can name', 20, {}, /^several .*; specify one of them \(app-01, app-02, [^)]* app-20\) in /],
     ['more of them', 21, {}, /\(app-01, [^)]* app-20 and 1 more\) in the annotation sync\.io\/cr-name$/],
     ['others that it cannot mean', 1, { others: ['b'] }, /^several .*\(app-01, b\)/],
     [
@@ -295,7 +295,8 @@ suite('a pod that is not injected', () => {
     assert.deepEqual(inject(named), {
       kind: 'denied',
       because: 'resource',
-      message: 'the annotation sync.io/cr-name names no GatewaySync of namespace plant: there are app',
+      message:
+        'the annotation sync.io/cr-name names no GatewaySync of namespace plant; specify one of its GatewaySyncs (app)',
     });
   });
 

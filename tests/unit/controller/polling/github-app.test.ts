@@ -156,7 +156,7 @@ suite('the key of a GitHub App', () => {
   }
 
   const costly: [what: string, secret: string, words: RegExp][] = [
-    ['of 10,240 bits', keyOf({ n: 1_280 }), /has 10233 bits, and may have 8192/],
+    ['of 10,240 bits', keyOf({ n: 1_280 }), /has 10233 bits, at most 8192/],
     ['of 32,768 bits', keyOf({ n: 4_096 }), /more than 16384 characters/],
     ['of a megabyte', Buffer.alloc(1_000_000, 'k').toString('base64'), /more than 16384 characters/],
     [
@@ -164,7 +164,7 @@ suite('the key of a GitHub App', () => {
       Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).toString(
         'base64',
       ),
-      /no RSA key/,
+      /isn't an RSA key/,
     ],
   ];
   for (const [what, secret, words] of costly) {
@@ -279,10 +279,10 @@ suite('the request to GitHub for a token', () => {
   const answers: [what: string, answer: { status: number; body?: object | string }, error: object | undefined][] = [
     ['too many', { status: 429 }, { code: 'githubApp.rateLimited', reason: 'GitRateLimited' }],
     ['out of order', { status: 500 }, unavailable],
-    ['not found', { status: 404 }, { ...refused, message: /GitHub answered 404; check appId,.* with contents: read$/ }],
+    ['not found', { status: 404 }, { ...refused, message: /GitHub returned 404; check appId,.* with contents: read$/ }],
     ['the longest below that', { status: 499 }, refused],
     ['another success', { status: 200, body: { token: 't', expires_at } }, refused],
-    ['no JSON', { status: 201, body: 'hello' }, { ...refused, message: /the answer holds no token/ }],
+    ['no JSON', { status: 201, body: 'hello' }, { ...refused, message: /the response contains no token/ }],
     ['no token', { status: 201, body: { expires_at } }, refused],
     ['an empty one', { status: 201, body: { token: '', expires_at } }, refused],
     ['the longest', { status: 201, body: { token: 't'.repeat(4_096), expires_at } }, undefined],

@@ -39,7 +39,7 @@ suite('a Secret with credentials', () => {
       await assert.rejects(readFrom(get), {
         name: 'TransientError',
         reason: 'SecretUnavailable',
-        message: 'the API server did not hand out Secret plant/git: it is asked again',
+        message: "the API server didn't return Secret plant/git; retrying",
       });
     });
   }
