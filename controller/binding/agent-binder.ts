@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type Binding, ensureRoleBinding } from './role-binding.ts';
 
-/** The reason why agents don't get what they need, for a condition. */
+/** A cause that keeps agents from access, for a condition. */
 interface AccessProblem {
   reason:
     | 'ForeignRoleBinding'
@@ -22,21 +22,21 @@ interface AccessProblem {
 /** The result of supplying agents with a permission, a revision, or a token. */
 export interface SupplyResult {
   problem?: AccessProblem | undefined;
-  /** When to look again, in milliseconds. */
+  /** Time until the next check (ms). */
   retryAfterMs?: number;
 }
 
 interface Failure {
   problem: AccessProblem | undefined;
   failures: number;
-  /** What was tried in vain: anything else is tried at once. */
+  /** The failed attempt; a different one is made at once. */
   tried: { uid: string; binding: Binding };
-  /** By the monotonic clock, in milliseconds. */
+  /** Time of a monotonic clock (ms). */
   retryAt: number;
 }
 
 const BACKOFF = { baseMs: 500, maxMs: 300_000, jitter: 0.25 };
-/** Transient errors in a row before they are reported. */
+/** Consecutive transient errors before they are reported. */
 const MIN_FAILURES = 3;
 
 /** Keeps the RoleBinding of one resource, and reports why it can't be written; a failed write is retried with backoff. */
@@ -48,7 +48,7 @@ export class AgentBinder {
     this.#client = client;
   }
 
-  /** Lets the agents of a resource in; never throws. */
+  /** Maintains the permissions of a resource's agents; never throws. */
   async bind(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<SupplyResult> {
     const tried = { uid: gatewaySync.uid, binding };
     const last = this.#failing;
@@ -67,7 +67,7 @@ export class AgentBinder {
     return { problem, retryAfterMs };
   }
 
-  /** Returns undefined if the RoleBinding is in place. */
+  /** Returns undefined if the RoleBinding is correct. */
   async #attempt(gatewaySync: ObservedGatewaySync, binding: Binding, log: Logger): Promise<Refusal | undefined> {
     try {
       const outcome = await ensureRoleBinding(this.#client, gatewaySync, binding);
@@ -90,7 +90,7 @@ const foreign = ({ name }: ObservedGatewaySync): AccessProblem => ({
   message: `the RoleBinding ${agentRoleBindingName(name)} exists but isn't managed by the controller; delete it, or give the agents their permissions yourself`,
 });
 
-/** The same words for the same trouble, so that no retry changes the status. */
+/** Returns the same message for the same problem, so that retries don't change the status. */
 export function describeApiError(error: unknown): string {
   if (!isApiError(error)) return "the API server didn't respond";
   return isRetryable(error) ? `the API server returned ${error.status}` : error.message;

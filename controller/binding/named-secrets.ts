@@ -5,54 +5,54 @@ import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { SupplyResult } from './agent-binder.ts';
 import type { SecretReader } from './secret-reader.ts';
 
-/** The result of a check of the Secrets. Times are in milliseconds of the monotonic clock. */
+/** Result of a check of the Secrets; times of a monotonic clock (ms). */
 interface Check {
-  /** Of the resource: another spec may name other Secrets. */
+  /** Version of the resource, because another spec can name other Secrets. */
   version: string;
   checkedAt: number;
-  /** What is missing, a sentence each. */
+  /** Missing Secrets and keys, one sentence each. */
   problems: string[];
-  /** Checks in a row after which the next one is due soon: a Secret was missing, the check failed, or pods were starting. */
+  /** Consecutive checks that require another one soon: a Secret was missing, a check failed, or pods started. */
   unsettled: number;
 }
 
-/** What is known of the Secrets, or the time to wait until anything is. */
+/** Known facts about the Secrets, or the time to wait for them. */
 export type CheckedSecrets = { kind: 'known'; access: SupplyResult } | { kind: 'checking'; waitMs: number };
 
 interface Subject {
   gatewaySync: ObservedGatewaySync;
-  /** Whether pods are being started. */
+  /** Whether pods are starting. */
   isStarting: boolean;
   log: Logger;
 }
 
-/** Secrets of one resource that are checked; more than any resource needs. */
+/** Maximum number of Secrets checked per resource, more than any resource needs. */
 const MAX_SECRETS = 32;
-/** Missing Secrets that are reported; no further ones are checked then. */
+/** Maximum number of missing Secrets reported; no further ones are checked. */
 const MAX_PROBLEMS = 3;
 /** Time that the first check gets before a status is written without it (ms). */
 const PATIENCE_MS = 1_000;
 /** Delay before the next check while a Secret is missing or pods start (ms). */
 const UNSETTLED = { baseMs: 5_000, maxMs: 60_000, jitter: 0 };
-/** Age up to which a check that found everything counts otherwise (ms). */
+/** Age up to which a check without problems is valid otherwise (ms). */
 const SETTLED_MS = 9 * 60_000;
 
 export interface NamedSecretsOptions {
   reader: SecretReader;
-  /** The resource as the watch brought it last. */
+  /** The resource in the cache. */
   cached: () => ObservedGatewaySync | undefined;
-  /** Enqueues the resource when more is known of its Secrets. */
+  /** Enqueues the resource when new facts about its Secrets are known. */
   enqueue: () => void;
 }
 
 /**
- * Checks the Secrets that one resource names: no pod starts without them, and the kubelet reports that in no status. They
- * are read by name, now and then, and nothing of their content is kept. No reconcile waits for a check.
+ * Checks the Secrets of one resource: without them no pod starts, and the kubelet reports that in no status. They are
+ * read by name at intervals, and their content isn't kept. Reconciles don't wait for checks.
  */
 export class NamedSecrets {
   readonly #options: NamedSecretsOptions;
   #last: Check | undefined;
-  /** The check in progress, and when it began. */
+  /** Start of the check in progress. */
   #running: { since: number } | undefined;
 
   constructor(options: NamedSecretsOptions) {
@@ -79,7 +79,7 @@ export class NamedSecrets {
     return { kind: 'known', access };
   }
 
-  /** Begins a check unless one is in progress; returns the time at which it began (ms of the monotonic clock). */
+  /** Starts a check unless one is in progress; returns its start (ms of a monotonic clock). */
   #begin(subject: Subject, named: NamedSecret[]): number {
     if (this.#running) return this.#running.since;
     const running = { since: performance.now() };
@@ -118,17 +118,17 @@ export class NamedSecrets {
   }
 }
 
-/** Of the condition. */
+/** Reason of the condition. */
 const REASON = 'SecretNotFound';
 
-/** Another spec may name other Secrets. */
+/** Another spec can name other Secrets. */
 const versionOf = ({ uid, generation }: ObservedGatewaySync): string => `${uid} ${generation}`;
 
 function lifetimeOf({ unsettled }: Check, isStarting: boolean): number {
   return unsettled > 0 || isStarting ? backoffMs(unsettled, UNSETTLED, 0) : SETTLED_MS;
 }
 
-/** What the status shows, maybe from an earlier leader, while nothing newer is known. */
+/** Problem in the status, perhaps from an earlier leader, until newer facts are known. */
 function reportedBefore({ status }: ObservedGatewaySync): SupplyResult {
   const before = status.conditions?.find(({ type }) => type === 'AgentAccess');
   if (before?.reason !== REASON) return {};

@@ -27,16 +27,16 @@ const pathOf = (namespace: string, name?: string): string =>
 export class RevisionKeeper {
   readonly #client: KubernetesClient;
   readonly #reading: Slots;
-  /** The revision that was there at the last check. */
+  /** The revision found by the last check. */
   #kept: Kept | undefined;
 
-  /** All resources share the slots for reading revisions as a whole. */
+  /** All resources share the slots for reading whole revisions. */
   constructor(client: KubernetesClient, reading: Slots) {
     this.#client = client;
     this.#reading = reading;
   }
 
-  /** Sees to it that the present revision is there; never throws. */
+  /** Ensures that the current revision is stored; never throws. */
   async keep(gatewaySync: ObservedGatewaySync, log: Logger): Promise<SupplyResult & { isKept: boolean }> {
     const { uid, spec, status } = gatewaySync;
     const before = this.#kept;
@@ -57,7 +57,7 @@ export class RevisionKeeper {
       if (!isKnown && stable !== revision && (await this.stored(gatewaySync, [stable])).length === 0)
         return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
       this.#kept = { uid, revision, object: outcome.object, lookedAt: performance.now() };
-      // One that no status names is of no use any more.
+      // A revision that isn't in the status has no further use.
       if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
     } catch (error) {
@@ -84,12 +84,12 @@ export class RevisionKeeper {
     });
   }
 
-  /** Deletes the revisions that a status named and its successor does not; what fails stays until the resource goes. */
+  /** Deletes revisions that the new status doesn't name. After an error, they remain until the resource is deleted. */
   async drop(gatewaySync: ObservedGatewaySync, after: GatewaySyncStatus, log: Logger): Promise<void> {
     await this.#delete({ ...gatewaySync, status: after }, revisionsIn(gatewaySync.status), log);
   }
 
-  /** Deletes revisions, but for those that the spec or the status names. */
+  /** Deletes revisions, except for those in the spec or the status. */
   async #delete(
     { namespace, name, uid, spec, status }: ObservedGatewaySync,
     revisions: string[],
@@ -116,14 +116,14 @@ export class RevisionKeeper {
     if (!found) return await this.#create(gatewaySync, revision);
     const object = found.metadata.uid;
     if (!isOwned(found.metadata, uid)) return { kind: 'foreign' };
-    // Its data can never change.
+    // The data of a ControllerRevision can't change.
     if (object === known || (await this.#isTrue(namespace, path, revision))) return { kind: 'kept', object };
     log.warn({ revision }, 'another client changed the revision of spec.sync; restoring it');
     await this.#client.delete(path, { body: { preconditions: { uid: object } } });
     return await this.#create(gatewaySync, revision);
   }
 
-  /** Whether it holds what its name says. It may have a megabyte, and any user may have written it. */
+  /** Whether its content matches its name. It can have 1 MiB, and any user can have written it. */
   #isTrue(namespace: string, path: string, revision: string): Promise<boolean> {
     return this.#reading.run(async () => {
       const signal = AbortSignal.timeout(READ_MS);
@@ -135,7 +135,7 @@ export class RevisionKeeper {
 
   async #create(gatewaySync: ObservedGatewaySync, revision: string): Promise<Ensured> {
     const { namespace, name, uid, generation } = gatewaySync;
-    // The cache has no mappings: they may be a megabyte.
+    // The cache lacks the mappings, which can have 1 MiB.
     const { metadata, spec } = await this.#client.get<GatewaySync>(gatewaySyncPath(namespace, name));
     if (metadata.uid !== uid || metadata.generation !== generation || syncRevision(spec.sync) !== revision)
       return { kind: 'changed' };
@@ -161,28 +161,28 @@ interface Kept {
   /** UID of the resource. */
   uid: string;
   revision: string;
-  /** UID of the ControllerRevision that holds it. */
+  /** UID of its ControllerRevision. */
   object: string;
-  /** By the monotonic clock, in milliseconds. */
+  /** Time of a monotonic clock (ms). */
   lookedAt: number;
 }
 
 interface WantedRevision {
   revision: string;
-  /** UID of the ControllerRevision that was right. */
+  /** UID of the ControllerRevision that was correct. */
   known: string | undefined;
   log: Logger;
 }
 
-/** `changed` where the resource has changed since it was seen, `foreign` where somebody else's object has the name. */
+/** `changed` if the resource has changed since it was read, `foreign` if another client's object has the name. */
 type Ensured = { kind: 'kept'; object: string } | { kind: 'changed' } | { kind: 'foreign' };
 
 const controllerRevisionSchema = v.object({ data: v.object({ sync: v.unknown() }) });
-/** No spec.sync has as many levels; its values and keys are far fewer. */
+/** Limits far above those of any valid spec.sync. */
 const BOUNDS = { depth: 32, parts: 500_000 };
 const READ_MS = 15_000;
 
-/** How long a look counts, in milliseconds: somebody may delete the object. */
+/** Period for which a check is valid (ms), because the object can be deleted. */
 const FRESH_MS = 60_000;
 
 const foreign = ({ name }: ObservedGatewaySync, revision: string) => ({

@@ -18,21 +18,21 @@ import {
 const WANTED_ROLE = `ClusterRole/${AGENT_CLUSTER_ROLE}`;
 const query = { fieldManager: FIELD_MANAGERS.controller };
 
-/** What a RoleBinding is to hold, and what is known of the one that there is. */
+/** Desired content of a RoleBinding, and the current object. */
 export interface Binding {
-  /** Names of service accounts, sorted. */
+  /** Sorted names of service accounts. */
   serviceAccounts: string[];
-  /** Pods that own it next to the resource: it outlives the resource with them, so that agents can say what is so. */
+  /** Pods that own it besides the resource, and with which it outlives it, so that their agents can still report. */
   keepers: Keeper[];
   current: ObservedRoleBinding | undefined;
 }
 
 type Keeper = Pick<ObservedPod, 'name' | 'uid'>;
 
-/** Each pod that owns a RoleBinding costs a write when it goes. */
+/** Each owning pod costs a write when it is deleted. */
 const MAX_KEEPERS = 2;
 
-/** What the RoleBinding of a resource is to hold for its pods. Those that own it already go on doing so. */
+/** Returns the desired RoleBinding for the pods of a resource. Pods that own it already keep doing so. */
 export function bindingOf(pods: ObservedPod[], current: ObservedRoleBinding | undefined): Binding {
   const serviceAccounts = [...new Set(pods.map(({ serviceAccountName }) => serviceAccountName))].sort();
   const owns = ({ uid }: ObservedPod) => current?.podUIDs.includes(uid) ?? false;
@@ -45,9 +45,8 @@ export function bindingOf(pods: ObservedPod[], current: ObservedRoleBinding | un
 }
 
 /**
- * Brings the RoleBinding of a resource in line with the service accounts of its pods. A role cannot be changed in
- * place, so a binding to another role is made again. Without pods none is made. One of that name that somebody else
- * keeps (`foreign`) is left alone.
+ * Updates the RoleBinding of a resource with the service accounts of its pods. A roleRef is immutable, so a binding to
+ * another role is re-created. Without pods, none is created. A foreign one of this name stays unchanged.
  */
 export async function ensureRoleBinding(
   client: KubernetesClient,
@@ -68,7 +67,7 @@ export async function ensureRoleBinding(
   return 'written';
 }
 
-/** Gives the RoleBinding that is in the way: the watch brings only those with our label, and brings them late. */
+/** Returns an existing RoleBinding: the watch delivers only those with our label, and with a delay. */
 async function createUnlessThere(
   client: KubernetesClient,
   gatewaySync: ObservedGatewaySync,

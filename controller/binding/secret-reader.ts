@@ -5,7 +5,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { NamedSecret } from '../injection/sidecar-volumes.ts';
 
-/** Secrets read concurrently: each can have a megabyte, of which nothing is kept. */
+/** Maximum number of Secrets read concurrently; each can have 1 MiB, and isn't kept. */
 const AT_ONCE = 2;
 const TIMEOUT_MS = 5_000;
 
@@ -18,7 +18,7 @@ export class SecretReader {
     this.#client = client;
   }
 
-  /** A sentence about what is missing of a Secret, or undefined. Throws errors of the API server. */
+  /** Returns a sentence about a missing Secret or key; undefined if complete. Throws errors of the API server. */
   async problemOf(namespace: string, { name, keys }: NamedSecret): Promise<string | undefined> {
     const absent = `Secret ${namespace}/${name}, which the resource names, doesn't exist; create it, because pods can't start without it`;
     if (!isObjectName(name)) return absent; // nothing else may get into a path
@@ -32,7 +32,7 @@ export class SecretReader {
         : `Secret ${namespace}/${name} has no key ${missing}, which the resource names; add it, because pods can't start without it`;
     } catch (error) {
       if (isApiError(error, 404)) return absent;
-      // Not all of them are the controller's to read in every installation.
+      // In some installations, the controller isn't allowed to read all of them.
       if (isApiError(error, 403)) return undefined;
       throw error;
     }

@@ -28,7 +28,7 @@ export const explicit = (number: number, ...contents: Uint8Array[]): Buffer => e
 /** Bytes with a context-specific tag in place of the tag of their type, as in `[2] IMPLICIT`. */
 export const implicit = (number: number, content: Uint8Array): Buffer => encode(0x80 | number, content);
 
-/** Bits, starting with the highest of the first byte; the last `unused` ones are left out. */
+/** Bits, starting with the highest of the first byte, without the last `unused` ones. */
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => encode(0x03, Buffer.of(unused), bytes);
 
 /** An object identifier such as `2.5.29.17`. */

@@ -4,17 +4,17 @@ import { certificateBlocks } from '../../shared/domain/certificate-blocks.ts';
 import { AUTHORITY_NAME, type KeyPair } from './make-certificate.ts';
 
 /**
- * Whether a certificate belongs to its key, is valid already, and is good for another third of its life. A replica whose
- * clock was ahead leaves certificates of the future, and no API server takes those.
+ * Whether a certificate matches its key, is already valid, and remains so for another third of its life. A replica
+ * whose clock was ahead leaves certificates that aren't valid yet, which API servers refuse.
  */
 export const isCurrent = (pair: KeyPair, now: number): boolean => isGood(pair, now, 2 / 3);
 
-/** Whether a CA is one that the controller made, belongs to its key, is valid already, and has not expired. */
+/** Whether a CA was made by the controller, matches its key, is already valid, and hasn't expired. */
 export function isOwnAuthority(pair: KeyPair, now: number): boolean {
   return isValid(pair, now) && parse(pair.certificate)?.subject === `CN=${AUTHORITY_NAME}`;
 }
 
-/** Whether a certificate belongs to its key, is valid already, and has not expired. */
+/** Whether a certificate matches its key, is already valid, and hasn't expired. */
 export const isValid = (pair: KeyPair, now: number): boolean => isGood(pair, now, 1);
 
 /** The same for a part of the certificate's life. */
@@ -33,13 +33,13 @@ export function isFor(pem: string, hosts: string[], authority: string): boolean 
   return hosts.every((host) => (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)));
 }
 
-/** How long ago a certificate began to be valid, in milliseconds. */
+/** Time since a certificate became valid (ms). */
 export function ageOf(pem: string, now: number): number {
   const certificate = parse(pem);
   return certificate ? now - lifeOf(certificate)[0] : Number.POSITIVE_INFINITY;
 }
 
-/** The certificates of a bundle that can be read and have not expired, each in PEM. */
+/** Returns the certificates of a bundle that can be read and haven't expired, as PEM. */
 export function splitBundle(bundle: string, now: number): string[] {
   return certificateBlocks(bundle).flatMap((pem) => {
     const certificate = parse(pem);

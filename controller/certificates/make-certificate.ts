@@ -51,7 +51,7 @@ export function makeAuthority(now: number): KeyPair {
 /** Makes a serving certificate for these host names and addresses. The CA is one that {@link makeAuthority} made. */
 export function makeServingCertificate({ privateKey }: KeyPair, hosts: string[], now: number): KeyPair {
   const signer = { name: distinguishedName(AUTHORITY_NAME), privateKey };
-  // While one CA replaces another, two of the same name are trusted: this tells clients which one signed.
+  // While one CA replaces another, two with the same name are trusted; this identifies the signer.
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
   const authorityKey = der.sequence(der.implicit(0, identifierOf(publicKey)));
   return makeServing({ hosts, now, signer, authorityKey });
@@ -65,7 +65,7 @@ export function makeSelfSigned(hosts: string[], now: number): KeyPair {
 interface Serving {
   hosts: string[];
   now: number;
-  /** If left out, the certificate signs itself. */
+  /** If omitted, the certificate is self-signed. */
   signer?: Signer;
   authorityKey?: Buffer;
 }
@@ -88,7 +88,7 @@ function makeServing({ hosts, now, signer, authorityKey }: Serving): KeyPair {
   return { certificate: certify(content, signer ?? { name: subject, privateKey }), privateKey };
 }
 
-/** On the curve P-256, since that takes half a millisecond. An RSA key would block the process for up to 300. */
+/** Uses the curve P-256, which takes half a millisecond. An RSA key would block the process for up to 300. */
 function makeKey(): { privateKey: string; publicKey: Buffer } {
   return generateKeyPairSync('ec', {
     namedCurve: 'P-256',

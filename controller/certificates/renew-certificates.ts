@@ -3,9 +3,9 @@ import { ageOf, isCurrent, isFor, isOwnAuthority, isValid, splitBundle } from '.
 import { type KeyPair, makeAuthority, makeSelfSigned, makeServingCertificate } from './make-certificate.ts';
 import type { WebhookSecret } from './webhook-secret.ts';
 
-/** What the certificates are judged by. */
+/** Facts from which certificates are judged. */
 export interface CertificateState {
-  /** Names by which the API server calls. */
+  /** Host names that the API server calls. */
   hosts: string[];
   /** Milliseconds since 1970. */
   now: number;
@@ -17,9 +17,9 @@ export interface CertificateState {
 const OVERLAP_MS = 3_600_000;
 
 /**
- * Gives the certificates that should be in place, or the same object if nothing has to change. A CA is replaced long
- * before it expires. The new one is published with it, and signs an hour later. The old one stays published for another
- * hour, because other replicas may still serve the certificate that it signed.
+ * Returns the certificates to use, or the same object if nothing changes. A CA is replaced long before it expires. The
+ * new one is published with it, and signs an hour later. The old one remains published for another hour, because other
+ * replicas may still serve the certificate that it signed.
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: CertificateState): WebhookSecret {
   const { now } = situation;
@@ -29,18 +29,18 @@ export function renewCertificates(current: WebhookSecret | undefined, situation:
   return { ...served, ...authorityFields(makeAuthority(now)), 'previous-ca.crt': current['ca.crt'] };
 }
 
-/** Gives a certificate that signs itself: the current one while it is good, otherwise a new one. */
+/** Returns a self-signed certificate: the current one while it is valid, otherwise a new one. */
 export function renewSelfSigned(current: KeyPair | undefined, hosts: string[], now: number): KeyPair {
   return current && isCurrent(current, now) ? current : makeSelfSigned(hosts, now);
 }
 
-/** The CAs that the API server has to trust. */
+/** Returns the CAs that the API server must trust. */
 export function bundleOf(secret: WebhookSecret): string {
   const authorities = [secret['ca.crt'], secret['previous-ca.crt']];
   return authorities.flatMap((pem) => (pem ? [`${pem.trim()}\n`] : [])).join('');
 }
 
-/** Keeps the published CA trusted: other replicas may not have noticed yet that the Secret is gone. */
+/** Keeps the published CA trusted, because other replicas may not have noticed that the Secret is gone. */
 function startOver(situation: CertificateState): WebhookSecret {
   const authority = makeAuthority(situation.now);
   const previous = splitBundle(situation.published, situation.now).join('');
@@ -57,7 +57,7 @@ function renewServing(current: WebhookSecret, situation: CertificateState): Webh
   const serving = { certificate: current['tls.crt'], privateKey: current['tls.key'] };
   const isFrom = (authority: string) => isFor(serving.certificate, hosts, authority);
   const isNew = ageOf(current['ca.crt'], now) < OVERLAP_MS;
-  // Not all API servers may have loaded the new CA.
+  // Some API servers may not have loaded the new CA.
   if (previous && isNew && isFrom(previous) && isValid(serving, now)) return current;
   if (!isCurrent(serving, now) || !isFrom(current['ca.crt']))
     return { ...current, ...servingFields(authorityOf(current), situation) };

@@ -13,13 +13,13 @@ export interface SelfSignedOptions {
   webhook: string;
   /** Namespace of the Secret. */
   namespace: string;
-  /** Folder for the files that the server reads. */
+  /** Directory for the files that the server reads. */
   folder: string;
   /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
 
-/** Time for the API servers to load a bundle before a certificate that needs it is served, or pods come, in milliseconds. */
+/** Time for the API servers to load a bundle before a certificate that needs it is served, or pods arrive (ms). */
 const SETTLE_MS = 2_000;
 
 /**
@@ -36,7 +36,7 @@ export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsF
   const isNews = await publishCaBundle(client, webhook, bundleOf(secret));
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
   const served = await readIfThere(files.certFile);
-  // Until then pods would be refused, or start without a sidecar, so the replica isn't ready before.
+  // Until then, pods would be refused, or start without a sidecar, so the replica isn't ready.
   if (isNews || (served !== undefined && served !== secret['tls.crt'])) await sleep(SETTLE_MS);
   await replaceFile(files.keyFile, secret['tls.key']);
   await replaceFile(files.certFile, secret['tls.crt']);

@@ -13,29 +13,29 @@ export interface AdmissionOptions {
   handler: RequestListener;
   host: string;
   port: number;
-  /** Folder with `tls.crt` and `tls.key` that something else keeps current, such as cert-manager. */
+  /** Directory with `tls.crt` and `tls.key` that are kept current externally, for example by cert-manager. */
   certDir: string | undefined;
-  /** Used if there is no such folder. */
+  /** Used if there is no such directory. */
   selfSigned: Omit<SelfSignedOptions, 'webhook'> & { webhook: string | undefined };
-  /** CAs (PEM) of which one has to have signed the certificate of each client; without it, anybody is answered. */
+  /** CAs (PEM), one of which must have signed each client certificate; if omitted, all clients are served. */
   clientCaFile?: string | undefined;
   signal: AbortSignal;
   log: Logger;
-  /** Interval at which the certificate is checked, in milliseconds. */
+  /** Interval of certificate checks (ms). */
   checkMs?: number;
-  /** How long to keep answering after `close` is called, in milliseconds. */
+  /** Time for which requests are served after `close` is called (ms). */
   lingerMs?: number;
   /** Called with every certificate that is loaded, for metrics. */
   onCertificate?: (certificate: ServingCertificate) => void;
 }
 
 const CHECK_MS = 10_000;
-/** Reviews keep coming until every node knows that this pod ends. Each one that fails is a pod that is refused, or has no sidecar. */
+/** Reviews arrive until all nodes know that this pod ends. Each failed one is a refused or uninjected pod. */
 const LINGER_MS = 3_000;
 const RETRY_MS = 2_000;
-/** What a client sends that does not trust the certificate; https://www.rfc-editor.org/rfc/rfc8446#section-6.2. */
+/** Alerts of clients that don't trust the certificate; https://www.rfc-editor.org/rfc/rfc8446#section-6.2. */
 const DISTRUST = /ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_(EXPIRED|UNKNOWN))$/;
-/** API servers need a handful each, in a burst some dozens; a connection costs memory before the client is known. */
+/** An API server needs a few, and dozens in a burst. A connection costs memory before the client is known. */
 const LIMITS = { maxConnections: 500, maxConnectionsPerAddress: 100 };
 
 /** Serves admission reviews over TLS, and loads new certificates without a restart. */
@@ -52,7 +52,7 @@ export async function serveAdmission(options: AdmissionOptions): Promise<Listeni
   };
 }
 
-/** Waits for the certificate: cert-manager, or the webhook configuration, may come after this pod. */
+/** Waits for the certificate, because cert-manager or the webhook configuration may be slower than this pod. */
 async function firstCertificate(
   options: AdmissionOptions,
 ): Promise<{ tls: TlsFiles; certificate: ServingCertificate }> {
@@ -79,7 +79,7 @@ async function keepCertificate(
     if (signal.aborted) return;
     try {
       const certificate = await readCertificate(await provision(options));
-      // The CAs of clients may change on their own.
+      // The CAs of clients can change separately.
       await listening.reloadCertificate();
       if (certificate.fingerprint === fingerprint) continue;
       ({ fingerprint } = certificate);
@@ -91,7 +91,7 @@ async function keepCertificate(
   }
 }
 
-/** With `Ignore` pods start without a sidecar then, and the API server's own log may be out of reach. */
+/** Logs distrust, because with `Ignore` pods start without a sidecar, and the API server's log may be inaccessible. */
 function tellOfDistrust({ server }: Listening, log: Logger): void {
   const warnings = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
   server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException) => {
@@ -100,9 +100,9 @@ function tellOfDistrust({ server }: Listening, log: Logger): void {
   });
 }
 
-/** Gives the files of the certificate, and fills them unless something else does. */
+/** Returns the certificate files, and writes them unless they are managed externally. */
 async function provision({ certDir, selfSigned, clientCaFile }: AdmissionOptions): Promise<TlsFiles> {
-  // Both names are links: the kubelet replaces the two files in one step.
+  // Both names are links; the kubelet replaces both files in one step.
   if (certDir) return { certFile: join(certDir, 'tls.crt'), keyFile: join(certDir, 'tls.key'), clientCaFile };
   const { webhook, ...options } = selfSigned;
   if (webhook === undefined)
@@ -110,15 +110,15 @@ async function provision({ certDir, selfSigned, clientCaFile }: AdmissionOptions
   return { ...(await ensureSelfSigned({ ...options, webhook })), clientCaFile };
 }
 
-/** A certificate that was read from its files. */
+/** A certificate read from its files. */
 interface ServingCertificate {
   /** Differs for every certificate. */
   fingerprint: string;
-  /** When it ends, in milliseconds since 1970. */
+  /** When it expires (ms since the epoch). */
   expiresAt: number;
 }
 
-/** Reads a certificate. Throws if the files do not hold a certificate and its key, as in the middle of a change. */
+/** Reads a certificate. Throws if the files don't contain a certificate and its key, for example during a change. */
 async function readCertificate({ certFile, keyFile }: TlsFiles): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   createSecureContext({ cert, key });

@@ -18,17 +18,17 @@ const ATTEMPTS = 5;
 const pathOf = (name: string) =>
   groupPath('admissionregistration.k8s.io/v1', 'mutatingwebhookconfigurations', undefined, name);
 
-/** What a webhook configuration says of the server that it calls. */
+/** The server of a webhook configuration, as the API server knows it. */
 export interface WebhookTrust {
-  /** Host names by which the API server calls. */
+  /** Host names that the API server calls. */
   hosts: string[];
   /** The CAs that it trusts for all webhooks of the configuration, PEM. */
   published: string;
-  /** Labels and annotations by which a release knows its objects. */
+  /** Labels and annotations with which a release identifies its objects. */
   ownership: Ownership;
 }
 
-/** Reads what the API server knows of the server of a webhook configuration. */
+/** Reads the server names and CAs of a webhook configuration. */
 export async function readWebhookTrust(client: KubernetesClient, name: string): Promise<WebhookTrust> {
   const { webhooks = [], metadata } = await client.get<WebhookConfiguration>(pathOf(name));
   const bundles = new Set(webhooks.map(({ clientConfig }) => clientConfig.caBundle ?? ''));
@@ -39,7 +39,7 @@ export async function readWebhookTrust(client: KubernetesClient, name: string): 
   };
 }
 
-/** Tells the API server which CAs to trust for the webhooks of a configuration; says whether they differed. */
+/** Publishes the CAs for the webhooks of a configuration; returns whether they differed. */
 export async function publishCaBundle(client: KubernetesClient, name: string, bundle: string): Promise<boolean> {
   const caBundle = Buffer.from(bundle).toString('base64');
   for (let attempt = 1; ; attempt += 1) {
@@ -60,7 +60,7 @@ export async function publishCaBundle(client: KubernetesClient, name: string, bu
       });
       return true;
     } catch (error) {
-      // A failed test is 422: somebody else changed the configuration.
+      // A failed test is 422: another client changed the configuration.
       if (attempt === ATTEMPTS || !(isApiError(error, 409) || isApiError(error, 422))) throw error;
     }
   }

@@ -5,23 +5,23 @@ import { isApiError } from '../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 
-/** What the Secret of a self-made certificate holds, PEM. */
+/** Content of the Secret with a self-signed certificate, PEM. */
 export interface WebhookSecret {
   'ca.crt': string;
   'ca.key': string;
   'tls.crt': string;
   'tls.key': string;
-  /** CAs that signed before, published a while longer. */
+  /** CAs that signed earlier certificates, published for a while longer. */
   'previous-ca.crt'?: string;
 }
 
-/** Metadata for a new Secret: helm deletes only what has the labels of its release. */
+/** Metadata of a new Secret, because helm deletes only objects with the labels of its release. */
 export interface Ownership {
   labels: Record<string, string>;
   annotations: Record<string, string>;
 }
 
-/** Where the Secret is, and what to label it with if it has to be created. */
+/** The name of the Secret, and its labels if it must be created. */
 export interface SecretPlace {
   namespace: string;
   name: string;
@@ -83,8 +83,8 @@ async function write(
   const secret = {
     apiVersion: 'v1',
     kind: 'Secret',
-    // The chart creates the Secret, empty, so that it is deleted with the release: its type cannot be changed, and
-    // helm leaves behind what has lost the labels of the release.
+    // The chart creates an empty Secret, so that it is deleted with the release. Its type is immutable, and helm
+    // ignores objects without the labels of the release.
     type: 'Opaque',
     metadata: stored?.metadata ?? { name, namespace, ...ownership },
     data: Object.fromEntries(Object.entries(content).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),

@@ -6,20 +6,20 @@ import { renderTemplate } from '../../shared/domain/render-template.ts';
 import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
-/** Where the status of a resource is posted. */
+/** Destination of the commit status of a resource. */
 export interface Destination {
   provider: StatusProvider;
-  /** Base of the API, by https and without a slash at its end. */
+  /** Base URL of the API: https, without a trailing slash. */
   api: string;
-  /** Parts of the path of the project, as they are and not escaped: an owner and a name, or any number at GitLab. */
+  /** Unescaped segments of the project's path: an owner and a name, or any number on GitLab. */
   project: string[];
-  /** Name of the status, with its values in place. */
+  /** Rendered name of the status. */
   context: string;
-  /** Hash of all that. */
+  /** Hash of the other fields. */
   target: string;
 }
 
-/** Why a status is not posted, in words for a condition. */
+/** Why a status isn't posted, with a message for a condition. */
 export interface Problem<Reason extends string = string> {
   reason: Reason;
   message: string;
@@ -29,7 +29,7 @@ type InvalidDestination = { kind: 'problem' } & Problem<'CommitStatusInvalid' | 
 
 export type FoundDestination = { kind: 'destination'; destination: Destination } | InvalidDestination;
 
-/** Hosts that everybody knows, by the names that they have for https and ssh, and the API of each. */
+/** Well-known servers by host name (https and ssh), with the API of each. */
 const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
   'github.com': { provider: 'github', api: 'https://api.github.com' },
   'ssh.github.com': { provider: 'github', api: 'https://api.github.com' },
@@ -41,7 +41,7 @@ const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
   'gitea.com': { provider: 'gitea', api: 'https://gitea.com/api/v1' },
 };
 
-/** Where each kind of host has its API, below its origin or where it is installed. */
+/** Path of the API for each kind of server, below its origin or installation path. */
 const API_PATHS: Record<StatusProvider, string> = {
   github: '/api/v3',
   gitlab: '/api/v4',
@@ -49,7 +49,7 @@ const API_PATHS: Record<StatusProvider, string> = {
   bitbucket: '/2.0',
 };
 
-/** Says where the status of a resource belongs, in a cluster of that name; undefined where none is asked for. */
+/** Returns the destination of a resource's commit status; undefined if none is configured. */
 export function destinationOf(
   { namespace, name, spec }: ObservedGatewaySync,
   cluster: string,
@@ -90,7 +90,7 @@ interface Names {
   name: string;
 }
 
-/** Without the name of its cluster two clusters would take turns in one status. */
+/** Renders the context. Without the cluster's name, two clusters would overwrite each other's status. */
 function contextOf(
   template: string,
   { cluster, namespace, name }: Names,
@@ -109,7 +109,7 @@ function contextOf(
   return invalid(`spec.git.commitStatus.context: ${rendered.message}`);
 }
 
-/** Parts of the path of a repository; undefined where one of them could lead elsewhere. */
+/** Segments of a repository's path; undefined if one of them could lead elsewhere. */
 function segmentsOf(repo: string): string[] | undefined {
   const path = repo.includes('://') ? new URL(repo).pathname : repo.slice(repo.indexOf(':') + 1);
   try {
@@ -124,12 +124,12 @@ function segmentsOf(repo: string): string[] | undefined {
   }
 }
 
-/** The API that a host of the kind has by default. By ssh it is taken to be at the same host, at the usual port. */
+/** Default API of a server of this kind. For ssh, it is assumed on the same host, at the default port. */
 function usualApi(repo: string, { provider, host, path }: { provider: StatusProvider; host: string; path: string[] }) {
   if (/^(http|git):/i.test(repo) || provider === 'bitbucket') return undefined;
   const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${inUrl(host)}`;
   if (provider === 'github' && host.endsWith('.ghe.com')) return `https://api.${host}`;
-  // Gitea may be installed below a path.
+  // Gitea can be installed below a path.
   const root = provider === 'gitea' ? path.slice(0, -2).map((part) => `/${encodeURIComponent(part)}`) : [];
   return `${origin}${root.join('')}${API_PATHS[provider]}`;
 }
@@ -140,7 +140,7 @@ function isPlainHttps(url: string): boolean {
   return protocol === 'https:' && `${username}${password}${search}${hash}` === '';
 }
 
-/** Where GitLab is installed below a path, that is no part of the project. */
+/** Removes the installation path of GitLab from the path of a project. */
 function withoutRoot(path: string[], api: string): string[] {
   const root = new URL(api).pathname
     .replace(/\/api\/v4\/?$/, '')

@@ -3,24 +3,24 @@ import type { Destination, Problem } from './destination.ts';
 import type { CommitStatus } from './requests.ts';
 import type { WantedStatus } from './wanted-status.ts';
 
-/** What is to be said of a resource, and where. */
+/** The commit status of a resource, and its destination. */
 export interface WantedPost {
   destination: Destination;
   wanted: WantedStatus;
 }
 
-/** What is known of the status of a resource; `unknown` as long as no attempt has ended. */
+/** State of a resource's commit status; `unknown` until an attempt has ended. */
 export interface StatusNews {
   posted: CommitStatusRecord | undefined;
   problem: Problem | 'unknown' | undefined;
 }
 
-/** What is said of one commit at most; GitHub refuses more than 1,000 statuses of one name. */
+/** Maximum posts per commit; GitHub refuses more than 1,000 statuses of one name. */
 const MAX_POSTS = 5;
 
 /**
- * How long a change must last before it is posted, in milliseconds, by how much has been posted of the commit: nobody
- * waits for a result, and gateways that come and go must not use up what may be said.
+ * Time for which a change must last before it is posted (ms), by the number of posts for the commit. Results aren't
+ * delayed, and flapping gateways must not use up the posts.
  */
 const LASTS_MS = [0, 0, 10_000, 60_000, 600_000];
 
@@ -32,8 +32,8 @@ export interface NextPost {
 }
 
 /**
- * Returns the next post for a commit, whose status has been wanted for a time (ms), after the last post for it. A result
- * never goes back to pending, and another description of the same state is not posted.
+ * Returns the next post for a commit, whose status has been wanted for a time (ms), after the last post for it. A
+ * result never returns to pending, and another description of the same state isn't posted.
  */
 export function nextPost(
   posted: CommitStatusRecord | undefined,

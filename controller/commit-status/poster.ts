@@ -14,9 +14,9 @@ import type { SendStatus } from './send-status.ts';
 
 export interface PosterOptions {
   send: SendStatus;
-  /** Enqueues a resource after a post, or when what is known of its posts changed. */
+  /** Enqueues a resource after a post, or after a change of its post's state. */
   enqueue: (key: ObjectKey) => void;
-  /** Told what came of each attempt: for metrics. */
+  /** Called with the outcome of each attempt, for metrics. */
   onAttempt: (outcome: 'success' | 'failure' | 'refused') => void;
   log: Logger;
 }
@@ -24,14 +24,14 @@ export interface PosterOptions {
 interface Entry {
   gatewaySync: ObservedGatewaySync;
   wanted: WantedPost | undefined;
-  /** Milliseconds of a monotonic clock, like all times here. */
+  /** Time of a monotonic clock (ms), as all times here. */
   wantedSince: number;
   /** The last post for the wanted commit, or for the previous one. */
   posted: CommitStatusRecord | undefined;
-  /** The last post for each commit and destination, by `postKey`: a ref that goes back and forth causes no more posts. */
+  /** The last post for each commit and destination, by `postKey`: a ref that alternates causes no more posts. */
   records: LruMap<string, CommitStatusRecord>;
   problem: StatusNews['problem'];
-  /** Of the last attempt, where it failed. */
+  /** The last attempt, if it failed. */
   trouble: Trouble | undefined;
   call: HostCall | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -39,45 +39,45 @@ interface Entry {
 
 interface Planned extends NextPost {
   destination: Destination;
-  /** Names what the host counts requests by. */
+  /** Identifies the credentials for which the server counts requests. */
   credentials: string;
 }
 
-/** Attempts that failed, one after the other. */
+/** Consecutive failed attempts. */
 interface Trouble {
-  /** The commit and the place that they were about. */
+  /** Their commit and destination. */
   about: string;
   failures: number;
   since: number;
   retryAt: number;
-  /** Whether a user has to change something. */
+  /** Whether a retry requires a change by a user. */
   isFinal: boolean;
 }
 
-/** GitHub asks for one request a second at most that creates something. */
+/** GitHub recommends at most one creating request per second. */
 const LIMITS: HostLimits = { total: 8, perNamespace: 4, perHost: 2, perSecond: 1 };
-/** First delays before a retry (ms), which double, and the longest one. Final: until a user changes something. */
+/** First delays before a retry (ms), which double, and the maximum. `final` requires a change by a user. */
 const RETRY_MS = { transient: 5_000, final: 60_000, max: 3_600_000 };
-/** Maximum credentials whose pauses are kept: tenants choose them. */
+/** Maximum credentials whose pauses are kept, because tenants choose them. */
 const MAX_PAUSES = 1_000;
-/** Maximum commits of a resource whose last post is remembered. */
+/** Maximum commits per resource whose last post is remembered. */
 const MAX_RECORDS = 8;
 const UNEXPECTED = {
   reason: 'CommitStatusFailed',
   message: 'unexpected error; see the log of the controller',
 };
-/** What passes is worth a word in the status only when it has not passed for so long, in milliseconds. */
+/** Time after which a transient problem is shown in the status (ms). */
 const PATIENCE_MS = 60_000;
 
 /**
- * Posts commit statuses, next to the reconciles and never in their way: it is told what is wanted, and says later what
- * is in place. Only the newest wish of a resource counts, however many came meanwhile.
+ * Posts commit statuses independently of reconciles, which pass the wanted status and later read the result. Only the
+ * newest wanted status of a resource is used.
  */
 export class StatusPoster {
   readonly #options: PosterOptions;
   readonly #entries = new Map<ObjectKey, Entry>();
   readonly #limiter = new HostLimiter(LIMITS);
-  /** Credentials with which a host was asked too often, and when they may be used again. */
+  /** Credentials that exceeded a rate limit, and when they can be used again. */
   readonly #pausedUntil = new LruMap<string, number>(MAX_PAUSES);
   readonly #stopping = new AbortController();
 
@@ -90,7 +90,7 @@ export class StatusPoster {
     return entry?.gatewaySync.uid === uid ? entry : undefined;
   }
 
-  /** Takes in what is to be said now, and what the status says was posted last. */
+  /** Takes the wanted status, and the last posted one from the status of the resource. */
   want(
     key: ObjectKey,
     gatewaySync: ObservedGatewaySync,
@@ -101,12 +101,12 @@ export class StatusPoster {
     if (this.#entries.get(key)?.gatewaySync.uid !== gatewaySync.uid) this.forget(key);
     if (this.#stopping.signal.aborted) return;
     const before = this.#entries.get(key);
-    // What was posted stays known while no status is asked for: another one may be soon, of the same commit.
+    // The last post stays known while no status is configured, because the same commit may need one again soon.
     const stands = known ?? gatewaySync.status.commitStatus;
     if (!before && !commitStatus && !stands) return;
     const entry = before ?? newEntry(gatewaySync, stands);
     this.#entries.set(key, entry);
-    // A user may have corrected what the host refused. A host that fails is retried no sooner.
+    // A user may have corrected a refused status. An unavailable server isn't retried earlier.
     const isEdited = entry.gatewaySync.generation !== gatewaySync.generation;
     if (isEdited && entry.trouble?.isFinal) entry.trouble = undefined;
     entry.gatewaySync = gatewaySync;
@@ -115,7 +115,7 @@ export class StatusPoster {
     this.#schedule(key, entry);
   }
 
-  /** Drops what is kept of a resource. */
+  /** Drops the state of a resource. */
   forget(key: ObjectKey): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
@@ -124,19 +124,19 @@ export class StatusPoster {
     if (entry.call) this.#limiter.remove(entry.call);
   }
 
-  /** Begins nothing more, and breaks off what is under way: another replica may lead. */
+  /** Starts no more posts, and aborts those in progress, because another replica may lead. */
   stop(): void {
     this.#stopping.abort();
     for (const key of [...this.#entries.keys()]) this.forget(key);
   }
 
-  /** What is to be posted next, and after how many milliseconds. */
+  /** Returns the next post, and the delay before it (ms). */
   #next({ wanted: post, wantedSince, records, trouble, gatewaySync }: Entry): Planned | undefined {
     if (!post) return undefined;
     const now = performance.now();
     const { destination, wanted } = post;
     const { former } = wanted;
-    // A former commit without any post gets none now.
+    // A former commit without a post gets none now.
     const before = former && records.get(postKey(destination, former));
     const next =
       (before && nextPost(before, former, 0)) ??
@@ -170,7 +170,7 @@ export class StatusPoster {
     }
   }
 
-  /** More may be known than when the turn was asked for. */
+  /** Facts may have changed while the call was queued. */
   async #attempt(key: ObjectKey, entry: Entry): Promise<void> {
     const next = this.#next(entry);
     if (next?.inMs === 0) {
@@ -237,13 +237,13 @@ function newEntry(gatewaySync: ObservedGatewaySync, posted: CommitStatusRecord |
   };
 }
 
-/** The record of a post that was made just now. */
+/** Makes the record of a post. */
 function recordOf({ destination: { context, target }, status, number }: Planned): CommitStatusRecord {
   const { commit, state } = status;
   return { commit, context, state, target, posts: number, time: wholeSeconds(Date.now()) };
 }
 
-/** Other words for the same state count as the same. */
+/** A different description of the same state isn't another status. */
 function isOther(before: WantedPost | undefined, after: WantedPost | undefined): boolean {
   const what = (each: WantedPost | undefined) =>
     each && [each.destination.target, each.wanted.commit, each.wanted.state, each.wanted.isDecided].join(' ');
@@ -252,12 +252,12 @@ function isOther(before: WantedPost | undefined, after: WantedPost | undefined):
 
 const postKey = ({ target }: Pick<Destination, 'target'>, { commit }: { commit: string }) => `${commit} ${target}`;
 
-/** Names what a host counts requests by. */
+/** Identifies the credentials for which a server counts requests. */
 function credentialsOf({ namespace, spec: { git } }: ObservedGatewaySync, { api }: Destination): string {
   return JSON.stringify([new URL(api).host, namespace, git.commitStatus?.secretRef ?? git.auth?.githubApp]);
 }
 
-/** Milliseconds before the retry after the n-th failure, the first being 1. `chance` is from 0 to 1. */
+/** Delay before the retry after the n-th failure, from 1 (ms). `chance` is from 0 to 1. */
 export function retryMs(failure: Error, n: number, chance = Math.random()): number {
   const { retryAfterMs = 0 } = failure instanceof TransientError ? failure : {};
   const baseMs = failure instanceof TerminalError ? RETRY_MS.final : RETRY_MS.transient;

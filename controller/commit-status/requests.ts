@@ -5,12 +5,12 @@ import { isTooOften, pauseMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Destination } from './destination.ts';
 
-/** What is said of a commit. */
+/** A status of a commit. */
 export interface CommitStatus {
   commit: string;
   state: CommitStatusRecord['state'];
   description: string;
-  /** The ref that led to the commit, as the status of the resource names it. */
+  /** The ref of the commit, as in the status of the resource. */
   ref?: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface StatusRequest {
   body: Record<string, string>;
 }
 
-/** What one kind of host takes: characters of a description, and the request. */
+/** Requests of one kind of server: maximum length of a description (characters), and the request. */
 interface Shape {
   description: number;
   request: (destination: Destination, status: CommitStatus) => StatusRequest;
@@ -28,7 +28,7 @@ interface Shape {
 
 const joined = (parts: string[]): string => parts.map(encodeURIComponent).join('/');
 
-/** GitHub's status, which Gitea and Forgejo have taken over. */
+/** GitHub's API, which Gitea and Forgejo have adopted. */
 const likeGitHub = ({ api, project, context }: Destination, { commit, state, description }: CommitStatus) => ({
   url: `${api}/repos/${joined(project)}/statuses/${commit}`,
   body: { state, context, description },
@@ -47,7 +47,7 @@ const SHAPES: Record<StatusProvider, Shape> = {
       body: { state: state === 'failure' ? 'failed' : state, name: context, description, ...pipelineOf(commit, ref) },
     }),
   },
-  /** https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commit-statuses; it wants a link, so it gets the commit. */
+  /** https://developer.atlassian.com/cloud/bitbucket/rest/api-group-commit-statuses; it requires a link. */
   bitbucket: {
     description: 255,
     request: ({ api, project, context }, { commit, state, description }) => ({
@@ -63,22 +63,22 @@ const SHAPES: Record<StatusProvider, Shape> = {
   },
 };
 
-/** Without a ref, GitLab takes the first branch that has the commit, and knows no commit that only a tag has. */
+/** Without a ref, GitLab selects the first branch with the commit, and doesn't find commits that only a tag has. */
 function pipelineOf(commit: string, ref = ''): Record<string, string> {
   const name = ref.replace(/^refs\/(heads|tags)\//, '');
   return name === '' || name === 'HEAD' || name.startsWith('refs/') || commit.startsWith(name) ? {} : { ref: name };
 }
 
-/** Characters of the key of a status at Bitbucket. */
+/** Maximum length of the key of a status on Bitbucket (characters). */
 const MAX_KEY = 40;
 
-/** The request that makes a host say it, within the bounds of the host. */
+/** Makes the request for a status, within the limits of the server. */
 export function statusRequest(destination: Destination, status: CommitStatus): StatusRequest {
   const shape = SHAPES[destination.provider];
   return shape.request(destination, { ...status, description: oneLine(status.description, shape.description) });
 }
 
-/** Without control and formatting characters, which could turn the text around or hide some of it. */
+/** Removes control and formatting characters, which could reorder or hide text. */
 function oneLine(text: string, length: number): string {
   const plain = text
     .toWellFormed()
@@ -88,19 +88,19 @@ function oneLine(text: string, length: number): string {
   return plain.length <= length ? plain : `${plain.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Two texts that begin alike stay two. */
+/** Shortens a text, and keeps texts with the same beginning distinct. */
 function shortened(text: string, length: number): string {
   if (text.length <= length) return text;
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
   return `${text.slice(0, length - 9).toWellFormed()}-${hash}`;
 }
 
-/** The most that a token may have. */
+/** Maximum length of a token. */
 const MAX_TOKEN = 4_096;
 
 /**
- * Value of the `Authorization` header for what a Secret holds: `user:password`, a value with its scheme, or else a token,
- * which all hosts take as a bearer token. Undefined where it can be none of them.
+ * Value of the `Authorization` header for the content of a Secret: `user:password`, a value with its scheme, or a
+ * token, which all servers accept as a bearer token. Undefined if it is none of them.
  */
 export function authorizationFor(secret: string): string | undefined {
   const value = secret.trim();
@@ -110,21 +110,21 @@ export function authorizationFor(secret: string): string | undefined {
   return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
 }
 
-/** What a host answered; of its words nothing is repeated. */
+/** A response of a server; its message is never repeated. */
 export interface StatusAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Uint8Array;
 }
 
-/** Undefined where the status is in place, or what is wrong; `now` in milliseconds since the epoch. */
+/** Returns the problem of a response; undefined if the status was accepted. `now` is in ms since the epoch. */
 export function judgeAnswer(
   { provider, context }: Destination,
   { status, headers, body }: StatusAnswer,
   now: number,
 ): TransientError | TerminalError | undefined {
   if (status >= 200 && status < 300) return undefined;
-  // GitLab refuses what it says already.
+  // GitLab refuses an unchanged status.
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
     return undefined;
   const retryAfterMs = pauseMs(headers, now);
@@ -154,7 +154,7 @@ export function judgeAnswer(
 
 const HOST = 'the API of the git server';
 
-/** What people are likely to miss. */
+/** Permissions that are often missing. */
 const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (for a protected branch, GitLab requires the role Maintainer, or one that can push or merge there)',
 };

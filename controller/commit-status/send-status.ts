@@ -10,23 +10,23 @@ import { authorizationFor, type CommitStatus, judgeAnswer, statusRequest } from 
 export interface SendTools {
   client: KubernetesClient;
   http: GitHttp;
-  /** Undefined where GitHub Apps are not enabled. */
+  /** Undefined if GitHub Apps aren't enabled. */
   githubApps: GithubApps | undefined;
   /** Time budget for a request started now (ms); 0 if this replica doesn't lead. */
   writeWithinMs: () => number;
 }
 
-/** Posts a status of a resource. Throws typed errors with words for a condition. */
+/** Posts a commit status of a resource. Throws typed errors with messages for a condition. */
 export type SendStatus = (
   gatewaySync: ObservedGatewaySync,
   what: { destination: Destination; status: CommitStatus },
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** Time for one post, in milliseconds. */
+/** Timeout of one post (ms). */
 const POST_MS = 15_000;
 
-/** Sends statuses with the credentials of the resource, to the one place and no further. */
+/** Sends statuses with the credentials of the resource, without following redirects. */
 export function statusSender({ client, http, githubApps, writeWithinMs }: SendTools): SendStatus {
   async function authorizationOf({ namespace, spec: { git } }: ObservedGatewaySync, app: TokenRequest) {
     const { secretRef } = git.commitStatus ?? {};
@@ -44,14 +44,14 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();
     const { url, body } = statusRequest(destination, status);
-    // A process that wakes up sends what waits for a connection before its timers fire.
+    // After a process wakes up, requests that wait for a connection are sent before timers fire.
     const refusal = () => (writeWithinMs() > 0 ? undefined : fenced());
     const options = { authorization, ca, signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), refusal };
     const answer = await http.postJson(new URL(url), body, options).catch((error: unknown) => {
       throw isTyped(error) && error.reason === 'AddressDenied' ? addressDenied(error) : error;
     });
     const problem = judgeAnswer(destination, answer, Date.now());
-    // A token may end before its time: when the App's rights change, for one.
+    // A token can become invalid early, for example when the App's permissions change.
     if (problem?.reason === 'AuthenticationFailed') githubApps?.forget(app);
     if (problem) throw problem;
   };

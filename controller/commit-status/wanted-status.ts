@@ -10,28 +10,28 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 
-/** What the git host is to say of a commit. */
+/** The commit status that a git server should show. */
 export interface WantedStatus {
   commit: string;
   state: CommitStatusRecord['state'];
-  /** For people; may hold anything that an agent says. */
+  /** For users; can contain any message of an agent. */
   description: string;
-  /** The ref that led to the commit, where the status names one. */
+  /** The ref of the commit, if the status names one. */
   ref?: string | undefined;
-  /** Where it may be about the commit before: for so long it must be so, in milliseconds, and what is said meanwhile. */
+  /** If it may be about the previous commit: the time for which it must last (ms), and the description until then. */
   settling?: { ms: number; meanwhile: string };
-  /** It stays so, whatever gateways do: nothing has to last before it is said. */
+  /** It is final, so it doesn't have to last before it is posted. */
   isDecided?: true;
-  /** What comes first, where something else was said of that commit: it failed or was taken back, and another one waits. */
+  /** Posted first, if that commit has another status: it failed or was rolled back, and another one waits. */
   former?: WantedStatus | undefined;
 }
 
-/** A report does not name the commit that an agent failed with, and an agent soon says something of the next one. */
+/** A report doesn't name the commit with which an agent failed, and the agent soon reports about the next one. */
 const SETTLE_MS = { failedGateway: 10_000, missingSidecar: 60_000 };
 
 /**
- * The state of a resource as one status of the commit that it follows. Undefined where there is nothing to say, so that
- * what was said last stays: while the status is about another spec, or the resource is paused.
+ * Summarizes the state of a resource as one status of its followed commit. Undefined if the last post remains, because
+ * the status is about another spec, or the resource is paused.
  */
 export function wantedStatus(
   { spec, generation }: Pick<ObservedGatewaySync, 'spec' | 'generation'>,
@@ -61,12 +61,12 @@ interface Facts {
   conditions: Condition[];
 }
 
-/** What the waves make of it; when they are through, the gateways themselves tell. */
+/** Returns the status during a rollout; after it, the gateways decide. */
 function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefined {
   const { phase, commit, nextCommit, givenUp = [], message, summary } = rollout;
   const verdict = verdictOf(rollout);
   if (nextCommit !== undefined) {
-    // A commit that was given up has its status already.
+    // An abandoned commit has its status already.
     const isGivenUp = givenUp.some((release) => release.startsWith(`${nextCommit} `));
     return isGivenUp ? verdict : { ...pending(nextCommit, message ?? summary), former: verdict };
   }
@@ -76,7 +76,7 @@ function ofRollout(rollout: RolloutStatus, facts: Facts): WantedStatus | undefin
     : pending(commit, `${countsOf(facts.gateways)}; ${summary}`);
 }
 
-/** A commit that was given up has failed, whether or not all gateways can go back. */
+/** An abandoned commit has failed, even if some gateways can't be rolled back. */
 function verdictOf(rollout: RolloutStatus): WantedStatus | undefined {
   const { phase, commit, stableCommit, nextCommit, failures = [], verified, total, message, summary } = rollout;
   if (!GIVEN_UP.includes(phase)) return undefined;
@@ -106,7 +106,7 @@ function ofGateways(facts: Facts): WantedStatus {
   return pending(commit, gateways.total === 0 ? 'no gateway yet' : counts);
 }
 
-/** Gateways that are not to be changed are not waited for, and so they are named. */
+/** Counts gateways. Paused ones aren't waited for, and are listed separately. */
 function countsOf({ synced, total, paused, dryRun }: GatewayCounts): string {
   const others = [paused > 0 && `${paused} paused`, dryRun > 0 && `${dryRun} in a dry run`].filter(Boolean);
   return [`${synced}/${total} gateways`, ...others].join(', ');

@@ -13,10 +13,10 @@ import { type Injection, injectSidecar, type KnownCandidates } from './inject-si
 import { type Review, readReview, reviewResponse } from './review.ts';
 import type { SidecarDefaults } from './sidecar.ts';
 
-/** What decides what a pod becomes, besides the pod. */
+/** Settings that decide about injection. */
 export interface InjectionSettings {
   images: AgentImages;
-  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  /** Variables for access to git servers: proxies, denied networks. */
   gitVariables?: Record<string, string>;
   defaults?: SidecarDefaults;
 }
@@ -31,7 +31,7 @@ export interface MutatePodOptions extends InjectionSettings {
   onReview: (outcome: Injection['kind'] | 'invalid' | 'failed', seconds: number) => void;
 }
 
-/** A pod that was denied, and the resources that it may have been meant for. */
+/** A denied pod, and the resources that it may belong to. */
 export interface DeniedPod {
   namespace: string;
   /** Names of GatewaySyncs. */
@@ -57,7 +57,7 @@ export function createApp(options: MutatePodOptions): RequestListener {
   return toNodeHandler(app) as RequestListener;
 }
 
-/** `POST /mutate-v1-pod`: answers an AdmissionReview for the creation of a pod. */
+/** `POST /mutate-v1-pod`: reviews the creation of a pod. */
 function mutatePodRoute(options: MutatePodOptions): (event: H3Event) => Promise<string> {
   return async (event) => {
     const started = performance.now();
@@ -90,7 +90,7 @@ async function answerReview(options: MutatePodOptions, event: H3Event): Promise<
   return { status: 200, json: reviewResponse(review.uid, injection), outcome: injection.kind };
 }
 
-/** `busy`: nothing is known of the resources yet, and the API server has been asked too often. */
+/** `busy` if no resources are known yet, and the API server was queried too often. */
 type Reviewed = Injection | { kind: 'busy' };
 
 async function inject(options: MutatePodOptions, review: Review): Promise<Reviewed> {
@@ -98,7 +98,7 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
   if (!pod || !asksForSidecar(pod)) return { kind: 'unchanged' };
   const { candidates, log } = options;
   if (!candidates.watches(namespace)) {
-    // Another installation may look after it, so it is not ours to deny.
+    // Another installation may manage it, so it isn't denied.
     log.info({ namespace, pod: podName(pod) }, "ignoring a pod in a namespace that isn't watched");
     return { kind: 'unchanged' };
   }
@@ -109,7 +109,7 @@ async function inject(options: MutatePodOptions, review: Review): Promise<Review
   return injection;
 }
 
-/** What the cache says may be out of date, so it denies no pod by itself, unless the API server has been asked too often. */
+/** The cache may be outdated, so it can't deny a pod alone, unless the API server was queried too often. */
 async function judgePod(
   { candidates, images, gitVariables, defaults }: MutatePodOptions,
   { namespace, pod }: { namespace: string; pod: AdmittedPod },
@@ -144,12 +144,12 @@ function logInjection(
     log.info({ ...fields, crName: injection.crName, profile: injection.profile }, 'sidecar injected');
 }
 
-/** The name as far as it is known; it has not been checked yet, and may be of any length. */
+/** Returns the name, if known. It hasn't been validated, and can have any length. */
 function podName({ metadata: { name, generateName } }: AdmittedPod): string {
   return (name ?? `${generateName ?? ''}…`).slice(0, 253);
 }
 
-/** A pod that etcd can hold nests a dozen levels and has some thousands of parts. */
+/** A pod that fits into etcd nests a dozen levels, and has some thousands of parts. */
 const REVIEW_BOUNDS = { depth: 64, parts: 100_000 };
 
 function parseReview(bytes: Buffer): Review | undefined {

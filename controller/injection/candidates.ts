@@ -11,28 +11,28 @@ import { projectSpec } from '../watch/observed-gateway-sync.ts';
 import type { InjectionCandidate } from './choose-gateway-sync.ts';
 import type { KnownCandidates } from './inject-sidecar.ts';
 
-/** Where admission finds the GatewaySyncs that a pod may belong to. */
+/** Source of the GatewaySyncs that a pod may belong to. */
 export interface CandidateSource {
-  /** Whether the operator looks after a namespace. */
+  /** Whether the operator manages a namespace. */
   watches: (namespace: string) => boolean;
-  /** What the cache holds; undefined before it has been filled. */
+  /** Content of the cache; undefined before it has been filled. */
   cached: (namespace: string) => InjectionCandidate[] | undefined;
-  /** Whether the API server may be asked once more; counts where it may. */
+  /** Whether the API server can be queried again; counts as a query if so. */
   mayAsk: () => boolean;
   /**
-   * What the API server holds: a resource and its pods are often applied in one go. Only the resource that the pod
-   * names, or the only one there is, is read; of the others the names.
+   * Content of the API server, because a resource and its pods are often applied together. Reads only the resource that
+   * the pod names, or the only one; the others are listed by name.
    */
   live: (namespace: string, named: string | undefined) => Promise<KnownCandidates>;
 }
 
 const PAGE = 500;
-/** For all calls together: the API server waits 10 s for the whole review. */
+/** Total for all calls: the API server waits 10 s for the whole review. */
 const TIMEOUT_MS = 3_000;
 
 /**
- * How often the API server is asked for reviews that the caches would deny: nobody who makes reviews up may keep it busy.
- * Resources that are applied with their pods are in the caches a moment later, so few honest reviews need it.
+ * Limit for queries of the API server about reviews that the caches would deny, so that fabricated reviews can't
+ * overload it. Resources applied with their pods are in the caches a moment later, so few real reviews need one.
  */
 const ASKING = { perMinute: 60 * 60, burst: 300, maxKeys: 1 };
 
@@ -70,7 +70,7 @@ async function readLive(
       throw error;
     }
   };
-  // An annotation may hold anything, a path has names.
+  // An annotation can contain anything, but a path contains names.
   const meant = named !== undefined && isObjectName(named) ? await read(named) : undefined;
   if (meant) return { candidates: [meant] };
   const others: string[] = [];
@@ -80,7 +80,7 @@ async function readLive(
       others.push(metadata.name);
     });
   } catch (error) {
-    // The CRD was deleted, so there are no resources: the pod is denied with a message that says so.
+    // If the CRD was deleted, there are no resources, and the pod is denied with a message about that.
     if (!isApiError(error, 404)) throw error;
   }
   const [only] = others;

@@ -2,15 +2,15 @@ import type { GatewaySyncSpec } from '../../shared/api/gateway-sync.ts';
 
 export type AgentImageChoice = { kind: 'chosen'; image: string } | { kind: 'denied'; message: string };
 
-/** What decides on the image of sidecars, next to the resource. */
+/** Settings that decide about the image of sidecars, besides the resource. */
 export interface AgentImages {
-  /** Image that is used if the resource names none. */
+  /** Image used if the resource specifies none. */
   defaultImage: string;
-  /** Repositories that a resource may name in addition to that of the default image: exact, or all below `…/*`; empty: any. */
+  /** Repositories allowed besides that of the default image: exact, or all below `…/*`; empty for any. */
   allowedRepositories: string[];
 }
 
-/** Puts the reference of the agent's image together, and holds it to the list of repositories. */
+/** Builds the reference of the agent's image, and checks it against the list of repositories. */
 export function chooseAgentImage({ agent }: Pick<GatewaySyncSpec, 'agent'>, images: AgentImages): AgentImageChoice {
   const byDefault = splitImage(images.defaultImage);
   const repository = agent?.image?.repository ?? byDefault.repository;

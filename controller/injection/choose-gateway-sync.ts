@@ -9,7 +9,7 @@ const CHECKED_ANNOTATIONS = [
   POD_ANNOTATIONS.dataVolume,
 ];
 
-/** Says what is wrong with the annotations that people set on a pod; undefined where they make sense. */
+/** Returns the problem of a pod's annotations; undefined if they are valid. */
 export function checkAnnotations(annotations: Record<string, string>): string | undefined {
   for (const name of CHECKED_ANNOTATIONS) {
     const value = annotations[name];
@@ -30,7 +30,7 @@ export type GatewaySyncChoice =
   | { kind: 'chosen'; gatewaySync: InjectionCandidate; profile: string }
   | { kind: 'denied'; message: string };
 
-/** Finds the resource and the profile that a pod's annotations name; a denial says what to do. */
+/** Finds the resource and the profile that a pod's annotations name; a denial includes advice. */
 export function chooseGatewaySync(
   annotations: Record<string, string>,
   candidates: InjectionCandidate[],
@@ -65,14 +65,14 @@ export function chooseGatewaySync(
   return { kind: 'chosen', gatewaySync, profile };
 }
 
-/** A pod that does not get the sidecar, and what to do about it. */
+/** A pod that doesn't get the sidecar, with advice. */
 export function denied(message: string): { kind: 'denied'; message: string } {
   return { kind: 'denied', message };
 }
 
 const LISTED_NAMES = 20;
 
-/** Names in the order of the alphabet for a message, which stays short however many there are. */
+/** Lists names alphabetically for a message, which stays short. */
 export function listNames(names: string[]): string {
   const sorted = [...names].sort();
   const rest = sorted.length - LISTED_NAMES;

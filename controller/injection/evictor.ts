@@ -15,7 +15,7 @@ import type { Injection } from './inject-sidecar.ts';
 
 export interface EvictorOptions {
   client: KubernetesClient;
-  /** What admission would do with a pod now. */
+  /** Returns what admission would do with a pod now. */
   review: (namespace: string, pod: AdmittedPod) => Injection;
   /** Called for each pod that was evicted, with its GatewaySync. */
   onEvicted: (key: ObjectKey, pod: ObservedPod, owner: OwnerReference) => void;
@@ -43,15 +43,15 @@ interface Trial {
 }
 
 /**
- * Evicts pods that were created without the sidecar, so that their owner creates them again. Only pods that admission
- * would inject now, and for each owner the next one only after a new pod with the sidecar is there: if the webhook isn't
- * called for its pods, or they can't be created, evicting more of them would be an endless loop, or an outage.
+ * Evicts pods without the sidecar, so that their owner re-creates them. It evicts only pods that admission would inject
+ * now, and the next pod of an owner only after a replacement with the sidecar exists. If the webhook isn't called for
+ * its pods, or they can't be created, further evictions would be an endless loop, or an outage.
  */
 export class Evictor {
   readonly #options: EvictorOptions;
   readonly #now: () => number;
   readonly #limits = { owner: new RateLimit(LIMITS.owner), all: new RateLimit(LIMITS.all) };
-  /** By the UID of the owner. */
+  /** By UID of the owner. */
   readonly #trials = new LruMap<string, Trial>(MAX_OWNERS);
 
   constructor({ now = () => performance.now(), ...options }: EvictorOptions) {
@@ -82,7 +82,7 @@ export class Evictor {
     return isPaused || this.#limits.owner.waitMs(owner, now) > 0 || this.#limits.all.waitMs('', now) > 0;
   }
 
-  /** Whether the previous eviction for the owner led to a pod with the sidecar, as far as there was one. */
+  /** Whether the previous eviction for the owner, if any, resulted in a pod with the sidecar. */
   #isAllowed(owner: string, pods: { missing: readonly ObservedPod[]; injected: readonly string[] }): boolean {
     const trial = this.#trials.get(owner);
     if (!trial || trial.pausedUntil !== undefined) return true;
@@ -128,7 +128,7 @@ export class Evictor {
         deleteOptions: { preconditions: { uid: pod.uid } },
       });
     } catch (error) {
-      // A PodDisruptionBudget keeps it for now, or it is gone.
+      // A PodDisruptionBudget prevents it for now, or the pod is gone.
       if ([429, 404, 409].some((status) => isApiError(error, status))) return;
       throw error;
     }
@@ -137,7 +137,7 @@ export class Evictor {
     onEvicted(key, pod, owner);
   }
 
-  /** The pod as it is now; undefined if it is another one, is being deleted, or has the sidecar. */
+  /** Returns the current pod; undefined if it is another one, is being deleted, or has the sidecar. */
   async #read({ namespace, name, uid }: ObservedPod, signal: AbortSignal): Promise<FoundPod | undefined> {
     let found: FoundPod | undefined;
     const options = { query: { fieldSelector: `metadata.name=${name}` }, pageSize: 1, signal };
@@ -164,7 +164,7 @@ interface FoundPod {
   pod: AdmittedPod;
 }
 
-/** What creates the pod again; a node's own pods are not created through the API server. */
+/** Returns the owner that re-creates the pod; static pods aren't created through the API server. */
 function ownerOf({ metadata: { ownerReferences = [] } }: FoundPod): OwnerReference | undefined {
   return ownerReferences.find(({ controller, kind }) => controller === true && kind !== 'Node');
 }

@@ -2,10 +2,10 @@ import { POD_ANNOTATIONS } from '../../shared/api/names.ts';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 import { denied, listNames } from './choose-gateway-sync.ts';
 
-/** Names of volumes that are taken for the data volume where no annotation names one. */
+/** Usual names of the data volume, used without an annotation. */
 const USUAL_NAMES = ['data', 'gateway-data', 'ignition-data'];
 
-/** Sources of volumes that no container can write to. */
+/** Sources of volumes that are read-only. */
 const READ_ONLY_SOURCES = ['configMap', 'secret', 'downwardAPI', 'projected', 'image'];
 
 export type DataVolume =
@@ -18,8 +18,8 @@ interface Mounted {
 }
 
 /**
- * Finds the volume with the gateway's data, and the container that mounts it: the first that may write there, else the
- * first, since a gateway may well only read what the agent writes.
+ * Finds the volume with the gateway's data and the container that mounts it. The first one with write access takes
+ * precedence, but a gateway may only read what the agent writes.
  */
 export function findDataVolume(pod: AdmittedPod): DataVolume {
   const chosen = chooseVolume(pod);
@@ -60,7 +60,7 @@ function chooseVolume({ metadata, spec }: AdmittedPod): VolumeChoice {
   );
 }
 
-/** A container may mount a volume several times: whole counts before a part of it, and of several parts none counts. */
+/** Chooses among several mounts of a volume: the whole one takes precedence; several parts are ambiguous. */
 function chooseMount(container: Container, volume: string): DataVolume {
   const mounts = (container.volumeMounts ?? []).filter(({ name }) => name === volume);
   const mount = mounts.find(({ subPath, subPathExpr }) => !subPath && !subPathExpr) ?? mounts[0];

@@ -11,13 +11,13 @@ import { sidecarVolumes } from './sidecar-volumes.ts';
 export type Injection =
   | { kind: 'unchanged' }
   | { kind: 'patched'; patch: PatchOperation[]; crName: string; profile: string; warnings: string[] }
-  /** `because` says what is wrong: what is known of the resources may be out of date, the pod itself is not. */
+  /** `because` names the cause: known resources may be outdated, the pod isn't. */
   | { kind: 'denied'; message: string; because: 'pod' | 'resource' };
 
 /** The GatewaySyncs of a namespace. */
 export interface KnownCandidates {
   candidates: InjectionCandidate[];
-  /** Names of further ones, which the pod cannot mean. */
+  /** Names of further ones, which the pod can't mean. */
   others?: string[];
 }
 
@@ -25,12 +25,12 @@ export interface InjectionInput extends KnownCandidates {
   pod: AdmittedPod;
   namespace: string;
   images: AgentImages;
-  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  /** Variables for access to git servers: proxies, denied networks. */
   gitVariables?: Record<string, string> | undefined;
   defaults?: SidecarDefaults | undefined;
 }
 
-/** Decides what a pod becomes; a second call for the same pod changes nothing. */
+/** Decides about a pod; a second call for the same pod changes nothing. */
 export function injectSidecar(input: InjectionInput): Injection {
   const { pod, namespace, candidates, others, images, gitVariables = {}, defaults = {} } = input;
   if (!asksForSidecar(pod)) return { kind: 'unchanged' };
@@ -51,8 +51,8 @@ export function injectSidecar(input: InjectionInput): Injection {
 type Chosen = Pick<SidecarInput, 'crName' | 'spec' | 'profile' | 'image' | 'gitVariables' | 'defaults'>;
 
 /**
- * The sidecar comes after the pod's own init containers: these prepare what it needs, such as the owner of the data or
- * a mesh's proxy, and would wait for it for ever if it came before them and could not work without.
+ * Adds the sidecar after the pod's init containers, which may prepare what it needs, such as the owner of the data or a
+ * mesh's proxy. Before them, it could wait for these forever.
  */
 function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   const { crName, profile } = chosen;
@@ -81,7 +81,7 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   };
 }
 
-/** A pod may bring the sidecar along: a second review, or a copy of a pod that was injected. */
+/** Completes a pod that already has the sidecar: a second review, or a copy of an injected pod. */
 function completeMetadata(pod: AdmittedPod, sidecar: Container): Injection {
   const named = pod.metadata.annotations?.[POD_ANNOTATIONS.crName];
   const variable = (wanted: string) => sidecar.env?.find(({ name }) => name === wanted)?.value;
@@ -104,7 +104,7 @@ function checkSystem({ spec }: AdmittedPod): string | undefined {
     : undefined;
 }
 
-/** Labels of nodes that tell their system; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */
+/** Operating system of nodes; https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-os. */
 const OS_LABELS = ['kubernetes.io/os', 'beta.kubernetes.io/os'];
 
 const rootMessage = (container: string) =>
@@ -113,7 +113,7 @@ const rootMessage = (container: string) =>
 const userWarning = (container: string) =>
   `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
 
-/** Maximum parts of the volume that are named: the API server shortens long warnings. */
+/** Maximum parts of the volume in warnings, because the API server truncates long ones. */
 const MAX_WARNINGS = 5;
 
 function subPathWarnings({ spec }: AdmittedPod, { mount, container }: { mount: VolumeMount; container: Container }) {
@@ -145,7 +145,7 @@ export interface PatchOperation {
   value: unknown;
 }
 
-/** Sets entries of a map that may be absent; those that are there already with that value need no operation. */
+/** Sets entries of a map that may be absent, skipping unchanged ones. */
 function setEntries(
   present: Record<string, string> | undefined,
   path: string,

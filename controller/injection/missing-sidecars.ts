@@ -14,7 +14,7 @@ export interface MissingSidecarsOptions {
   client: KubernetesClient;
   gatewaySyncs: () => Iterable<ObservedGatewaySync>;
   gatewaySync: (key: ObjectKey) => ObservedGatewaySync | undefined;
-  /** Pods with the label of injected ones, which some have set themselves. */
+  /** Pods with the label of injected ones, which users can set as well. */
   labelledPods: () => Iterable<ObservedPod>;
   labelledPod: (key: ObjectKey) => ObservedPod | undefined;
   /** Evicts such pods; undefined if that isn't allowed. */
@@ -25,14 +25,11 @@ export interface MissingSidecarsOptions {
 }
 
 const PERIOD_MS = 60_000;
-/** For so long after a GatewaySync is created its gateways are expected to come, and somebody to look at its status. */
+/** Time after the creation of a GatewaySync in which pods are expected, and users look at the status (ms). */
 const NEW_MS = 180_000;
 const NEW_PERIOD_MS = 3_000;
 
-/**
- * Finds pods that slipped past injection, in namespaces with GatewaySyncs: once a minute, and more often where one was
- * created just now.
- */
+/** Finds pods without the sidecar in namespaces with GatewaySyncs: once a minute, and more often if one is new. */
 export class MissingSidecars {
   readonly #options: MissingSidecarsOptions;
   readonly #found = new Map<ObjectKey, Found>();
@@ -45,12 +42,12 @@ export class MissingSidecars {
     return (this.#found.get(key)?.missing ?? []).filter((pod) => this.#isMissing(pod));
   }
 
-  /** Names of the first pods that name a resource, but do not ask for the sidecar. */
+  /** Names of the first pods that name a resource, but don't request the sidecar. */
   unaskedOf(key: ObjectKey): string[] {
     return this.#found.get(key)?.unasked ?? [];
   }
 
-  /** Pods without their sidecar, over all resources; none while another replica looks for them. */
+  /** Pods without their sidecar, of all resources; 0 on replicas that don't sweep. */
   get count(): number {
     const pods = [...this.#found.keys()].flatMap((key) => this.podsOf(key));
     return new Set(pods.map(({ uid }) => uid)).size;
@@ -63,13 +60,13 @@ export class MissingSidecars {
       const isDue = performance.now() >= dueAt;
       await this.#sweep(isDue ? 0 : Date.now() - NEW_MS, signal);
       if (isDue) dueAt = performance.now() + PERIOD_MS * (0.9 + Math.random() * 0.2);
-      // Between two looks, however long they take: many such namespaces are no load.
+      // Waits between two sweeps, so that many such namespaces cause little load.
       await sleep(NEW_PERIOD_MS, undefined, { signal }).catch(() => {});
     }
     this.#found.clear();
   }
 
-  /** A pod that has come back since with its sidecar is no longer one without. */
+  /** A pod that was re-created with its sidecar no longer counts. */
   #isMissing({ namespace, name }: ObservedPod): boolean {
     return this.#options.labelledPod(`${namespace}/${name}`)?.sidecar !== 'present';
   }
@@ -109,14 +106,14 @@ export class MissingSidecars {
   }
 }
 
-/** What the last sweep found of a resource. */
+/** Result of the last sweep for a resource. */
 interface Found {
   missing: ObservedPod[];
-  /** Names of the first pods that name the resource and do not ask for the sidecar. */
+  /** Names of the first pods that name the resource and don't request the sidecar. */
   unasked: string[];
 }
 
-/** The pods of each resource of a namespace: those that name it, and those that name none where it is the only one. */
+/** Groups the pods of a namespace by resource: the one that they name, or the only one if they name none. */
 export function groupByResource(resources: string[], pods: ObservedPod[]): Map<string, ObservedPod[]> {
   const only = resources.length === 1 ? resources[0] : undefined;
   const named = Map.groupBy(pods, ({ crName }) => crName ?? only);
@@ -131,13 +128,13 @@ interface PodMetadata {
 }
 
 const PAGE = 100;
-/** Pods that ended need no sidecar any more. */
+/** Terminated pods need no sidecar. */
 const RUNNING = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Maximum number of pods that are named. */
+/** Maximum number of names. */
 const MAX_UNASKED = 3;
 
-/** Lists the pods without a sidecar that ask for one or name a resource of the namespace: metadata only, in pages. */
+/** Lists the pods without a sidecar that request one, or name a resource of the namespace: metadata only, in pages. */
 async function listPods(
   client: KubernetesClient,
   { namespace, resources, signal }: { namespace: string; resources: ReadonlySet<string>; signal: AbortSignal },

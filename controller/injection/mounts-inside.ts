@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import type { AdmittedPod, Container, VolumeMount } from './admitted-pod.ts';
 
 /**
- * Paths in the data volume, as the sidecar mounts it, at which containers that run next to the sidecar mount something
- * else. The sidecar does not see such mounts, and Linux would end them if it removed or replaced what they lie on.
+ * Returns paths in the data volume, as mounted in the sidecar, where containers that run next to it mount something
+ * else. The sidecar doesn't see such mounts, and Linux would end them if it removed or replaced the path.
  */
 export function mountsInside({ spec }: AdmittedPod, data: VolumeMount): string[] {
   const running = [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
@@ -15,7 +15,7 @@ export function mountsInside({ spec }: AdmittedPod, data: VolumeMount): string[]
 
 const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
-/** The same in one container, from the root of the volume. In the order of paths what lies in a folder follows it. */
+/** Does the same for one container, from the volume's root. Sorted paths put a directory before its content. */
 function mountedIn(mounts: VolumeMount[], volume: string): string[] {
   const sorted = mounts.map((mount) => ({ ...mount, at: normal(mount.mountPath) })).sort(byPlace);
   const around: { at: string; from: string }[] = [];
@@ -30,5 +30,5 @@ function mountedIn(mounts: VolumeMount[], volume: string): string[] {
 const byPlace = (one: { at: string }, other: { at: string }): number =>
   Number(one.at > other.at) - Number(one.at < other.at);
 
-/** A path that ends in a slash, and none at its start; `''` is the root. */
+/** Returns a path with a trailing slash and without a leading one; `''` is the root. */
 const normal = (path: string): string => posix.normalize(`/${path}/`).slice(1);

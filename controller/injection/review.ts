@@ -20,23 +20,23 @@ const admissionReviewSchema = v.object({
 
 type AdmissionRequest = v.InferOutput<typeof admissionReviewSchema>['request'];
 
-/** A review as the injector sees it; there is no pod where the request is about something else. */
+/** A review for the injector; without a pod if the request is about something else. */
 export interface Review {
   uid: string;
   namespace: string;
   pod: AdmittedPod | undefined;
-  /** Whether the pod isn't stored whatever the answer is, so that the review must have no side effects. */
+  /** Whether the pod isn't stored in any case, so that the review must have no side effects. */
   isDryRun: boolean;
 }
 
-/** Reads a review; undefined where the JSON is none, or the pod in it is no pod of a namespace. */
+/** Reads a review; undefined if the JSON is invalid, or its pod isn't in a namespace. */
 export function readReview(json: unknown): Review | undefined {
   const review = v.safeParse(admissionReviewSchema, json, { abortEarly: true });
   if (!review.success) return undefined;
   const { request } = review.output;
   const { uid, namespace, dryRun: isDryRun } = request;
   if (!isPodCreation(request)) return { uid, namespace, isDryRun, pod: undefined };
-  // Resources of the namespace are looked up by its name: without one, or by '..', those of all would be found.
+  // Resources are looked up by the name of the namespace. Without one, or with '..', all would be found.
   if (!isNamespaceName(namespace)) return undefined;
   const pod = v.safeParse(admittedPodSchema, request.object, { abortEarly: true });
   return pod.success ? { uid, namespace, isDryRun, pod: pod.output } : undefined;
@@ -46,7 +46,7 @@ function isPodCreation({ operation, resource, subResource }: AdmissionRequest): 
   return operation === 'CREATE' && resource.group === '' && resource.resource === 'pods' && !subResource;
 }
 
-/** The answer to a review; a patch is a JSON Patch in base64. */
+/** Makes the response to a review, with a JSON Patch in base64. */
 export function reviewResponse(uid: string, injection: Injection) {
   return {
     apiVersion: 'admission.k8s.io/v1',

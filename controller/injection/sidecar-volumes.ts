@@ -2,14 +2,14 @@ import { gitTokenSecretName } from '../../shared/api/names.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { ObservedSpec } from '../watch/observed-gateway-sync.ts';
 
-/** Where the sidecar finds what is mounted into it. */
+/** Mount paths in the sidecar. */
 export const SIDECAR_PATHS = {
   repository: '/repo',
   data: '/data',
   scratch: '/tmp',
   pod: '/etc/sync-agent/pod',
   credentials: '/etc/sync-agent/credentials',
-  /** Below the credentials: a folder for each Secret, a file for each key. */
+  /** Below the credentials: a directory for each Secret, a file for each key. */
   headers: '/etc/sync-agent/credentials/headers',
   verifyKeys: '/etc/sync-agent/verify-keys',
   memory: '/run/sync-agent',
@@ -17,14 +17,14 @@ export const SIDECAR_PATHS = {
   token: '/var/run/secrets/kubernetes.io/serviceaccount',
 };
 
-/** Larger than any Secret. What is in the volume counts against the memory limit of the agent. */
+/** Larger than any Secret. The content of the volume counts toward the memory limit of the agent. */
 const MEMORY_LIMIT = '2Mi';
 
-/** What comes with the sidecar. */
+/** Volumes that belong to the sidecar. */
 export interface SidecarVolumes {
   /** Volumes of the pod. */
   volumes: object[];
-  /** Where the sidecar mounts them. */
+  /** Their mounts in the sidecar. */
   mounts: object[];
 }
 
@@ -41,13 +41,13 @@ export interface NamedSpec {
   spec: Omit<ObservedSpec, 'sync'>;
 }
 
-/** A ConfigMap of the pod's namespace with CAs (PEM) for git hosts, and its key. */
+/** A ConfigMap of the pod's namespace with CAs (PEM) for git servers, and its key. */
 export interface CaConfigMap {
   name: string;
   key: string;
 }
 
-/** Name of the file with these CAs, in their folder. */
+/** Name of the file with these CAs, in their directory. */
 export const EXTRA_CAS_FILE = 'ca.crt';
 
 /** Makes the volumes of a sidecar. A name that the pod already uses gets a number. */
@@ -92,7 +92,7 @@ function readOnly(name: string, mountPath: string, source: object): SidecarVolum
   return { name, mountPath, source, readOnly: true };
 }
 
-/** Pods start without it, and agents find it once it is there. */
+/** Optional: pods start without it, and agents load it when it exists. */
 const extraCas = ({ name, key }: CaConfigMap) => ({
   name,
   items: [{ key, path: EXTRA_CAS_FILE }],
@@ -103,7 +103,7 @@ const extraCas = ({ name, key }: CaConfigMap) => ({
 export function credentialSources({ crName, spec: { git, gateway } }: NamedSpec) {
   const { token, sshKey, githubApp } = git.auth ?? {};
   const { api } = gateway;
-  // The key of an app stays with the controller, which keeps a token for the agents.
+  // The private key of an App stays in the controller, which writes a token for the agents.
   const tokenRef = githubApp ? { name: gitTokenSecretName(crName), key: 'token' } : token?.secretRef;
   const wanted = [
     { variable: 'GIT_TOKEN_FILE', file: 'git-token', ref: tokenRef },
@@ -117,7 +117,7 @@ export function credentialSources({ crName, spec: { git, gateway } }: NamedSpec)
   );
 }
 
-/** Secrets with the values of headers, by Secret and key: the list of requests may change after injection. */
+/** Secrets with values of headers, by Secret and key, because the list of requests can change after injection. */
 export function headerSources({ gateway }: Pick<ObservedSpec, 'gateway'>) {
   const refs = (gateway.reload?.requests ?? []).flatMap(({ headersFrom = [] }) =>
     headersFrom.map(({ secretRef }) => secretRef),
@@ -127,18 +127,18 @@ export function headerSources({ gateway }: Pick<ObservedSpec, 'gateway'>) {
   }));
 }
 
-/** The Secret whose values are the keys to trust, where something must be signed. */
+/** The Secret with the trusted keys, if signatures are required. */
 export function verifyKeysSecret({ git }: Pick<ObservedSpec, 'git'>): string | undefined {
   return git.verify && git.verify.mode !== 'none' ? git.verify.keysSecretRef?.name : undefined;
 }
 
-/** A Secret, and the keys in it that must be there. */
+/** A Secret, and its required keys. */
 export interface NamedSecret {
   name: string;
   keys: string[];
 }
 
-/** The Secrets that a resource names, but for the one that the controller keeps itself. */
+/** Lists the Secrets of a resource, except for the one that the controller writes. */
 export function secretsOf(followed: NamedSpec): NamedSecret[] {
   const { spec, crName } = followed;
   const { githubApp } = spec.git.auth ?? {};
@@ -161,14 +161,14 @@ function groupBySecret(refs: { name: string; key?: string }[]): NamedSecret[] {
 }
 
 /**
- * Whether the agent has to copy a credential: ssh refuses a key that others can read, as they can a mounted Secret. The
- * copy must not be on the node's disk, where `/repo` is.
+ * Whether the agent has to copy a credential: ssh refuses a key that others can read, such as a mounted Secret. The
+ * copy must not be on the node's disk, as `/repo` is.
  */
 export function copiesCredentials({ git }: Pick<ObservedSpec, 'git'>): boolean {
   return git.auth?.sshKey !== undefined;
 }
 
-/** What the ServiceAccount admission plugin mounts, for pods that do not have it mounted. */
+/** The volumes of the ServiceAccount admission plugin, for pods without them. */
 const serviceAccountSources = [
   { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
   { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },

@@ -16,28 +16,28 @@ import {
   verifyKeysSecret,
 } from './sidecar-volumes.ts';
 
-/** Everything that differs from one sidecar to the next. */
+/** All differences between sidecars. */
 export interface SidecarInput extends AgentIdentity {
   pod: AdmittedPod;
   image: string;
-  /** How the gateway mounts its data. */
+  /** The gateway's mount of its data. */
   dataMount: VolumeMount;
   identity: ReturnType<typeof userIdentity>;
   volumes: SidecarVolumes;
 }
 
-/** What a sidecar gets whose resource says nothing of it. */
+/** Defaults for resources that don't specify these fields. */
 export interface SidecarDefaults {
   logLevel?: string | undefined;
-  /** As a container has them. */
+  /** As in a container. */
   resources?: object | undefined;
-  /** CAs for git hosts in addition to the public ones. */
+  /** CAs for git servers besides the public ones. */
   caConfigMap?: CaConfigMap | undefined;
 }
 
 const defaultResources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '256Mi' } };
 
-/** The sidecar as a native one: an init container that starts, stays, and ends after the containers. */
+/** Makes the sidecar as a native one: an init container that keeps running, and ends after the containers. */
 export function sidecarContainer(input: SidecarInput) {
   const { pod, spec, image, identity, defaults } = input;
   const ports = chooseAgentPorts(pod, spec.gateway.port);
@@ -53,7 +53,7 @@ export function sidecarContainer(input: SidecarInput) {
     ],
     ...probes,
     readinessProbe: allowedFailures(input) > 0 ? readinessProbe : undefined,
-    // A pod with resources at its own level shares them out, and these must exceed the sum of its containers' ones.
+    // A pod with pod-level resources shares them among its containers, whose sum they must exceed.
     resources: spec.agent?.resources ?? (pod.spec.resources ? {} : (defaults.resources ?? defaultResources)),
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -69,8 +69,8 @@ export function sidecarContainer(input: SidecarInput) {
 }
 
 const probes = {
-  // The gateway starts once the first sync is done; only the agent itself gives up on that. The probe waits for it, so
-  // that not a whole period passes in between.
+  // The gateway starts after the first sync, and only the agent gives up on that. The probe waits for it, so that no
+  // whole period passes in between.
   startupProbe: {
     httpGet: { path: '/readyz?wait', port: 'sync-health' },
     periodSeconds: 1,
@@ -85,7 +85,7 @@ const probes = {
   },
 };
 
-/** Not there unless somebody asks for it: a git host that is unavailable must not take a gateway out of service. */
+/** Absent by default, because an unavailable git server must not take a gateway out of service. */
 const readinessProbe = {
   httpGet: { path: '/servingz', port: 'sync-health' },
   periodSeconds: 5,
@@ -95,7 +95,7 @@ const readinessProbe = {
 
 const allowedFailures = ({ spec, profile }: AgentIdentity): number => spec.sync.profiles[profile]?.maxFailures ?? 0;
 
-/** The user that a container runs as: the agent writes files as the same one. */
+/** Returns the user of a container; the agent writes files as the same one. */
 export function userIdentity({ securityContext }: Container, pod: AdmittedPod) {
   const { runAsUser, runAsGroup, seLinuxOptions } = { ...pod.spec.securityContext, ...securityContext };
   return withoutUndefined({ runAsUser, runAsGroup, seLinuxOptions });
@@ -106,18 +106,18 @@ function volumeMountsOf({ dataMount: { name, subPath }, volumes }: SidecarInput)
   return [dataMount, ...volumes.mounts];
 }
 
-/** What an agent needs to know about itself. */
+/** Facts that an agent needs about itself. */
 interface AgentIdentity extends NamedSpec {
   spec: ObservedSpec;
   profile: string;
-  /** Undefined: the pod's name, which is not known yet where it is generated. */
+  /** Undefined for the pod's name, which isn't known yet if it is generated. */
   gatewayName: string | undefined;
-  /** Variables that say how agents may reach git hosts: proxies, denied networks. */
+  /** Variables for access to git servers: proxies, denied networks. */
   gitVariables: Record<string, string>;
   defaults: SidecarDefaults;
 }
 
-/** Environment variables of the sidecar; the agent's own reference says what they mean. */
+/** Environment variables of the sidecar; docs/reference/configuration.md describes them. */
 function sidecarEnvironment({ pod, dataMount, ...identity }: SidecarInput, ports: AgentPorts) {
   const { crName, profile, gatewayName, gitVariables, defaults, spec } = identity;
   const mounts = mountsInside(pod, dataMount);
@@ -160,9 +160,8 @@ function literal(text: string): string {
 }
 
 /**
- * The variables by which agents reach git hosts through the proxy of the controller's environment, in lower case, which
- * git reads for all of them. A proxy with a user and a password stays with the controller: pods can be read by people
- * who are not to know these.
+ * Returns the variables with which agents use the proxy of the controller, in lower case, which git reads in all cases.
+ * A proxy with credentials stays in the controller, because others can read pods.
  */
 export function proxyEnvironment(environment: Record<string, string | undefined>): Record<string, string> {
   const variables = { ...proxiesOf(environment), no_proxy: exceptionsOf(environment) };
@@ -171,15 +170,15 @@ export function proxyEnvironment(environment: Record<string, string | undefined>
   return isSecret ? {} : Object.fromEntries(found);
 }
 
-/** Ports of the sidecar, chosen so that they do not clash with a gateway's. */
+/** Ports of the sidecar that rarely conflict with a gateway's. */
 const USUAL_PORTS = { health: 8082, metrics: 8083 };
 
 export type AgentPorts = typeof USUAL_PORTS;
 
 /**
- * Chooses the ports of the sidecar. The containers of a pod share one network, so a port that one of them declares is
- * passed over for the next one; monitors find the metrics by the name of the port. A pod on the host's network gets the
- * same: the API server makes host ports of them, and so the scheduler keeps pods that would clash on different nodes.
+ * Chooses the ports of the sidecar. The containers of a pod share a network, so declared ports are skipped; monitors
+ * find the metrics port by name. With host networking, the API server makes host ports of them, so the scheduler puts
+ * conflicting pods on different nodes.
  */
 function chooseAgentPorts({ spec }: AdmittedPod, gatewayPort: number): AgentPorts {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];

@@ -13,9 +13,9 @@ import { answerTooLarge, apiAnswerTooLarge, timedOut } from './host-errors.ts';
 
 /** Time without data that ends a query (ms), if its time limit is longer. */
 const STALL_MS = 300_000;
-/** Maximum size of a response: some 400,000 refs of a host that doesn't filter them, of which none is kept. */
+/** Maximum size of a response: about 400,000 refs of a server that doesn't filter them. They aren't kept. */
 const MAX_ANSWER = { bytes: 32 * 1024 * 1024, error: () => answerTooLarge('32 MiB'), stallMs: STALL_MS };
-/** The same for the API of a host, where a token has a few hundred bytes. */
+/** The same for the API of a server, where a token has a few hundred bytes. */
 const MAX_JSON = { bytes: 64 * 1024, error: apiAnswerTooLarge };
 /** Maximum size of a CA bundle, because parsing it blocks the process. */
 const MAX_CA_BYTES = 64 * 1024;
@@ -53,7 +53,7 @@ export interface GitHttpAnswer {
   body: AsyncIterable<Buffer>;
 }
 
-/** HTTP to git hosts: follows the redirects that git follows, limits responses, and keeps no messages of the host. */
+/** HTTP to git servers: follows the redirects that git follows, limits responses, and keeps no messages of the host. */
 export class GitHttp {
   readonly #http: GuardedHttp;
 
@@ -141,7 +141,7 @@ function requestOf(
   };
 }
 
-/** The kind of credentials that a git host receives. */
+/** The kind of credentials that a git server receives. */
 export const credentialsOf = ({ authorization }: Pick<GitHttpOptions, 'authorization'>): Credentials =>
   authorization ? 'token' : 'none';
 

@@ -11,35 +11,35 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp, JsonAnswer } from './git-http.ts';
 import { readSecret } from './read-secret.ts';
 
-/** A token for one repository, good until `expiresAt` (milliseconds since the epoch). */
+/** A token for one repository, valid until `expiresAt` (ms since the epoch). */
 export interface InstallationToken {
   token: string;
   expiresAt: number;
 }
 
-/** Who asks for a token, and for which repository. */
+/** The App and the repository of a token. */
 export interface TokenRequest {
   namespace: string;
   git: Pick<GatewaySyncSpec['git'], 'repo' | 'auth' | 'caSecretRef'>;
-  /** What the token is for, apart from reading the repository: agents never have one that may write. */
+  /** Write permission besides reading the repository; tokens for agents never have one. */
   mayWrite?: 'statuses';
 }
 
 const DEFAULT_API = 'https://api.github.com';
-/** GitHub's tokens live for an hour; they are renewed so long before, in milliseconds. */
+/** GitHub's tokens expire after an hour, and are renewed this long before that (ms). */
 export const RENEW_BEFORE_MS = 10 * 60_000;
-/** No token is trusted for longer, in milliseconds, whatever the host says. */
+/** Maximum lifetime of a token, regardless of the response (ms). */
 const MAX_LIFETIME_MS = 60 * 60_000;
 const TIMEOUT_MS = 15_000;
 /** GitHub's tokens have some hundred characters. */
 const MAX_TOKEN_LENGTH = 4_096;
-/** Seconds that a JWT is good for; GitHub allows ten minutes, and clocks differ. */
+/** Validity of a JWT (seconds); GitHub allows ten minutes, and clocks differ. */
 const JWT_SECONDS = { before: 60, after: 480 };
 
 /** GitHub makes keys of 2,048 bits, with 1,700 characters. */
 const MAX_KEY = { bits: 8_192, characters: 16 * 1024 };
 
-/** Maximum installations whose pauses are kept: tenants choose them. */
+/** Maximum installations whose pauses are kept, because tenants choose them. */
 const MAX_PAUSES = 1_000;
 
 /**
@@ -121,7 +121,7 @@ const tooOften = (message: string, retryAfterMs: number | undefined) =>
 
 type App = NonNullable<NonNullable<TokenRequest['git']['auth']>['githubApp']>;
 
-/** GitHub counts by installation. The key belongs to the name: nobody without it can have the others wait. */
+/** GitHub counts per installation. The key is included, so that clients without it can't delay others. */
 const askerOf = (app: App, pem: string): string =>
   JSON.stringify([apiOf(app), app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
 
@@ -130,13 +130,13 @@ const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RE
 const apiOf = ({ apiBaseURL }: { apiBaseURL?: string | undefined }) =>
   withoutTrailingSlashes(apiBaseURL ?? DEFAULT_API);
 
-/** The host that gives the tokens. */
+/** The host that issues the tokens. */
 export function tokenHostOf({ git: { auth } }: TokenRequest): string {
   const api = apiOf(auth?.githubApp ?? {});
   return URL.canParse(api) ? new URL(api).hostname : '';
 }
 
-/** Names a token: whoever has the same key shares it. */
+/** Identifies a token that resources with the same key share. */
 export function tokenKeyOf({ namespace, git: { repo, auth, caSecretRef }, mayWrite }: TokenRequest): string {
   return JSON.stringify([namespace, repo, auth?.githubApp, caSecretRef, mayWrite]);
 }
@@ -163,7 +163,7 @@ const tokenAnswer = v.object({
   ),
 });
 
-/** RS256, as GitHub wants it; keys come as PKCS #1 or PKCS #8. */
+/** Signs with RS256, which GitHub requires; keys are PKCS #1 or PKCS #8. */
 async function signJwt(appId: number, pem: string): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   try {
@@ -179,7 +179,7 @@ async function signJwt(appId: number, pem: string): Promise<string> {
   }
 }
 
-/** Reads a key of a size that doesn't take long to sign with, on threads that all of the program shares. */
+/** Reads a key that isn't too large, because signing blocks threads that the whole program shares. */
 function readKey(pem: string): KeyObject {
   if (pem.length > MAX_KEY.characters) throw new Error(`it has more than ${MAX_KEY.characters} characters`);
   const key = createPrivateKey(pem);

@@ -1,7 +1,7 @@
 import { TransientError } from '../../shared/errors.ts';
 import { type Credentials, reported } from '../../shared/io/git/refusals.ts';
 
-// Temporary errors of a git host. All are retried, and the host's own messages are not passed on.
+// Transient errors of a git server. All are retried, and the server's messages aren't passed on.
 
 export const brokenAnswer = (cause?: unknown) =>
   new TransientError('the response of the git server was cut off; retrying', {
@@ -10,7 +10,7 @@ export const brokenAnswer = (cause?: unknown) =>
     cause,
   });
 
-/** An error that the host reports about itself; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
+/** An error that the server reports; https://git-scm.com/docs/gitprotocol-pack#_pkt_line_format. */
 export const reportedError = (credentials: Credentials) =>
   new TransientError(reported(credentials), { code: 'git.reportedError', reason: 'GitUnreachable' });
 

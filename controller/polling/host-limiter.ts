@@ -5,7 +5,7 @@ import { CallDeadline, type TimedCall } from './call-deadline.ts';
 import { CallPlaces } from './call-places.ts';
 import { SlowPlaces } from './slow-places.ts';
 
-/** Limits for calls to git hosts. */
+/** Limits for calls to git servers. */
 export interface HostLimits {
   /** Maximum calls that run at a time, over all hosts. */
   total: number;

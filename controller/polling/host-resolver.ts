@@ -61,7 +61,7 @@ export class HostResolver {
   }
 }
 
-/** An alias (CNAME) that leads nowhere is answered with success, and with no address. */
+/** An alias (CNAME) to a missing name returns success without an address. */
 const noAddress = (name: string) => Object.assign(new Error(`${name} has no address`), { code: 'ENODATA' });
 
 /** Addresses of a name in the format of hosts(5). */
@@ -87,7 +87,7 @@ function candidatesFor(name: string, resolvConf: string): string[] {
   return name.split('.').length - 1 >= ndots ? [name, ...below] : [...below, name];
 }
 
-/** IPv4 first, unless this machine has no IPv4 address but those of itself. */
+/** IPv4 first, unless this machine has only loopback IPv4 addresses. */
 function reachableFirst(addresses: LookupAddress[]): LookupAddress[] {
   const own = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
   const outward = own.filter(({ internal }) => !internal);
@@ -95,7 +95,7 @@ function reachableFirst(addresses: LookupAddress[]): LookupAddress[] {
   return addresses.toSorted((a, b) => Number(b.family === first) - Number(a.family === first));
 }
 
-/** A file that is not there says nothing. */
+/** Returns an empty text for a missing file. */
 const readText = (file: string) => readFile(file, 'utf8').catch(() => '');
 
 const codeOf = (error: unknown) => String((error as NodeJS.ErrnoException | undefined)?.code);

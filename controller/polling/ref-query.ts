@@ -1,7 +1,7 @@
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { answerTooLarge } from './host-errors.ts';
 
-/** What to query a repository for. */
+/** A query of a repository. */
 export interface RefQuery {
   /** Full names of refs. One that ends in a slash stands for all refs below it that point at `commit`. */
   prefixes: readonly string[];
@@ -11,7 +11,7 @@ export interface RefQuery {
 
 /** Prefixes of all branches and tags. */
 export const ALL_PREFIXES: readonly string[] = ['refs/heads/', 'refs/tags/'];
-/** Maximum names in a query. With more, it asks for all branches and tags. */
+/** Maximum names in a query. With more, it requests all branches and tags. */
 const MAX_PREFIXES = 2_000;
 /** Maximum refs kept because they point at the commit: a repository with more at one commit isn't in real use. */
 const MAX_AT_COMMIT = 10_000;
@@ -43,7 +43,7 @@ export class WantedRefs {
     return this.#kept;
   }
 
-  /** Adds a ref. The last commit given for a name counts, which is that of a peeled tag. Throws if there are too many. */
+  /** Adds a ref. The last commit for a name applies, which is the peeled one of a tag. Throws if there are too many. */
   add(name: string, commit: string): void {
     if (!this.#names.has(name)) {
       if (!this.#isAtCommit(name, commit)) return;

@@ -12,7 +12,7 @@ export interface RepositoriesOptions extends Pick<SharedQueryOptions, 'limiter' 
   gitLimiter: HostLimiter;
 }
 
-/** What one resource needs to know about its repository. */
+/** The refs that one resource needs from its repository. */
 export interface Subscription extends Interest {
   source: RepositorySource;
   /** A requested full hash that has to be looked up. */

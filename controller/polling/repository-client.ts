@@ -93,7 +93,7 @@ export class RepositoryClient {
     };
     try {
       const endpoint = this.#endpoint ?? (await discover(http, url, query, options));
-      // A server with protocol version 0 sends all its refs with its capabilities, and can't be asked for a commit.
+      // A server with protocol version 0 sends all its refs with its capabilities, and can't be queried for a commit.
       if (endpoint.refs) return await withCommit(endpoint.refs, query, async () => false);
       this.#endpoint = endpoint;
       const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
@@ -163,8 +163,8 @@ async function withCommit(
 type Target = Pick<RemoteAccess, 'url' | 'environment'> & Pick<GitAccess, 'sshHost'>;
 
 /**
- * Makes git connect to the addresses that were checked, and to no other that the name may get a moment later. Returns the
- * targets to try, one after the other.
+ * Makes git connect to the addresses that were checked, and to no other that the name may get a moment later. Returns
+ * the targets to try in sequence.
  */
 async function targetsOf(repository: Repository, guard: AddressGuard): Promise<Target[]> {
   const { url, host, transport } = repository;

@@ -9,15 +9,15 @@ import { SLOW_AFTER_MS } from './call-deadline.ts';
 import type { HostCall, HostLimiter } from './host-limiter.ts';
 import type { RepositoryClient } from './repository-client.ts';
 
-/** What one resource needs of a query that it shares. */
+/** The part of a shared query that one resource needs. */
 export interface Interest {
   /** Full names of refs. */
   prefixes: readonly string[];
-  /** Time limit of a query (ms); 20 s if undefined. The longest of those who share it counts. */
+  /** Time limit of a query (ms); 20 s if undefined. The longest of all subscribers applies. */
   timeoutMs: number | undefined;
   /** Time between two polls (ms); undefined if the resource isn't polled. */
   intervalMs: number | undefined;
-  /** Identifies an event, such as a request. Only a query that began after the event was first seen counts for it. */
+  /** Identifies an event, such as a request. Only a query that began after the event was first seen is valid for it. */
   event: string | undefined;
   /** Whether a request, a push or an edit waits for the result, and the status doesn't show it yet. */
   isUrgent: boolean;
@@ -56,7 +56,7 @@ interface Subscriber extends Interest {
   waitingSince: number | undefined;
 }
 
-/** A query that the resources of a namespace with one repository and credential share, sent for all of them at once. */
+/** A query shared by the resources of a namespace with the same repository and credential, sent for all at once. */
 export class SharedQuery implements HostCall {
   readonly #options: SharedQueryOptions;
   readonly #subscribers = new Map<string, Subscriber>();
@@ -195,7 +195,7 @@ export class SharedQuery implements HostCall {
     this.#options.limiter.add(this, isUrgent);
   }
 
-  /** Polls one interval after the last query began, whatever caused that. The shortest interval counts. */
+  /** Polls one interval after the last query began, regardless of its cause. The shortest interval applies. */
   #schedulePoll(): void {
     clearTimeout(this.#poll);
     if (!this.#result || this.#state.kind === 'running') return;

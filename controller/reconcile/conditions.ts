@@ -10,7 +10,7 @@ import { heldOrders } from '../rollout/words.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
-/** A cause that keeps agents from what they need. */
+/** A cause that keeps agents from access. */
 export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 
 /** Input of all conditions. */
@@ -188,7 +188,7 @@ const granted: Verdict = {
     'the agents have their permissions, and the Secrets that the resource names exist, as far as the controller can see',
 };
 
-/** Returns all causes that keep agents from what they need. */
+/** Returns all causes that keep agents from access. */
 function accessProblemIn({ accessProblems }: Facts): Verdict | undefined {
   const [first] = accessProblems;
   if (!first) return undefined;

@@ -92,7 +92,7 @@ export function restsOf({ spec }: ObservedGatewaySync): (profile: string) => Res
 }
 
 /**
- * A report about another generation doesn't count; older agents don't report theirs. A pause or a dry run counts only
+ * A report about another generation is ignored; older agents don't report theirs. A pause or a dry run is shown only
  * while the spec configures it.
  */
 function stateOf(status: ObservedReportStatus, profile: string, wanted: WantedState): ObservedReportStatus['state'] {

@@ -33,8 +33,8 @@ const WORKERS_SHARE = 2;
 
 /**
  * A queue of keys, modelled on client-go's workqueue. Each key has at most one handler and waits at most once; if it is
- * added while its handler runs, it is handled once more. Namespaces take turns within each priority, and use at most
- * half of the workers each.
+ * added while its handler runs, it is handled again. Namespaces take turns within each priority, and use at most half
+ * of the workers each.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
@@ -115,7 +115,7 @@ export class KeyedQueue {
 
   /**
    * Forgets a deleted key, which a queue that isn't started (on a spare) would keep. If its handler is running, the key
-   * is handled once more, to drop what the handler keeps.
+   * is handled again, to drop what the handler keeps.
    */
   forget(key: string): void {
     this.#cancelTimer(key);

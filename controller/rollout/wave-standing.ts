@@ -50,7 +50,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
   const isWell = well.length > 0 && pending.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
-  // Gateways that don't block the wave count as well: if most of them are unhealthy, the others are lucky.
+  // Gateways that don't block the wave matter as well: if most of them are unhealthy, the others are lucky.
   const unhealthy = counted.filter(
     (gateway) =>
       hasRelease(gateway, rollout) && !gateway.isUnstarted && !verified.has(gateway) && !failed.has(gateway.name),
