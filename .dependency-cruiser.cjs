@@ -14,7 +14,7 @@ Visitor.prototype.visitStatement = function (statement) {
 const modules = {
   receiver: 'main → app → config · metrics → authentication → routes → annotations → sources',
   controller:
-    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-folders',
+    'main → controller → reconcile → commit-status → polling · binding → injection → intent → rollout → watch → certificates · leadership · metrics → config · own-directories',
   agent:
     'main → wire-sync → inspection → sync → report → volume → content → git · gateway → lfs · signatures → resource · metrics → plan · config',
   cli: 'main → program → commands → ui → orders → checks · migrate → fleet → terminal → client',

@@ -29,7 +29,7 @@ import { checkLiveness } from './leadership/liveness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { ScrapeAuthorizer } from './metrics/scrape-authorizer.ts';
 import { serveMetrics } from './metrics/serve-metrics.ts';
-import { makeFolder, removeLeft } from './own-folders.ts';
+import { makeDirectory, removeLeft } from './own-directories.ts';
 import { GitHttp } from './polling/git-http.ts';
 import { GithubApps } from './polling/github-app.ts';
 import { HostResolver } from './polling/host-resolver.ts';
@@ -51,10 +51,10 @@ endOnUncaught(process, log);
 const processes = { own: process.pid, isRunning };
 const memory = config.MEMORY_PATH ?? tmpdir();
 for (const parent of new Set([tmpdir(), memory])) removeLeft(parent, processes);
-const scratch = makeFolder(tmpdir(), processes);
-const keys = makeFolder(memory, processes);
+const scratch = makeDirectory(tmpdir(), processes);
+const keys = makeDirectory(memory, processes);
 process.on('exit', () => {
-  for (const folder of [scratch, keys]) rmSync(folder, { recursive: true, force: true });
+  for (const directory of [scratch, keys]) rmSync(directory, { recursive: true, force: true });
 });
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -167,7 +167,7 @@ await watching;
 client.close();
 fencedClient.close();
 http.close();
-if (ending === 'leaseLost') startOver();
+if (ending === 'leaseLost') restart();
 log.info('controller stopped');
 
 /** Why this process stops: a signal, or a lease that passed to another replica. */
@@ -200,13 +200,13 @@ function stopIfLeaseIsLost(): Ending {
   if (stopping.signal.aborted) return 'signal';
   log.error('the lease was lost: draining admission');
   void fencedClient.seal();
-  setTimeout(startOver, LOST_LEASE_EXIT_MS).unref();
+  setTimeout(restart, LOST_LEASE_EXIT_MS).unref();
   stopping.abort();
   return 'leaseLost';
 }
 
 /** Ends the process at once, even if a query to a git server is still in progress. */
-function startOver(): never {
+function restart(): never {
   log.error('the lease was lost: starting over');
   process.exit(1);
 }
@@ -225,7 +225,7 @@ async function startMetrics() {
     renew: config.METRICS_SECURE ? (current) => renewSelfSigned(current, config.METRICS_HOSTS, Date.now()) : undefined,
     page: { contentType: metrics.registry.contentType, metrics: () => controller.metricsPage() },
     authorizer: new ScrapeAuthorizer(client),
-    folder: keys,
+    directory: keys,
     log,
   });
 }
@@ -252,7 +252,7 @@ async function startAdmission() {
       metrics.reviewSeconds.observe(seconds);
     },
   });
-  const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, folder: keys };
+  const selfSigned = { client, webhook: config.WEBHOOK_SELF_SIGNED, namespace: config.POD_NAMESPACE, directory: keys };
   const listening = await serveAdmission({
     handler,
     host,

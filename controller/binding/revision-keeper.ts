@@ -47,7 +47,7 @@ export class RevisionKeeper {
     }
     const { revision } = spec;
     const isKnown = before?.uid === uid && before.revision === revision;
-    if (isKnown && performance.now() - before.lookedAt < FRESH_MS) return { isKept: true };
+    if (isKnown && performance.now() - before.checkedAt < FRESH_MS) return { isKept: true };
     try {
       const outcome = await this.#ensure(gatewaySync, { revision, known: isKnown ? before.object : undefined, log });
       if (outcome.kind === 'changed') return { isKept: false, retryAfterMs: RETRY_MS };
@@ -56,7 +56,7 @@ export class RevisionKeeper {
       const stable = status.rollout?.stableRevision ?? revision;
       if (!isKnown && stable !== revision && (await this.stored(gatewaySync, [stable])).length === 0)
         return { isKept: false, retryAfterMs: RETRY_MS, problem: gone(gatewaySync) };
-      this.#kept = { uid, revision, object: outcome.object, lookedAt: performance.now() };
+      this.#kept = { uid, revision, object: outcome.object, checkedAt: performance.now() };
       // A revision that isn't in the status has no further use.
       if (before?.uid === uid && !isKnown) await this.#delete(gatewaySync, [before.revision], log);
       return { isKept: true };
@@ -164,7 +164,7 @@ interface Kept {
   /** UID of its ControllerRevision. */
   object: string;
   /** Time of a monotonic clock (ms). */
-  lookedAt: number;
+  checkedAt: number;
 }
 
 interface WantedRevision {

@@ -6,13 +6,13 @@ import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { NamedSecret } from '../injection/sidecar-volumes.ts';
 
 /** Maximum number of Secrets read concurrently; each can have 1 MiB, and isn't kept. */
-const AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 const TIMEOUT_MS = 5_000;
 
 /** Checks Secrets for all resources. Namespaces take turns, because a tenant may name many large ones. */
 export class SecretReader {
   readonly #client: KubernetesClient;
-  readonly #slots = new Slots(AT_ONCE);
+  readonly #slots = new Slots(MAX_CONCURRENT);
 
   constructor(client: KubernetesClient) {
     this.#client = client;

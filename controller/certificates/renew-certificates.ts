@@ -23,7 +23,7 @@ const OVERLAP_MS = 3_600_000;
  */
 export function renewCertificates(current: WebhookSecret | undefined, situation: CertificateState): WebhookSecret {
   const { now } = situation;
-  if (!current || !isOwnAuthority(authorityOf(current), now)) return startOver(situation);
+  if (!current || !isOwnAuthority(authorityOf(current), now)) return restart(situation);
   const served = renewServing(current, situation);
   if (isCurrent(authorityOf(current), now)) return served;
   return { ...served, ...authorityFields(makeAuthority(now)), 'previous-ca.crt': current['ca.crt'] };
@@ -41,7 +41,7 @@ export function bundleOf(secret: WebhookSecret): string {
 }
 
 /** Keeps the published CA trusted, because other replicas may not have noticed that the Secret is gone. */
-function startOver(situation: CertificateState): WebhookSecret {
+function restart(situation: CertificateState): WebhookSecret {
   const authority = makeAuthority(situation.now);
   const previous = splitBundle(situation.published, situation.now).join('');
   return withoutUndefined({

@@ -14,7 +14,7 @@ export interface SelfSignedOptions {
   /** Namespace of the Secret. */
   namespace: string;
   /** Directory for the files that the server reads. */
-  folder: string;
+  directory: string;
   /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
@@ -27,14 +27,14 @@ const SETTLE_MS = 2_000;
  * Safe to call repeatedly, and from several replicas at the same time.
  */
 export async function ensureSelfSigned(options: SelfSignedOptions): Promise<TlsFiles> {
-  const { client, webhook, namespace, folder, now = Date.now } = options;
+  const { client, webhook, namespace, directory, now = Date.now } = options;
   const { hosts, published, ownership } = await readWebhookTrust(client, webhook);
   const name = `${webhook}-certificate`;
   const secret = await ensureWebhookSecret(client, { namespace, name, ownership }, (current) =>
     renewCertificates(current, { hosts, published, now: now() }),
   );
   const isNews = await publishCaBundle(client, webhook, bundleOf(secret));
-  const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const files = { certFile: join(directory, 'tls.crt'), keyFile: join(directory, 'tls.key') };
   const served = await readIfThere(files.certFile);
   // Until then, pods would be refused, or start without a sidecar, so the replica isn't ready.
   if (isNews || (served !== undefined && served !== secret['tls.crt'])) await sleep(SETTLE_MS);

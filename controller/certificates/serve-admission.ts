@@ -44,7 +44,7 @@ export async function serveAdmission(options: AdmissionOptions): Promise<Listeni
   const { handler, host, port } = options;
   const listening = await listen({ handler, host, port, tls, ...LIMITS });
   options.onCertificate?.(certificate);
-  tellOfDistrust(listening, options.log);
+  logDistrust(listening, options.log);
   void keepCertificate(options, certificate, listening);
   return {
     ...listening,
@@ -92,7 +92,7 @@ async function keepCertificate(
 }
 
 /** Logs distrust, because with `Ignore` pods start without a sidecar, and the API server's log may be inaccessible. */
-function tellOfDistrust({ server }: Listening, log: Logger): void {
+function logDistrust({ server }: Listening, log: Logger): void {
   const warnings = new RateLimit({ perMinute: 1, burst: 1, maxKeys: 1 });
   server.on('tlsClientError', ({ code = '' }: NodeJS.ErrnoException) => {
     if (DISTRUST.test(code) && warnings.take('', performance.now()))

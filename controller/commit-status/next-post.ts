@@ -22,7 +22,7 @@ const MAX_POSTS = 5;
  * Time for which a change must last before it is posted (ms), by the number of posts for the commit. Results aren't
  * delayed, and flapping gateways must not use up the posts.
  */
-const LASTS_MS = [0, 0, 10_000, 60_000, 600_000];
+const MIN_DURATION_MS = [0, 0, 10_000, 60_000, 600_000];
 
 /** The next post, when it is due, and its number among the statuses of its commit. */
 export interface NextPost {
@@ -43,10 +43,10 @@ export function nextPost(
   const unsettledMs = (settling?.ms ?? 0) - wantedForMs;
   const status = { commit, ref, state, description };
   if (!posted) {
-    const meanwhile = { ...status, state: 'pending' as const, description: settling?.meanwhile ?? '' };
-    return { inMs: 0, number: 1, status: unsettledMs > 0 ? meanwhile : status };
+    const interim = { ...status, state: 'pending' as const, description: settling?.interim ?? '' };
+    return { inMs: 0, number: 1, status: unsettledMs > 0 ? interim : status };
   }
   if (posted.state === state || state === 'pending' || posted.posts >= MAX_POSTS) return undefined;
-  const lastsMs = isDecided ? 0 : (LASTS_MS[posted.posts] ?? 0) - wantedForMs;
+  const lastsMs = isDecided ? 0 : (MIN_DURATION_MS[posted.posts] ?? 0) - wantedForMs;
   return { inMs: Math.max(0, unsettledMs, lastsMs), number: posted.posts + 1, status };
 }

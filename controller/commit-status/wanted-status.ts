@@ -19,7 +19,7 @@ export interface WantedStatus {
   /** The ref of the commit, if the status names one. */
   ref?: string | undefined;
   /** If it may be about the previous commit: the time for which it must last (ms), and the description until then. */
-  settling?: { ms: number; meanwhile: string };
+  settling?: { ms: number; interim: string };
   /** It is final, so it doesn't have to last before it is posted. */
   isDecided?: true;
   /** Posted first, if that commit has another status: it failed or was rolled back, and another one waits. */
@@ -96,7 +96,7 @@ function ofGateways(facts: Facts): WantedStatus {
   const all = conditionOf(facts, 'AllGatewaysSynced');
   const settling = (ms: number, words: string) => ({
     ...failure(commit, `${counts}; ${words}`),
-    settling: { ms, meanwhile: counts },
+    settling: { ms, interim: counts },
   });
   if (all?.status === 'True') return { commit, state: 'success', description: counts };
   if (all?.reason === 'GatewaysFailed')

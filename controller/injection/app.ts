@@ -119,7 +119,7 @@ async function judgePod(
   const cached = found && { candidates: found };
   const injection = cached && injectSidecar({ ...given, ...cached });
   if (injection && (injection.kind !== 'denied' || injection.because === 'pod')) return { injection, known: cached };
-  if (!candidates.mayAsk()) return { injection: injection ?? { kind: 'busy' }, known: cached };
+  if (!candidates.mayQuery()) return { injection: injection ?? { kind: 'busy' }, known: cached };
   const known = await candidates.live(namespace, pod.metadata.annotations?.[POD_ANNOTATIONS.crName]);
   return { injection: injectSidecar({ ...given, ...known }), known };
 }

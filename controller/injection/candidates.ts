@@ -18,7 +18,7 @@ export interface CandidateSource {
   /** Content of the cache; undefined before it has been filled. */
   cached: (namespace: string) => InjectionCandidate[] | undefined;
   /** Whether the API server can be queried again; counts as a query if so. */
-  mayAsk: () => boolean;
+  mayQuery: () => boolean;
   /**
    * Content of the API server, because a resource and its pods are often applied together. Reads only the resource that
    * the pod names, or the only one; the others are listed by name.
@@ -34,7 +34,7 @@ const TIMEOUT_MS = 3_000;
  * Limit for queries of the API server about reviews that the caches would deny, so that fabricated reviews can't
  * overload it. Resources applied with their pods are in the caches a moment later, so few real reviews need one.
  */
-const ASKING = { perMinute: 60 * 60, burst: 300, maxKeys: 1 };
+const QUERY_LIMIT = { perMinute: 60 * 60, burst: 300, maxKeys: 1 };
 
 /** Reads candidates from the caches of the controller and from the API server. */
 export function candidateSource(
@@ -43,14 +43,14 @@ export function candidateSource(
   namespaces: string[],
   clock: () => number = () => performance.now(),
 ): CandidateSource {
-  const asked = new RateLimit(ASKING);
+  const asked = new RateLimit(QUERY_LIMIT);
   return {
     watches: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
     cached: (namespace) => {
       if (!caches.hasSynced) return undefined;
       return [...caches.gatewaySyncs()].filter((gatewaySync) => gatewaySync.namespace === namespace);
     },
-    mayAsk: () => asked.take('', clock()),
+    mayQuery: () => asked.take('', clock()),
     live: (namespace, named) => readLive(client, namespace, named),
   };
 }

@@ -7,7 +7,7 @@ const MAX_NAME = BOUNDS.ref + 'refs/heads/'.length;
  * Limit for characters of globs times characters of names: about 60 ms at worst. It allows four names of the maximum
  * length with the longest globs, or a thousand ordinary names with ten ordinary globs.
  */
-const MOST_STEPS = 8 * BOUNDS.allowedRefs * MAX_NAME;
+const MAX_STEPS = 8 * BOUNDS.allowedRefs * MAX_NAME;
 
 /**
  * Matches refs, by full or short name, with globs. The globs come from a tenant and the names from a server, so their
@@ -19,7 +19,7 @@ export function matchAllowedRefs(globs: readonly string[], names: Iterable<strin
   let steps = 0;
   for (const name of names) {
     if (!isFollowable(name)) continue;
-    if (steps >= MOST_STEPS) return 'undecided';
+    if (steps >= MAX_STEPS) return 'undecided';
     for (const spelling of new Set([name, shortNameOf(name)])) {
       steps += charactersOfGlobs * spelling.length;
       if (tests.some((isMatch) => isMatch(spelling))) return 'yes';

@@ -40,7 +40,7 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
       advice: hashAdvice(ref),
     };
   const isAllowed = mayFollow(ref, names, policy);
-  if (isAllowed === 'undecided') return ignored(tooManyNames);
+  if (isAllowed === 'undecided') return ignored(tooManyRefs);
   if (isAllowed === 'no') return ignored(`${first} isn't allowed; to allow it, add it to spec.webhook.allowedRefs`);
   const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
   return { kind: 'accepted', wish: { target, at: madeAt } };
@@ -75,7 +75,7 @@ function ignored(message: string): Judgement {
   return { kind: 'refused', outcome: 'Ignored', message };
 }
 
-const tooManyNames =
+const tooManyRefs =
   'too many refs point at this commit to check them all against spec.webhook.allowedRefs; request one of them by name';
 
 /**

@@ -34,8 +34,8 @@ type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'm
 /** Returns the outcomes of the request and the push, whether new or applied before. */
 export function outcomesOf(judged: JudgedIntents): Outcomes {
   const { request, push } = judged.intents;
-  const requested = request && judged.request && endOf(request, judged.request, judged);
-  const pushed = push && judged.push && endOf(push, judged.push, judged);
+  const requested = request && judged.request && outcomeOf(request, judged.request, judged);
+  const pushed = push && judged.push && outcomeOf(push, judged.push, judged);
   return {
     echo: {
       ...displaced(judged),
@@ -47,7 +47,7 @@ export function outcomesOf(judged: JudgedIntents): Outcomes {
 }
 
 /** Returns the outcome of a new request or push. */
-function endOf(
+function outcomeOf(
   asked: Open<PushAnnotations>,
   verdict: Judgement,
   judged: JudgedIntents,

@@ -31,7 +31,7 @@ export interface LeaseOptions {
   /** Time between two renewals (ms). */
   retryMs?: number;
   /** Time between two checks of a lease that another replica holds (ms), and so until a released one is taken. */
-  lookMs?: number;
+  checkMs?: number;
   /** A clock (ms) that can't be set, and that continues while the machine sleeps. */
   now?: () => number;
 }
@@ -43,7 +43,7 @@ const MARGIN_MS = 1_000;
 const RELEASE_MS = 2_000;
 
 /** leaseDurationSeconds that marks a lease as released by its holder; only the holder knows that it has stopped. */
-const GIVEN_BACK_SECONDS = 1;
+const RELEASED_SECONDS = 1;
 
 /** Result of an attempt: `taken` if another replica holds it, `conflict` if another wrote it at the same moment. */
 type Acquisition = 'held' | 'taken' | 'conflict' | 'failed';
@@ -65,7 +65,7 @@ export class LeaderLease {
   #attemptedAt: number | undefined;
 
   constructor(options: LeaseOptions) {
-    this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, lookMs: 1_000, now: uptimeMs, ...options };
+    this.#options = { durationMs: 15_000, giveUpMs: 10_000, retryMs: 2_000, checkMs: 1_000, now: uptimeMs, ...options };
     this.#identity = `${options.replica}_${randomUUID()}`;
     const { replica: name, podUid: uid } = options;
     this.#ownerReferences = uid ? [{ apiVersion: 'v1', kind: 'Pod', name, uid }] : undefined;
@@ -90,7 +90,7 @@ export class LeaderLease {
   /** Resolves once the lease is held; rejects when the signal aborts. */
   async acquire(signal: AbortSignal): Promise<void> {
     while ((await this.#tryOnce(signal)) !== 'held') {
-      await sleep(this.#options.lookMs * (0.8 + Math.random() * 0.4), undefined, { signal });
+      await sleep(this.#options.checkMs * (0.8 + Math.random() * 0.4), undefined, { signal });
     }
     this.#options.log.info({ lease: this.#options.name }, 'became leader');
   }
@@ -112,11 +112,11 @@ export class LeaderLease {
     if (!this.isHeld || !held) return;
     this.#renewedAt = Number.NEGATIVE_INFINITY;
     try {
-      await this.#giveBack(held).catch(async (error: unknown) => {
+      await this.#writeRelease(held).catch(async (error: unknown) => {
         if (!isApiError(error, 409)) throw error;
         // Written by another client, or by a renewal whose response wasn't awaited.
         const current = await this.#read();
-        if (current?.spec.holderIdentity === this.#identity) await this.#giveBack(current);
+        if (current?.spec.holderIdentity === this.#identity) await this.#writeRelease(current);
       });
     } catch (error) {
       this.#options.log.warn({ err: error }, 'lease not released');
@@ -128,8 +128,8 @@ export class LeaderLease {
     return this.#renewedAt + ageMs - this.#options.now();
   }
 
-  async #giveBack(held: Lease): Promise<void> {
-    const given = { holderIdentity: '', leaseDurationSeconds: GIVEN_BACK_SECONDS, renewTime: microTime() };
+  async #writeRelease(held: Lease): Promise<void> {
+    const given = { holderIdentity: '', leaseDurationSeconds: RELEASED_SECONDS, renewTime: microTime() };
     const spec = { ...held.spec, ...given };
     const options = { timeoutMs: RELEASE_MS, query: { fieldManager: FIELD_MANAGERS.controller } };
     const metadata = { ...held.metadata, ownerReferences: undefined };
@@ -163,7 +163,7 @@ export class LeaderLease {
     const { holderIdentity, leaseDurationSeconds } = lease?.spec ?? {};
     if (holderIdentity === this.#identity) return true;
     if (this.isHeld) return !holderIdentity;
-    if (lease && !holderIdentity && leaseDurationSeconds === GIVEN_BACK_SECONDS) return true;
+    if (lease && !holderIdentity && leaseDurationSeconds === RELEASED_SECONDS) return true;
     const version = lease?.metadata.resourceVersion;
     const now = this.#options.now();
     // At least our duration, because the holder may rely on that.

@@ -12,7 +12,7 @@ export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'busy';
 const REMEMBER_MS = 60_000;
 const REMEMBERED = 64;
 /** Maximum concurrent reviews: unauthenticated clients can cause them, and lease renewals use the same connections. */
-const AT_ONCE = { unknown: 3, remembered: 1 };
+const MAX_CONCURRENT = { unknown: 3, remembered: 1 };
 /** Maximum number of waiting reviews, in total and per client network. */
 const MAX_WAITING = { total: 256, perNetwork: 8 };
 
@@ -33,8 +33,8 @@ export class ScrapeAuthorizer {
   readonly #rememberMs: number;
   /** By the hash of a token. */
   readonly #remembered = new LruMap<string, Remembered>(REMEMBERED);
-  readonly #unknown = new Slots(AT_ONCE.unknown);
-  readonly #renewals = new Slots(AT_ONCE.remembered);
+  readonly #unknown = new Slots(MAX_CONCURRENT.unknown);
+  readonly #renewals = new Slots(MAX_CONCURRENT.remembered);
 
   constructor(client: KubernetesClient, { rememberMs = REMEMBER_MS } = {}) {
     this.#client = client;

@@ -19,7 +19,7 @@ export interface MetricsOptions {
   page: MetricsPage;
   authorizer: ScrapeAuthorizer;
   /** Directory of the certificate. */
-  folder: string;
+  directory: string;
   log: Logger;
   /** Interval of certificate checks (ms). */
   checkMs?: number;
@@ -43,12 +43,12 @@ const refusals: Record<Exclude<Access, 'allowed'>, { status: number; headers?: R
 
 /** Serves `/metrics`. */
 export async function serveMetrics(options: MetricsOptions): Promise<Pick<Listening, 'close'>> {
-  const { host, port, page, renew, folder, log, checkMs = CHECK_MS } = options;
+  const { host, port, page, renew, directory, log, checkMs = CHECK_MS } = options;
   if (!renew) {
     const server = await serveOperations({ host, port, metrics: page });
     return { close: async () => void server.close() };
   }
-  const tls = { certFile: join(folder, 'metrics.crt'), keyFile: join(folder, 'metrics.key') };
+  const tls = { certFile: join(directory, 'metrics.crt'), keyFile: join(directory, 'metrics.key') };
   let served = renew(undefined);
   await writeKeyPair(tls, served);
   const listening = await listen({ handler: guarded(options), host, port, tls, ...LIMITS });

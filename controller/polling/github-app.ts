@@ -98,9 +98,9 @@ export class GithubApps {
     if (!app) throw new Error('the resource has no GitHub App');
     const pem = await readSecret(this.#client, namespace, app.privateKeySecretRef);
     const ca = git.caSecretRef && (await readSecret(this.#client, namespace, git.caSecretRef));
-    const asker = askerOf(app, pem);
+    const asker = limitKeyOf(app, pem);
     const pausedMs = (this.#pausedUntil.get(asker) ?? 0) - performance.now();
-    if (pausedMs > 0) throw tooOften('GitHub is rate limiting requests; retrying later', pausedMs);
+    if (pausedMs > 0) throw rateLimitError('GitHub is rate limiting requests; retrying later', pausedMs);
     const permissions = mayWrite ? { [mayWrite]: 'write' } : { contents: 'read' };
     const answer = await this.#http.postJson(
       new URL(`${apiOf(app)}/app/installations/${app.installationId}/access_tokens`),
@@ -110,19 +110,19 @@ export class GithubApps {
     const waitMs = pauseMs(answer.headers, Date.now());
     if (isTooOften(answer.status, waitMs)) {
       if (waitMs !== undefined) this.#pausedUntil.set(asker, performance.now() + waitMs);
-      throw tooOften(`GitHub returned ${answer.status} to a request for a token; retrying`, waitMs);
+      throw rateLimitError(`GitHub returned ${answer.status} to a request for a token; retrying`, waitMs);
     }
     return readToken(answer, mayWrite ? `${mayWrite}: write` : 'contents: read');
   }
 }
 
-const tooOften = (message: string, retryAfterMs: number | undefined) =>
+const rateLimitError = (message: string, retryAfterMs: number | undefined) =>
   new TransientError(message, { code: 'githubApp.rateLimited', reason: 'GitRateLimited', retryAfterMs });
 
 type App = NonNullable<NonNullable<TokenRequest['git']['auth']>['githubApp']>;
 
 /** GitHub counts per installation. The key is included, so that clients without it can't delay others. */
-const askerOf = (app: App, pem: string): string =>
+const limitKeyOf = (app: App, pem: string): string =>
   JSON.stringify([apiOf(app), app.appId, app.installationId, createHash('sha256').update(pem).digest('base64')]);
 
 const isGood = ({ expiresAt }: InstallationToken) => Date.now() < expiresAt - RENEW_BEFORE_MS;

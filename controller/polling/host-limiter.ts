@@ -46,7 +46,7 @@ const SLOW_SHARE = 1 / 4;
 /** Maximum hosts whose rates are remembered. */
 const MAX_HOSTS = 10_000;
 /** Maximum calls that start when one ends, until all places are taken again. */
-const BEGIN_FOR_EACH_END = 2;
+const STARTS_PER_END = 2;
 
 /**
  * Queues calls and starts them at the pace of each host, so that no namespace holds up another: namespaces take turns at
@@ -140,7 +140,7 @@ export class HostLimiter {
 
   /** Starts calls that waited for a place over all hosts. */
   #dispatchHeld(): void {
-    for (let started = 0; started < BEGIN_FOR_EACH_END; ) {
+    for (let started = 0; started < STARTS_PER_END; ) {
       const next = this.#held.take((held) => this.#places.hasFor(held));
       if (!next) break;
       started += this.#dispatch(next.item);

@@ -6,7 +6,7 @@ import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
-import { heldOrders } from '../rollout/words.ts';
+import { heldOrders } from '../rollout/messages.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
@@ -261,7 +261,7 @@ const notShownYet: Verdict = {
   message: "the repository doesn't have the requested commit yet; see status.lastRequest and status.lastPush",
 };
 
-function whatPauses({ gatewaySync: { orders = {} }, rollout }: Facts): string {
+function pauseMessage({ gatewaySync: { orders = {} }, rollout }: Facts): string {
   const held = rollout ? heldOrders(rollout, orders) : [];
   return ['the resource is paused', ...held].join('; ');
 }
@@ -271,7 +271,7 @@ function judgeReady(
   { refResolved, profilesValid }: { refResolved: Verdict; profilesValid: Verdict },
 ): Verdict {
   const { resolution, gatewaySync } = facts;
-  if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: whatPauses(facts) };
+  if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: pauseMessage(facts) };
   if (resolution.kind === 'querying') {
     if (resolution.isNews) return resolving;
     // An earlier request or failure is still pending: a retry changes nothing.

@@ -44,7 +44,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
       .filter(({ live }) => live)
       .map((pod) => ({
         ...gatewayOf(pod, waves),
-        ...shownBy(pod, saidBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
+        ...shownBy(pod, reportedBy(pod, reportOf(pod), { verifies: spec.gateway.verifies === true, number })),
         isResting: Boolean(restOf(pod.profile)),
       })),
     wanted: releaseOf(sync, revision),
@@ -112,19 +112,19 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
 }
 
 /** Whether a gateway has not started, unless it waits for its agent. */
-function shownBy(pod: ObservedPod, said: ReturnType<typeof saidBy>) {
+function shownBy(pod: ObservedPod, said: ReturnType<typeof reportedBy>) {
   const waitsForAgent = pod.hasAgentRun === true && said.report?.state !== 'well';
   return { ...said, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
 }
 
 /** What the agent reports. */
-function saidBy(
+function reportedBy(
   { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
 ): Pick<RolloutGateway, 'report' | 'says' | 'isOutdated'> {
   const status = report?.status;
-  const says = [status && wordsOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
+  const says = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
   if (!status) return { report: undefined, says, isOutdated: false };
   const { rollout, agentVersion, commit = '', revision = '' } = status;
   return {
@@ -133,7 +133,7 @@ function saidBy(
       // Agents refuse a rollout with any other value, so a fabricated report must never reach one.
       commit: isCommitHash(commit) ? commit : undefined,
       revision: isRevision(revision) ? revision : undefined,
-      state: wellness(status, verifies),
+      state: healthOf(status, verifies),
     },
     says,
     isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
@@ -144,12 +144,12 @@ function saidBy(
  * Returns the message of an agent about the current rollout or, if the report names none, about a problem of the stable
  * release. An outdated message must not seem to be about the commit in progress.
  */
-function wordsOn(number: number | undefined, { rollout, state, message }: ObservedReportStatus): string | undefined {
+function messageOn(number: number | undefined, { rollout, state, message }: ObservedReportStatus): string | undefined {
   const isAbout = rollout === undefined ? state !== 'Synced' : rollout === number;
   return isAbout ? message : undefined;
 }
 
-function wellness({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
+function healthOf({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
   return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'well' : 'busy';
 }

@@ -3,7 +3,7 @@ import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { isAdmitted } from '../rollout/admission.ts';
-import { givenUpWords } from '../rollout/given-up-words.ts';
+import { givenUpMessage } from '../rollout/failure-messages.ts';
 import { givenUpName } from '../rollout/lifecycle.ts';
 import type { RolloutGateway, RolloutState } from '../rollout/rollout-input.ts';
 import { step } from '../rollout/step.ts';
@@ -41,7 +41,7 @@ export function rollOut(sync: GatewaySyncStatus, observation: RolloutObservation
   const wanted = mayBegin ? sync : { ...sync, lastSyncCommit: undefined };
   const input = rolloutInput({ sync: wanted, observation, now, restOf: restsOf(gatewaySync) });
   const next = mayMove && (state || mayBegin) ? step(state, input) : undefined;
-  const kept = next ? noted(next, observation) : state;
+  const kept = next ? withNextRevision(next, observation) : state;
   if (!kept) return { fields: {}, wantedOf: () => ({ commit: undefined }), wakeInMs: undefined, isHeldBack: true };
   return {
     fields: { ...kept, ...requestOf(sync, kept, gatewaySync) },
@@ -64,7 +64,10 @@ interface Moment {
 }
 
 /** Records a revision that was stored ahead, so that it is deleted later. */
-function noted({ rollout, history }: RolloutState, { gatewaySync, isRevisionKept }: RolloutObservation): RolloutState {
+function withNextRevision(
+  { rollout, history }: RolloutState,
+  { gatewaySync, isRevisionKept }: RolloutObservation,
+): RolloutState {
   const { revision } = gatewaySync.spec;
   const isAhead = isRevisionKept && revision !== rollout.revision && revision !== rollout.stableRevision;
   return { history, rollout: withoutUndefined({ ...rollout, nextRevision: isAhead ? revision : undefined }) };
@@ -94,7 +97,7 @@ function requestOf(
   if (!isGivenUp && !(wasGivenUp && rollout.nextCommit === commit)) return {};
   const isNew = !isSameRequest(before.lastRequest, lastRequest);
   if (!isNew && (wasReached(commit, before) || !wasComing(commit, before.rollout))) return {};
-  return { lastRequest: { ...lastRequest, outcome: 'Failed', message: givenUpWords(commit, rollout, { isNew }) } };
+  return { lastRequest: { ...lastRequest, outcome: 'Failed', message: givenUpMessage(commit, rollout, { isNew }) } };
 }
 
 type Request = NonNullable<GatewaySyncStatus['lastRequest']>;

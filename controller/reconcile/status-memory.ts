@@ -11,7 +11,7 @@ export interface StatusMemory {
   /** When it was written (ms of a monotonic clock). */
   writtenAt?: number;
   /** The status to restore, while another writer's is stored. */
-  rightful?: Pick<Written, 'uid' | 'status'> | undefined;
+  desired?: Pick<Written, 'uid' | 'status'> | undefined;
   /** Writes that were sent and have no response. */
   sent?: readonly GatewaySyncStatus[] | undefined;
   /** Whether the status was ever the decided one; before that, changes are those of the previous leader. */
@@ -21,12 +21,12 @@ export interface StatusMemory {
 }
 
 /** Time in which the watch delivers a write (ms): milliseconds, or minutes if it fell silent. */
-const BROUGHT_BACK_MS = 4 * 60_000;
+const DELIVERY_MS = 4 * 60_000;
 
 /** After this time, a write is no longer stored: the API server was restored from a backup. */
 export function expireWritten(memory: StatusMemory, now: number): StatusMemory {
   const { written, writtenAt = now } = memory;
-  return written && now - writtenAt > BROUGHT_BACK_MS
+  return written && now - writtenAt > DELIVERY_MS
     ? noteSent({ ...memory, written: undefined }, written.status)
     : memory;
 }
@@ -42,8 +42,8 @@ export function storedIn({ written }: StatusMemory, cached: ObservedGatewaySync 
 /** Returns the resource for the next decision, ignoring changes of its status by other writers. */
 export function latestIn(memory: StatusMemory, cached: ObservedGatewaySync | undefined) {
   const stored = storedIn(memory, cached);
-  const { rightful } = memory;
-  return stored && rightful?.uid === stored.uid ? { ...stored, status: rightful.status } : stored;
+  const { desired } = memory;
+  return stored && desired?.uid === stored.uid ? { ...stored, status: desired.status } : stored;
 }
 
 export const beginWrite = (memory: StatusMemory): StatusMemory => ({ ...memory, isWriting: true });
@@ -63,7 +63,7 @@ export const noteRefused = (memory: StatusMemory): StatusMemory => ({ ...memory,
 /** The stored status is the decided one. */
 export const noteWritten = (memory: StatusMemory, written?: ObservedGatewaySync, now?: number): StatusMemory => ({
   ...memory,
-  rightful: undefined,
+  desired: undefined,
   sent: undefined,
   hasDecided: true,
   ...(written && { written }),
@@ -102,7 +102,7 @@ export function stillApplies(
 ): boolean {
   if (before.uid !== now.uid || !isEqual(before.status, now.status)) return false;
   // Which gateways a rollout admits depends on user requests as well.
-  return isEqual(before.status.rollout, status.rollout) || !isAskedElse(before, now);
+  return isEqual(before.status.rollout, status.rollout) || !hasNewRequest(before, now);
 }
 
 /** The new facts, and whether another writer changed a status that has to be repaired. */
@@ -122,10 +122,10 @@ function judge(memory: StatusMemory, known: Written, seen: ObservedGatewaySync):
     isEqual(known.status, seen.status);
   if (isOurs) return { memory, isForeign: false };
   const { uid, status } = known;
-  return { memory: memory.rightful?.uid === uid ? memory : { ...memory, rightful: { uid, status } }, isForeign: true };
+  return { memory: memory.desired?.uid === uid ? memory : { ...memory, desired: { uid, status } }, isForeign: true };
 }
 
-const isAskedElse = (before: ObservedGatewaySync, now: ObservedGatewaySync): boolean =>
+const hasNewRequest = (before: ObservedGatewaySync, now: ObservedGatewaySync): boolean =>
   before.generation !== now.generation || !isEqual(before.orders ?? {}, now.orders ?? {});
 
 /** A version of an earlier resource of the same name is never later. */

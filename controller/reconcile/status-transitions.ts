@@ -100,12 +100,12 @@ export function orderTransitions(
     if (value === undefined || value === previous[order]) return [];
     const { reason, what } = ORDERS[order];
     const isIgnored = order !== 'approve' && handled.ignored?.includes(order === 'retry' ? 'retry-rollout' : order);
-    const message = `${what(value)}${authorWords(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
+    const message = `${what(value)}${authorText(authors[order])}${isIgnored ? ', but has no effect' : ''}`;
     return [{ type: isIgnored ? ('Warning' as const) : ('Normal' as const), reason, message }];
   });
 }
 
-function authorWords({ user, manager }: Author = {}): string {
+function authorText({ user, manager }: Author = {}): string {
   if (user !== undefined) return ` by ${user}`;
   return manager === undefined ? '' : ` (by the client ${manager})`;
 }
@@ -134,11 +134,11 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
 }
 
 /** Conditions with events of their own, because Ready may be about a worse problem. */
-const TOLD_APART = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
-const TOLD = [...TOLD_APART, 'CommitStatus'] as const;
+const SEPARATE_CONDITIONS = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
+const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
-  return TOLD.flatMap((type) => {
+  return REPORTED_CONDITIONS.flatMap((type) => {
     const previous = conditionOf(before.conditions, type);
     const current = conditionOf(after.conditions, type);
     if (current?.status !== 'False' || (previous?.status === 'False' && previous.reason === current.reason)) return [];
@@ -152,7 +152,7 @@ function readinessTransitions(before: GatewaySyncStatus, after: GatewaySyncStatu
   if (!current) return [];
   const { status, reason, message } = current;
   if (previous?.status === status && previous.reason === reason) return [];
-  if (TOLD_APART.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
+  if (SEPARATE_CONDITIONS.some((type) => reason === conditionOf(after.conditions, type)?.reason)) return [];
   // The phase has a separate event.
   if (reason === `Rollout${after.rollout?.phase}`) return [];
   if (status === 'False') return [{ type: 'Warning', reason, message }];

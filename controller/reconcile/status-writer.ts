@@ -62,10 +62,10 @@ export class StatusWriter {
   async write(status: GatewaySyncStatus, seen = this.latest()): Promise<void> {
     const { cached } = this.#options;
     const latest = this.latest();
-    if (seen && latest && !stillApplies(status, seen, latest)) throw changedMeanwhile();
+    if (seen && latest && !stillApplies(status, seen, latest)) throw resourceChanged();
     this.#memory = beginWrite(this.#believed());
     try {
-      await this.#bringAbout(status);
+      await this.#writeUntilStored(status);
     } finally {
       this.#take(endWrite({ ...this.#believed(), isWriting: false }, cached()));
     }
@@ -85,7 +85,7 @@ export class StatusWriter {
     if (isForeign) this.#options.repair();
   }
 
-  async #bringAbout(status: GatewaySyncStatus): Promise<void> {
+  async #writeUntilStored(status: GatewaySyncStatus): Promise<void> {
     let stored: ObservedGatewaySync | undefined = storedIn(this.#believed(), this.#options.cached());
     let written: ObservedGatewaySync | undefined;
     for (let attempt = 1; stored; attempt += 1) {
@@ -146,7 +146,7 @@ interface Write {
   attempt: number;
 }
 
-const changedMeanwhile = () =>
+const resourceChanged = () =>
   new TransientError('the resource changed while its status was being computed', {
     code: 'status.changed',
     reason: 'Changed',

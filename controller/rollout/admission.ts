@@ -59,7 +59,7 @@ export function withoutEmptied(
 }
 
 /** Index of the current wave, if there is one. */
-export function waveUnderWay({ admission, wave }: Pick<RolloutStatus, 'admission' | 'wave'>): number | undefined {
+export function currentWave({ admission, wave }: Pick<RolloutStatus, 'admission' | 'wave'>): number | undefined {
   const index = admission.findIndex((entry) => entry.wave === wave);
   return index === -1 ? undefined : index;
 }
@@ -111,11 +111,11 @@ function shareOf(
   if (amount === undefined) return { members: ALL };
   if (choices.length === 0 || (2 * choices.length < known && !isLate))
     return { members: NOBODY, ...(known > 0 && { of: known }) };
-  return { members: lastOf(choices, amount), of: choices.length };
+  return { members: lastKeyOf(choices, amount), of: choices.length };
 }
 
 /** Returns the last key of the share. */
-function lastOf(gateways: readonly RolloutGateway[], amount: unknown): string {
+function lastKeyOf(gateways: readonly RolloutGateway[], amount: unknown): string {
   const keys = gateways.map(({ key }) => key).sort();
   return keys[amountOf(amount, keys.length) - 1] ?? NOBODY;
 }

@@ -1,7 +1,7 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
-import { waveUnderWay } from './admission.ts';
+import { currentWave } from './admission.ts';
 import { laterThan, recoversAt } from './judge-gateway.ts';
 import { iso, unlessEmpty } from './lifecycle.ts';
 import type { RolloutGateway, RolloutInput, RolloutState } from './rollout-input.ts';
@@ -49,7 +49,7 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
   const began = Math.max(Date.parse(underWaySince), Date.parse(admittedAt));
   const isLater = laterThan(startedAt);
   const isJudged = (gateway: RolloutGateway) => !gateway.isUnstarted || !isLater(gateway);
-  return underWay(standing)
+  return inProgress(standing)
     .filter(isJudged)
     .map((gateway) => {
       const { createdAt, notReadySince, readySince = 0, runsSince = 0 } = gateway;
@@ -64,12 +64,12 @@ function lateOnes(rollout: RolloutStatus, { standing, input }: Context): { gatew
 export function lateAt(rollout: RolloutStatus, { deadlineMs, soakMs }: RolloutInput): number | undefined {
   const { waveStartedAt, admittedAt = waveStartedAt } = rollout;
   if (waveStartedAt === undefined || admittedAt === undefined) return undefined;
-  const soak = soakMs[waveUnderWay(rollout) ?? 0] ?? 0;
+  const soak = soakMs[currentWave(rollout) ?? 0] ?? 0;
   return Math.max(Date.parse(waveStartedAt), Date.parse(admittedAt)) + deadlineMs + soak;
 }
 
 /** Admitted gateways that the waves up to the current one wait for. */
-function underWay({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
+function inProgress({ waves, admitted, index = -1 }: Standing): RolloutGateway[] {
   return waves.slice(0, index + 1).flatMap(({ pending }) => pending.filter((gateway) => admitted.has(gateway)));
 }
 
@@ -89,8 +89,8 @@ function withTimes(rollout: RolloutStatus, { standing, input }: Context): Rollou
     // So that the next step doesn't see the same change again.
     verified: verified.size,
     total: counted.length,
-    underWaySince: underWay(standing).length > 0 ? since : undefined,
-    soakStartedAt: waves[index]?.isWell ? soakStartedAt : undefined,
+    underWaySince: inProgress(standing).length > 0 ? since : undefined,
+    soakStartedAt: waves[index]?.isHealthy ? soakStartedAt : undefined,
   };
 }
 

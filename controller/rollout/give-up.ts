@@ -1,6 +1,6 @@
 import type { RolloutPhase } from '../../shared/api/rollout.ts';
 import { stableOf } from '../../shared/domain/releases.ts';
-import { notBack } from './judge-gateway.ts';
+import { notRolledBack } from './judge-gateway.ts';
 import { givenUpWith, rollBack, unlessEmpty } from './lifecycle.ts';
 import type { Advanced, RolloutInput, RolloutState } from './rollout-input.ts';
 
@@ -19,13 +19,13 @@ export function giveUp(state: RolloutState, input: RolloutInput): Advanced {
   }
   const { nextCommit, failureMessage } = rollout;
   const back = rollBack(state, stableOf(rollout), input);
-  return goBack({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
+  return continueRollback({ ...back, rollout: { ...back.rollout, failures, failureMessage, nextCommit } }, input);
 }
 
 /** Rolls back until all gateways are back, or the deadline has passed. */
-export function goBack(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): Advanced {
+export function continueRollback(state: RolloutState, { gateways, deadlineMs, now }: RolloutInput): Advanced {
   const { rollout } = state;
   const isOver = now - Date.parse(rollout.startedAt) >= deadlineMs;
-  const isDone = isOver || notBack(rollout, gateways).length === 0;
+  const isDone = isOver || notRolledBack(rollout, gateways).length === 0;
   return { state: isDone ? inPhase(state, 'RolledBack') : state, wait: { kind: 'none' } };
 }

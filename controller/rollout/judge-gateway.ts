@@ -32,7 +32,10 @@ const hasCrashed = ({ crashedAt }: RolloutGateway, { startedAt }: RolloutStatus)
   crashedAt !== undefined && crashedAt >= Date.parse(startedAt);
 
 /** Whether a gateway is back on the stable release since the rollback began. It may still be unhealthy. */
-export function isBack({ report }: RolloutGateway, { number, stableCommit, stableRevision }: RolloutStatus): boolean {
+export function isRolledBack(
+  { report }: RolloutGateway,
+  { number, stableCommit, stableRevision }: RolloutStatus,
+): boolean {
   return report?.commit === stableCommit && report.revision === stableRevision && report.rollout === number;
 }
 
@@ -40,13 +43,13 @@ export function isBack({ report }: RolloutGateway, { number, stableCommit, stabl
  * Returns the gateways that a rollback waits for. It doesn't wait for gateways created later, which only get the stable
  * release, nor for those that weren't ready before, unless they have the bad release, which may be the cause.
  */
-export function notBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
+export function notRolledBack(rollout: RolloutStatus, gateways: readonly RolloutGateway[]): RolloutGateway[] {
   const { startedAt, commit, revision } = rollout;
   const isSkipped = skippedBefore(startedAt);
   const isLater = laterThan(startedAt);
   const isBroken = ({ report }: RolloutGateway) => report?.commit === commit && report.revision === revision;
   return gateways.filter((gateway) => {
-    if (gateway.isResting || isBack(gateway, rollout) || isLater(gateway)) return false;
+    if (gateway.isResting || isRolledBack(gateway, rollout) || isLater(gateway)) return false;
     return isBroken(gateway) || !isSkipped(gateway);
   });
 }

@@ -3,7 +3,7 @@ import { begin, givenUpWith, handledOf, rollBack, unlessEmpty } from './lifecycl
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
 
 /** Carries out orders from annotations, each once: an unchanged annotation has no further effect. */
-export function obey(state: RolloutState, input: RolloutInput): RolloutState {
+export function applyOrders(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollback, retry } = input;
   const { handled = {} } = state.rollout;
   let next = state;
@@ -11,7 +11,7 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
   if (retry !== handled.retry) ignored.delete('retry-rollout');
   if (rollback !== handled.rollback) ignored.delete('rollback');
   if (retry !== undefined && retry !== handled.retry) {
-    const tried = tryAgain(next, retry, input);
+    const tried = retryCommit(next, retry, input);
     if (!tried) ignored.add('retry-rollout');
     next = tried ?? next;
   }
@@ -25,7 +25,7 @@ export function obey(state: RolloutState, input: RolloutInput): RolloutState {
 }
 
 /** Starts an abandoned commit again, or allows it to start; undefined if the commit wasn't abandoned. */
-function tryAgain(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
+function retryCommit(state: RolloutState, commit: string, input: RolloutInput): RolloutState | undefined {
   const { rollout } = state;
   if (GIVEN_UP.includes(rollout.phase) && commit === rollout.commit) return begin(state, releaseOf(rollout), input);
   const { givenUp = [] } = rollout;

@@ -38,14 +38,14 @@ interface Moved {
 export function pursue(before: RolloutState, input: RolloutInput): Advanced {
   let state = before;
   for (;;) {
-    const next = goOn(state, standingOf(state.rollout, input), input);
+    const next = takeStep(state, standingOf(state.rollout, input), input);
     if (!('moved' in next)) return next;
     state = next.moved;
   }
 }
 
 /** Takes one step. If the wave is unknown, the rollout begins again. */
-function goOn(state: RolloutState, standing: Standing, input: RolloutInput): Advanced | Moved {
+function takeStep(state: RolloutState, standing: Standing, input: RolloutInput): Advanced | Moved {
   const { rollout } = state;
   const { index = -1, waves } = standing;
   const wave = waves[index];
@@ -147,8 +147,8 @@ function admit({ state, rollout, index, standing, input }: Situation): Moved | u
 /** Ends a wave after all of its gateways are done and have soaked. */
 function settle(situation: Situation, earlier: Wait | undefined): Advanced | Moved {
   const { state, rollout, index, wave, standing, input } = situation;
-  const { isWell, isDone, awaited, present } = wave;
-  if (!isWell || !awaited.every((gateway) => standing.admitted.has(gateway))) return waitFor(situation, earlier);
+  const { isHealthy, isDone, awaited, present } = wave;
+  if (!isHealthy || !awaited.every((gateway) => standing.admitted.has(gateway))) return waitFor(situation, earlier);
   const since = rollout.soakStartedAt ?? iso(input.now);
   const soakMs = input.soakMs[index] ?? 0;
   const soaking = soakMs > 0 ? { ...state, rollout: { ...rollout, soakStartedAt: since } } : state;

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { isWithin, NOBODY, waveOf } from '../../shared/domain/waves.ts';
-import { waveUnderWay } from './admission.ts';
+import { currentWave } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 import { type WaveStanding, waveStandingOf } from './wave-standing.ts';
@@ -45,6 +45,6 @@ export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standin
     verified,
     failing: [...admitted].filter(isFailing).map(({ name }) => name),
     waves: present.map((members, index) => waveStandingOf(members, { rollout, index, input, admitted, verified })),
-    index: waveUnderWay(rollout),
+    index: currentWave(rollout),
   };
 }

@@ -2,16 +2,16 @@ import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
-import { makeAdmission, noteGateways, waveUnderWay } from './admission.ts';
+import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
-import { giveUp, goBack, inPhase } from './give-up.ts';
+import { continueRollback, giveUp, inPhase } from './give-up.ts';
 import { begin, givenUpName, iso, makeFirst, returnToStable } from './lifecycle.ts';
-import { obey } from './orders.ts';
+import { describe } from './messages.ts';
+import { applyOrders } from './orders.ts';
 import { placesOf } from './places.ts';
 import { pursue, waitBefore } from './pursue.ts';
 import type { Advanced, RolloutInput, RolloutState, Wait } from './rollout-input.ts';
 import { type Context, standingOf } from './standing.ts';
-import { describe } from './words.ts';
 
 /** The next state, and when the clock alone can change it (ms). */
 export interface Step extends RolloutState {
@@ -26,14 +26,14 @@ export function step(before: RolloutState | undefined, input: RolloutInput): Ste
   const first = before ?? makeFirst(input);
   if (!first) return undefined;
   const now = withoutLater(input, first.rollout);
-  const state = replan(obey(withoutFuture(first, input.now), now), now);
-  const taken = takeUp(state, now);
+  const state = replan(applyOrders(withoutFuture(first, input.now), now), now);
+  const taken = startNewest(state, now);
   const on = advance(taken, now);
   // A rollout that ended now may have blocked a newer release.
-  const hasEnded = isUnderWay(taken.rollout) && !isUnderWay(on.state.rollout);
-  const { state: next, wait } = hasEnded ? advance(takeUp(on.state, now), now) : on;
+  const hasEnded = isInProgress(taken.rollout) && !isInProgress(on.state.rollout);
+  const { state: next, wait } = hasEnded ? advance(startNewest(on.state, now), now) : on;
   const context = { standing: standingOf(next.rollout, now), input: now };
-  const described = describe(isUnderWay(next.rollout) ? noteTimes(next, context) : next, wait, context);
+  const described = describe(isInProgress(next.rollout) ? noteTimes(next, context) : next, wait, context);
   return { ...described, wakeInMs: wakeIn(described.rollout, context) };
 }
 
@@ -70,17 +70,17 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const { spec, plan, gateways } = input;
   if (rollout.plan === plan) {
-    const admission = noteGateways(rollout.admission, gateways, waveUnderWay(rollout));
+    const admission = noteGateways(rollout.admission, gateways, currentWave(rollout));
     return { ...state, rollout: { ...rollout, admission } };
   }
-  if (isUnderWay(rollout)) return begin(state, releaseOf(rollout), input);
+  if (isInProgress(rollout)) return begin(state, releaseOf(rollout), input);
   const admitted = rollout.phase === 'Complete' ? ALL : NOBODY;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
   return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
 }
 
 /** Starts a newer release as soon as the first wave can begin. */
-function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
+function startNewest(state: RolloutState, input: RolloutInput): RolloutState {
   const { rollout } = state;
   const { wanted } = input;
   // A waiting release keeps waiting while the newest one is unknown.
@@ -89,7 +89,7 @@ function takeUp(state: RolloutState, input: RolloutInput): RolloutState {
   // The release that all gateways have, or return to, needs no approval.
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
   // An abandoned release isn't newer: the current rollout continues.
-  if (isGivenUp(rollout, wanted)) return withNext(state, isUnderWay(rollout) ? undefined : wanted);
+  if (isGivenUp(rollout, wanted)) return withNext(state, isInProgress(rollout) ? undefined : wanted);
   const waits = outdatedPods(input).length > 0 || waitBefore(0, wanted, input);
   return waits ? withNext(state, wanted) : begin(state, wanted, input);
 }
@@ -102,8 +102,8 @@ function withNext({ rollout, history }: RolloutState, next: Release | undefined)
 }
 
 /** Phases in which waves are in progress. */
-const UNDER_WAY: readonly RolloutPhase[] = ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'];
-const isUnderWay = ({ phase }: RolloutStatus): boolean => UNDER_WAY.includes(phase);
+const IN_PROGRESS: readonly RolloutPhase[] = ['Progressing', 'Soaking', 'AwaitingApproval', 'AwaitingWindow'];
+const isInProgress = ({ phase }: RolloutStatus): boolean => IN_PROGRESS.includes(phase);
 
 const outdatedPods = ({ gateways }: RolloutInput): string[] =>
   gateways.flatMap(({ isOutdated, name }) => (isOutdated ? name : []));
@@ -113,10 +113,10 @@ function advance(state: RolloutState, input: RolloutInput): Advanced {
   const { phase, nextCommit } = state.rollout;
   const wait = waitOf(state, input);
   if (phase === 'RollingBack') {
-    const back = goBack(state, input);
+    const back = continueRollback(state, input);
     return nextCommit === undefined ? back : { ...back, wait };
   }
-  return isUnderWay(state.rollout) ? judge(state, wait, input) : { state, wait };
+  return isInProgress(state.rollout) ? judge(state, wait, input) : { state, wait };
 }
 
 /** Judges admitted gateways, even if no more can be admitted. */
@@ -139,8 +139,8 @@ function judge(state: RolloutState, wait: Wait, input: RolloutInput): Advanced {
 function waitOf({ rollout }: RolloutState, input: RolloutInput): Wait {
   const { wanted } = input;
   const pods = outdatedPods(input);
-  const isGoingOn = isUnderWay(rollout) || rollout.nextCommit !== undefined;
-  if (pods.length > 0 && isGoingOn) return { kind: 'outdated', pods };
+  const isActive = isInProgress(rollout) || rollout.nextCommit !== undefined;
+  if (pods.length > 0 && isActive) return { kind: 'outdated', pods };
   if (!wanted || rollout.nextCommit === undefined) return { kind: 'none' };
   if (isGivenUp(rollout, wanted)) return { kind: 'givenUp' };
   return waitBefore(0, wanted, input) ?? { kind: 'none' };
@@ -151,8 +151,8 @@ function wakeIn(rollout: RolloutStatus, context: Context): number | undefined {
   const { now, deadlineMs, window, wanted } = context.input;
   const { phase, startedAt, nextCommit } = rollout;
   const due: (number | undefined)[] = [];
-  if (isUnderWay(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
-  if (isUnderWay(rollout)) due.push(...timesOf(rollout, context));
+  if (isInProgress(rollout) || (wanted && nextCommit !== undefined)) due.push(window.changesAt);
+  if (isInProgress(rollout)) due.push(...timesOf(rollout, context));
   if (phase === 'RollingBack') due.push(Date.parse(startedAt) + deadlineMs);
   const next = earliest(...due.filter((time) => time !== undefined && time > now));
   return next && next - now;

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { waveUnderWay } from './admission.ts';
+import { currentWave } from './admission.ts';
 import { hasRelease, isYoung, laterThan, skippedBefore } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 
@@ -18,7 +18,7 @@ export interface WaveStanding {
   /** Gateways that run with the release and are unhealthy, including those that it doesn't wait for. */
   unhealthy: RolloutGateway[];
   /** At least one is verified; the rest are verified, or are replacements that may still start. */
-  isWell: boolean;
+  isHealthy: boolean;
   /** The wave is healthy, all awaited gateways are admitted, and few are missing, so it can end. */
   isDone: boolean;
 }
@@ -48,7 +48,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   // Gateways created since the rollout began may still start.
   const isStarting = (gateway: RolloutGateway) =>
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
-  const isWell = well.length > 0 && pending.every(isStarting);
+  const isHealthy = well.length > 0 && pending.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Gateways that don't block the wave matter as well: if most of them are unhealthy, the others are lucky.
   const unhealthy = counted.filter(
@@ -56,11 +56,11 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
       hasRelease(gateway, rollout) && !gateway.isUnstarted && !verified.has(gateway) && !failed.has(gateway.name),
   );
   const isDone =
-    isWell &&
+    isHealthy &&
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
     unhealthy.length <= well.length;
-  return { present, counted, skipped, awaited, pending, unhealthy, isWell, isDone };
+  return { present, counted, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 
 /**
@@ -71,7 +71,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
 function awaitedOf(eligible: RolloutGateway[], { rollout, index, verified }: Circumstances): RolloutGateway[] {
   const { startedAt, admission } = rollout;
   const failed = new Set(rollout.failures);
-  const isPassedOver = !admission[index]?.gateways && index < (waveUnderWay(rollout) ?? 0);
+  const isPassedOver = !admission[index]?.gateways && index < (currentWave(rollout) ?? 0);
   if (isPassedOver) return [];
   if (!eligible.some((gateway) => verified.has(gateway))) return eligible;
   const isLater = laterThan(startedAt);

@@ -33,10 +33,10 @@ export function judgeWindows(windows: RolloutWindow[] | undefined, now: number):
   const allows = judged.filter(({ window }) => window.kind === 'Allow');
 
   const deny = latest(denies.filter(({ isOpen }) => isOpen));
-  if (deny) return closed(sayDenied(deny), deny.until);
+  if (deny) return closed(deniedMessage(deny), deny.until);
   const allow = latest(allows.filter(({ isOpen }) => isOpen));
   const next = earliest(allows);
-  if (next && !allow) return closed(sayNotAllowed(next), next.until);
+  if (next && !allow) return closed(notAllowedMessage(next), next.until);
   const until = Math.min(allow?.until ?? ALWAYS.until, earliest(denies)?.until ?? ALWAYS.until);
   return { isOpen: true, message: '', ...at(until) };
 }
@@ -54,13 +54,13 @@ const earliest = (judged: Judged[]) => judged.toSorted((a, b) => a.until - b.unt
 const at = (until: number) => (Number.isFinite(until) ? { changesAt: until } : {});
 const closed = (message: string, until: number): WindowJudgement => ({ isOpen: false, message, ...at(until) });
 
-function sayDenied({ window, until, problem }: Judged): string {
+function deniedMessage({ window, until, problem }: Judged): string {
   if (problem !== undefined) return `an invalid Deny window counts as open (${problem})`;
   if (window.schedule === undefined) return 'a Deny window without a schedule freezes all changes';
   return `a Deny window is open until ${formatTime(until)} or later (${nameOf(window)})`;
 }
 
-function sayNotAllowed({ window, until, problem }: Judged): string {
+function notAllowedMessage({ window, until, problem }: Judged): string {
   if (problem !== undefined) return `no window is open, and an Allow window is invalid (${problem})`;
   if (!Number.isFinite(until)) return `no window is open, and none will open again (${nameOf(window)})`;
   return `no window is open; the next one opens at ${formatTime(until)} (${nameOf(window)})`;

@@ -192,7 +192,7 @@ function projectSync(sync: GatewaySyncSpec['sync']): ObservedSync {
     const { paused, dryRun, maxFailures } = resolveProfile(sync, name) ?? {};
     return [name, { paused, dryRun, maxFailures }] as const;
   });
-  const problems = validateProfiles(sync, SHOWN_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
+  const problems = validateProfiles(sync, MAX_PROBLEMS).map((problem) => clip(problem, BOUNDS.message));
   return { profiles: Object.fromEntries(profiles), ...(problems.length > 0 && { problems }) };
 }
 
@@ -205,9 +205,7 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
   const optional = {
     at: clip(nonEmpty(annotations[requestedAt]), 64),
     by:
-      nonEmpty(annotations[requestedBy]) && !isOwn(requestedBy)
-        ? BY_HAND
-        : clip(nonEmpty(annotations[requestedBy]), 64),
+      nonEmpty(annotations[requestedBy]) && !isOwn(requestedBy) ? MANUAL : clip(nonEmpty(annotations[requestedBy]), 64),
     id: isOwn(requestId) ? clip(nonEmpty(annotations[requestId]), 128) : undefined,
     repo: repositoryOf(metadata, requestedRef, requestedRepo),
   };
@@ -216,7 +214,7 @@ function requestOf(metadata: GatewaySync['metadata']): Pick<ObservedGatewaySync,
 }
 
 /** Author of a request in which only the ref was edited, because the other annotations belong to an earlier one. */
-const BY_HAND = 'manual';
+const MANUAL = 'manual';
 
 /** Whether an annotation was written together with the ref, or after it. */
 function isWrittenWith({ managedFields }: GatewaySync['metadata'], ref: string, annotation: string): boolean {
@@ -263,4 +261,4 @@ const ownerOfAnnotation = (entries: ManagedFieldsEntry[] | undefined, annotation
   ownerOfField(entries, ['f:metadata', 'f:annotations', `f:${annotation}`]);
 
 /** More don't fit into the message of a condition. */
-const SHOWN_PROBLEMS = 8;
+const MAX_PROBLEMS = 8;

@@ -67,7 +67,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
   const identity = podIdentity(metadata, findSidecar(spec));
   const pod = { ...identity, serviceAccountName: spec.serviceAccountName ?? 'default', sidecar, live };
   if (sidecar === 'missing') return pod;
-  if (ownerOf(pod) === undefined) return { namespace, name, uid, sidecar, live, ...NOBODY };
+  if (ownerOf(pod) === undefined) return { namespace, name, uid, sidecar, live, ...UNRELATED };
   return {
     ...pod,
     createdAt: Date.parse(metadata.creationTimestamp),
@@ -82,7 +82,7 @@ export function projectPod({ metadata, spec, status }: Pod): ObservedPod {
 }
 
 /** Only the existence of an unrelated pod is kept. */
-const NOBODY = { crName: undefined, gatewayName: '', profile: '', serviceAccountName: '' };
+const UNRELATED = { crName: undefined, gatewayName: '', profile: '', serviceAccountName: '' };
 
 /** Returns the key of the resource that a pod belongs to; none if it has the label without the sidecar. */
 export function ownerOf({

@@ -12,9 +12,9 @@ export type StartingStatus = DeepPartial<
 >;
 
 /** Normal states of every starting pod. */
-const ON_ITS_WAY = new Set(['ContainerCreating', 'PodInitializing']);
+const STARTING_REASONS = new Set(['ContainerCreating', 'PodInitializing']);
 /** The kubelet names what is missing, such as a ConfigMap; other messages can contain text from a registry. */
-const SAYS_WHAT_IS_MISSING = new Set(['CreateContainerConfigError']);
+const NAMES_MISSING_OBJECT = new Set(['CreateContainerConfigError']);
 const ABOUT_THE_IMAGE = /Image|Registry/;
 /** Maximum length (characters), because thousands of pods can wait at once. */
 const MAX_LENGTH = 200;
@@ -70,9 +70,9 @@ export function crashedAt(status: StartingStatus = {}): number | undefined {
 
 function waitingText({ name, image, state, lastState }: ContainerStatus): string | undefined {
   const { reason, message } = state?.waiting ?? {};
-  if (!reason || ON_ITS_WAY.has(reason)) return undefined;
+  if (!reason || STARTING_REASONS.has(reason)) return undefined;
   const text = `container ${name} waits: ${reason}`;
-  if (SAYS_WHAT_IS_MISSING.has(reason) && message) return `${text}: ${message}`;
+  if (NAMES_MISSING_OBJECT.has(reason) && message) return `${text}: ${message}`;
   if (ABOUT_THE_IMAGE.test(reason) && image) return `${text} (${image})`;
   const { exitCode, reason: end } = lastState?.terminated ?? {};
   if (exitCode === undefined) return text;

@@ -45,13 +45,13 @@ async function startReplicas(t: TestContext, count: number) {
   const clock = { now: Date.now() };
   const replicas = await Promise.all(
     Array.from({ length: count }, async () => {
-      const folder = await mkdtemp(path.join(tmpdir(), 'replica-'));
-      t.after(() => rm(folder, { recursive: true, force: true }));
+      const directory = await mkdtemp(path.join(tmpdir(), 'replica-'));
+      t.after(() => rm(directory, { recursive: true, force: true }));
       const client = new KubernetesClient(new ApiCredentials(config), { userAgent: 'test' });
       t.after(() => client.close());
       return {
-        look: () => ensureSelfSigned({ client, namespace, webhook: namespace, folder, now: () => clock.now }),
-        serving: () => readFile(path.join(folder, 'tls.crt'), 'utf8'),
+        look: () => ensureSelfSigned({ client, namespace, webhook: namespace, directory, now: () => clock.now }),
+        serving: () => readFile(path.join(directory, 'tls.crt'), 'utf8'),
       };
     }),
   );

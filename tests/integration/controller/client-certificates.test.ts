@@ -28,10 +28,10 @@ const gatewaySync = {
 };
 
 test('only an API server that is configured as documented gets answers to its reviews', async (t) => {
-  const folder = await temporaryFolder(t, 'admission-');
+  const directory = await temporaryFolder(t, 'admission-');
   const port = await freePort();
-  await followDocs(folder, port);
-  const configuration = path.join(folder, 'config.yaml');
+  await followDocs(directory, port);
+  const configuration = path.join(directory, 'config.yaml');
   const server = await startApiServer({ apiServerArgs: [`--admission-control-config-file=${configuration}`] });
   t.after(() => server.stop());
   await installCrds(server);
@@ -49,7 +49,7 @@ test('only an API server that is configured as documented gets answers to its re
       WEBHOOK_PORT: String(port),
       WEBHOOK_SELF_SIGNED: 'inject',
       DEFAULT_AGENT_IMAGE: 'agent:1',
-      WEBHOOK_CLIENT_CA_FILE: path.join(folder, 'ca.crt'),
+      WEBHOOK_CLIENT_CA_FILE: path.join(directory, 'ca.crt'),
       HEALTH_PORT: String(await freePort()),
     },
   });
@@ -62,19 +62,19 @@ test('only an API server that is configured as documented gets answers to its re
   await assert.rejects(askAsStranger(port), /certificate required|ECONNRESET|socket hang up/);
 });
 
-/** Carries out what the page says, in another folder and for a webhook that is found by its address. */
-async function followDocs(folder: string, port: number): Promise<void> {
+/** Carries out what the page says, in another directory and for a webhook that is found by its address. */
+async function followDocs(directory: string, port: number): Promise<void> {
   const page = (await readPages()).find(({ file }) => file === 'docs/how-to/hardening.md');
   assert.ok(page);
   for (const command of commandsOf(page).filter((line) => line.startsWith('openssl ')))
-    await runCommand('openssl', wordsOf(command).slice(1), { cwd: folder });
+    await runCommand('openssl', wordsOf(command).slice(1), { cwd: directory });
   for (const { code } of blocksOf(page)) {
     const file = /^# \/etc\/kubernetes\/admission\/([\w.]+)/.exec(code)?.[1];
     if (file === undefined) continue;
     const here = code
-      .replaceAll('/etc/kubernetes/admission', folder)
+      .replaceAll('/etc/kubernetes/admission', directory)
       .replace('stoker-operator-webhook.stoker-system.svc', `127.0.0.1:${port}`);
-    await writeFile(path.join(folder, file), here);
+    await writeFile(path.join(directory, file), here);
   }
 }
 

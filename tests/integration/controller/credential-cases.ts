@@ -75,8 +75,8 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
-  const folder = await temporaryFolder(t, 'keys-');
-  const stranger = path.join(folder, 'stranger');
+  const directory = await temporaryFolder(t, 'keys-');
+  const stranger = path.join(directory, 'stranger');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
   const fileCase = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
     const secret = await readFile(file, 'utf8');

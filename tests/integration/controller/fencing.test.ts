@@ -53,12 +53,12 @@ suite('a write of the leader', () => {
     const { link, client, write, names } = await arrange(t, () => 10_000);
     await client.get('/version');
     link.hold();
-    const underWay = write('under-way');
+    const inProgress = write('under-way');
     const sealed = client.seal();
     await assert.rejects(write('after'), { code: 'leadership.fenced' });
     link.release();
     await sealed;
-    await underWay;
+    await inProgress;
     assert.ok((await names()).includes('under-way'));
   });
 

@@ -21,10 +21,10 @@ const startReplica = (t: TestContext, namespace: string, name: string) =>
 
 /** A kubeconfig that leads to a port at which nobody listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'unreachable-');
+  const directory = await temporaryFolder(t, 'unreachable-');
   const { caFile } = await connectCluster();
   const url = `https://127.0.0.1:${await freePort()}`;
-  return writeKubeconfig(path.join(folder, 'kubeconfig'), { url, caFile, token: 'none' });
+  return writeKubeconfig(path.join(directory, 'kubeconfig'), { url, caFile, token: 'none' });
 }
 
 const LEASE = 'stoker-operator-controller';

@@ -89,7 +89,7 @@ test('a lease whose holder is removed stays with the leader', async (t) => {
   const { lease, replica, read, change } = await arrangeHeld(t, { retryMs: 500 });
   const ending = new AbortController();
   const holding = lease.hold(ending.signal);
-  const spare = replica('two', { lookMs: 50 });
+  const spare = replica('two', { checkMs: 50 });
   const waiting = spare.acquire(ending.signal).catch(() => {});
   await sleep(1_000); // the spare has looked at the lease
   for (const spec of [{ holderIdentity: '' }, { holderIdentity: null }, null]) {
@@ -105,7 +105,7 @@ test('a lease whose holder is removed stays with the leader', async (t) => {
 test("a lease that claims to last a second isn't taken before our own duration", async (t) => {
   const { create, replica } = await arrange(t);
   await create({ holderIdentity: 'alive', leaseDurationSeconds: 1 });
-  const lease = replica('one', { lookMs: 100, durationMs: 4_000 });
+  const lease = replica('one', { checkMs: 100, durationMs: 4_000 });
   const started = performance.now();
   await lease.acquire(AbortSignal.timeout(15_000));
   assert.ok(performance.now() - started > 4_000);

@@ -21,8 +21,8 @@ interface Patch {
 
 /** Makes the API server call another injector, which answers every pod of the namespace with this patch. */
 async function installOther(t: TestContext, address: { name: string; namespace: string }, patch: Patch[]) {
-  const folder = await temporaryFolder(t, 'other-injector-');
-  const { caFile, certFile, keyFile } = await createCertificates(folder);
+  const directory = await temporaryFolder(t, 'other-injector-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory);
   const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
   let isCalled = false;
   const server = createServer({ cert, key }, (request, response) => {

@@ -44,8 +44,8 @@ async function deliver(t: TestContext, namespace: string, name: string) {
   const hmac = randomSecret('hmac');
   const token = randomSecret('token');
   const wrong = randomSecret('wrong');
-  const folder = await temporaryFolder(t, 'receiver-secrets-');
-  const file = (key: string) => path.join(folder, key);
+  const directory = await temporaryFolder(t, 'receiver-secrets-');
+  const file = (key: string) => path.join(directory, key);
   await writeFile(file('hmac'), hmac);
   await writeFile(file('token'), token);
   const { program, post } = await startReceiver(t, (await connectCluster()).kubeconfig, {

@@ -13,14 +13,14 @@ import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { processArguments } from './process-arguments.ts';
 
-/** Every file below a folder, by its path there; those that go away meanwhile are left out. */
-async function filesBelow(folder: string): Promise<Map<string, { mode: number; content: string }>> {
+/** Every file below a directory, by its path there; those that go away meanwhile are left out. */
+async function filesBelow(directory: string): Promise<Map<string, { mode: number; content: string }>> {
   const files = new Map<string, { mode: number; content: string }>();
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name);
     const read = async () => ({ mode: (await stat(file)).mode & 0o777, content: await readFile(file, 'utf8') });
     const found = entry.isFile() ? await read().catch(() => undefined) : undefined;
-    if (found) files.set(path.relative(folder, file), found);
+    if (found) files.set(path.relative(directory, file), found);
   }
   return files;
 }
@@ -32,21 +32,21 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   });
   after(() => server.stop());
 
-  /** A namespace with the Secret `ssh` and a controller that keeps its files in its own folder. */
+  /** A namespace with the Secret `ssh` and a controller that keeps its files in its own directory. */
   async function arrange(t: TestContext, secret: Record<string, string>) {
     const namespace = await createNamespace(t);
-    const folder = await makeTemporaryFolder('controller-files-');
-    t.after(() => folder.remove());
+    const directory = await makeTemporaryFolder('controller-files-');
+    t.after(() => directory.remove());
     const replaceSecret = (stringData: Record<string, string>) =>
       apply(
         { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'ssh', namespace }, stringData },
         '--force-conflicts',
       );
     await replaceSecret(secret);
-    const memory = path.join(folder.path, 'memory');
+    const memory = path.join(directory.path, 'memory');
     await mkdir(memory);
-    const controller = await startController(t, namespace, { TMPDIR: folder.path, MEMORY_PATH: memory });
-    return { address: { namespace, name: 'app' }, controller, folder: folder.path, replaceSecret };
+    const controller = await startController(t, namespace, { TMPDIR: directory.path, MEMORY_PATH: memory });
+    return { address: { namespace, name: 'app' }, controller, directory: directory.path, replaceSecret };
   }
 
   const auth = (...keys: string[]) => ({
@@ -188,7 +188,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     link.hold();
     const throughLink = (text: string) =>
       text.replace(`:${new URL(repository.url).port}`, `:${new URL(link.url).port}`);
-    const { address, controller, folder } = await arrange(t, {
+    const { address, controller, directory } = await arrange(t, {
       key: await key(),
       hosts: throughLink(server.knownHosts),
     });
@@ -198,7 +198,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
       describe: 'ssh is under way',
       accept: (lines) => [...lines.values()].some((line) => /^ssh /.test(line)),
     });
-    const holders = [...(await filesBelow(folder))].filter(([, { content }]) => content.includes(body));
+    const holders = [...(await filesBelow(directory))].filter(([, { content }]) => content.includes(body));
     assert.deepEqual(
       holders.map(([file, { mode }]) => [file.split(path.sep)[0], mode]),
       [['memory', 0o600]],
@@ -207,17 +207,17 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     link.release();
     const { status } = await untilGatewaySync(address, 'resolved', (seen) => seen.status?.lastSyncCommit === commit);
     assert.equal(status?.refResolutionStatus, 'Resolved');
-    assert.deepEqual([...(await filesBelow(folder)).keys()], []);
+    assert.deepEqual([...(await filesBelow(directory)).keys()], []);
     await controller.stop();
     assert.ok(!controller.output.includes(body));
-    assert.deepEqual(await readdir(folder, { recursive: true }), ['memory']);
+    assert.deepEqual(await readdir(directory, { recursive: true }), ['memory']);
   });
 
   test('that falls silent is abandoned, and leaves nothing behind', async (t) => {
     const repository = await server.createRepository('silent');
     const link = await startSlowLink(t, repository.url);
     link.hold();
-    const { address, controller, folder } = await arrange(t, { key: await key(), hosts: server.knownHosts });
+    const { address, controller, directory } = await arrange(t, { key: await key(), hosts: server.knownHosts });
     await applyGatewaySync(address, {
       repo: `ssh://git@127.0.0.1:${new URL(link.url).port}/silent.git`,
       auth: auth('hosts'),
@@ -234,6 +234,6 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     assert.match(condition(resource, 'RefResolved')?.reason ?? '', /^Git(Unreachable|Timeout)$/);
     const started = [...asking].filter(([, line]) => /^(ssh|git) /.test(line));
     for (const [pid, line] of started) assert.ok(await isGone(pid), `${line} is left`);
-    await until(() => filesBelow(folder), { describe: 'no file is left', accept: ({ size }) => size === 0 });
+    await until(() => filesBelow(directory), { describe: 'no file is left', accept: ({ size }) => size === 0 });
   });
 });

@@ -42,8 +42,8 @@ export async function startGithubApi(
   publicKey: KeyObject,
   { mint, lifetimeMs = 3_600_000, delayMs = 0 }: GithubApiOptions,
 ): Promise<GithubApi> {
-  const folder = await makeTemporaryFolder('github-api-');
-  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
+  const directory = await makeTemporaryFolder('github-api-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory.path);
   const calls: TokenCall[] = [];
   const jwts: string[] = [];
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
@@ -69,7 +69,7 @@ export async function startGithubApi(
   t.after(async () => {
     server.closeAllConnections();
     server.close();
-    await folder.remove();
+    await directory.remove();
   });
   const { port } = server.address() as AddressInfo;
   return { url: `https://127.0.0.1:${port}/api/v3`, ca: await readFile(caFile, 'utf8'), calls, jwts };

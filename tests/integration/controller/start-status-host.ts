@@ -32,8 +32,8 @@ export const store = (response: ServerResponse): void => {
 
 /** An API for commit statuses at a loopback address, with a certificate of its own CA. */
 export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Promise<StatusHost> {
-  const folder = await makeTemporaryFolder('status-host-');
-  const { caFile, certFile, keyFile } = await createCertificates(folder.path, ['localhost', address]);
+  const directory = await makeTemporaryFolder('status-host-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory.path, ['localhost', address]);
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
   const server = createServer(certificate, async (request, response) => {
     const chunks: Buffer[] = [];
@@ -47,7 +47,7 @@ export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Pr
   t.after(async () => {
     server.closeAllConnections();
     server.close();
-    await folder.remove();
+    await directory.remove();
   });
   const { port } = server.address() as AddressInfo;
   const ca = await readFile(caFile, 'utf8');

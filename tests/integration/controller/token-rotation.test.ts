@@ -34,9 +34,9 @@ test('a controller continues to watch and write when its token is replaced and t
   const account = await createAccount(t, namespace);
   const { url, caFile } = await connectCluster();
   const link = await startSlowLink(t, url);
-  const folder = await temporaryFolder(t, 'token-');
-  const tokenFile = path.join(folder, 'token');
-  const kubeconfig = path.join(folder, 'kubeconfig');
+  const directory = await temporaryFolder(t, 'token-');
+  const tokenFile = path.join(directory, 'token');
+  const kubeconfig = path.join(directory, 'kubeconfig');
   const replaceToken = async (token: string) => {
     await writeFile(`${tokenFile}.new`, token, { mode: 0o600 });
     await rename(`${tokenFile}.new`, tokenFile);

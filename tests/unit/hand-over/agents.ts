@@ -28,9 +28,9 @@ export function watch(world: World, index: number, setup: Setup, version = nextF
   const verdict = parts.judgeResource(projectResource(version), 'default', surroundingsOf(index));
   const seen = { ...agent, seen: version };
   if (isDeepStrictEqual(verdict, agent.verdict)) return prune(withAgent(world, index, seen));
-  const underWay =
-    agent.underWay && parts.standingOf(agent.underWay, verdict) !== 'withdrawn' ? agent.underWay : undefined;
-  return prune(withAgent(world, index, { ...seen, verdict, underWay, isAwake: true }));
+  const inProgress =
+    agent.inProgress && parts.standingOf(agent.inProgress, verdict) !== 'withdrawn' ? agent.inProgress : undefined;
+  return prune(withAgent(world, index, { ...seen, verdict, inProgress, isAwake: true }));
 }
 
 export function nextFor({ versions, agents }: World, index: number) {
@@ -39,8 +39,8 @@ export function nextFor({ versions, agents }: World, index: number) {
 }
 
 export function hasWork(world: World, index: number): boolean {
-  const { isAwake, underWay, report } = world.agents[index] as Agent;
-  return isAwake || underWay !== undefined || report !== undefined || nextFor(world, index) !== undefined;
+  const { isAwake, inProgress, report } = world.agents[index] as Agent;
+  return isAwake || inProgress !== undefined || report !== undefined || nextFor(world, index) !== undefined;
 }
 
 /** All that there is to do, at once. */
@@ -68,7 +68,7 @@ export function begin(world: World, index: number, setup: Setup): World {
   const { verdict } = agent;
   const intent = setup.parts.intentAfter(verdict, agent.intent);
   const intentAt = verdict.kind === 'act' && agent.seen ? timeOfTarget(world.truth, agent.seen) : agent.intentAt;
-  const next = withAgent(world, index, { ...agent, intent, intentAt, isAwake: false, underWay: intent });
+  const next = withAgent(world, index, { ...agent, intent, intentAt, isAwake: false, inProgress: intent });
   if (intent || verdict.kind === 'act' || verdict.kind === 'unknown') return next;
   return announce(next, index, setup, { kind: 'idle', finding: idleFinding(verdict) });
 }
@@ -76,14 +76,14 @@ export function begin(world: World, index: number, setup: Setup): World {
 /** The files are in place, all of them. */
 export function place(world: World, index: number, setup: Setup): World {
   const agent = world.agents[index] as Agent;
-  const { underWay: intent, disk } = agent;
+  const { inProgress: intent, disk } = agent;
   if (!intent) return world;
   if (world.host.isDown && disk?.commit !== intent.commit) return failToFetch(world, index, setup);
   const { ref, commit, revision, profile } = intent;
   const mapping = profile.mappings[0]?.source ?? '';
   const isChanged = disk?.commit !== commit || disk.mapping !== mapping;
   const applied = { ref, commit, time: '', ...(revision && { revision }), mapping };
-  const placed = withAgent(world, index, { ...agent, underWay: undefined, disk: applied });
+  const placed = withAgent(world, index, { ...agent, inProgress: undefined, disk: applied });
   checkPlaced(placed, index, { rollout: revision !== undefined, at: agent.intentAt });
   const truth = { ...placed.truth, placedAt: replaceAt(placed.truth.placedAt, index, agent.intentAt) };
   const plan = isChanged ? planOf('a file') : planOf();
@@ -92,13 +92,13 @@ export function place(world: World, index: number, setup: Setup): World {
 
 function failToFetch(world: World, index: number, setup: Setup): World {
   const agent = world.agents[index] as Agent;
-  const { underWay: intent } = agent;
+  const { inProgress: intent } = agent;
   if (!intent) return world;
   const error = new TransientError('the host cannot be reached', {
     code: 'git.unreachable',
     reason: 'HostUnreachable',
   });
-  const failed = withAgent(world, index, { ...agent, underWay: undefined, isAwake: true });
+  const failed = withAgent(world, index, { ...agent, inProgress: undefined, isAwake: true });
   return announce(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
 }
 
@@ -111,7 +111,7 @@ export function kill(world: World, index: number, setup: Setup): World {
     intent: undefined,
     intentAt: 0,
     isAwake: false,
-    underWay: undefined,
+    inProgress: undefined,
     disk,
     memory: NOTHING_REPORTED,
     report: undefined,

@@ -10,7 +10,7 @@ import { agentMoves, controllerMoves, firstWorld, movesOf, receiverMoves, wakeBy
 import { liveOf, type Setup, type World } from './world.ts';
 
 /** Steps after which all has to be quiet. */
-const MOST_STEPS = 400;
+const MAX_STEPS = 400;
 
 /** Every state that a world can get into, and from each of them the way to rest. Gives how many there are. */
 export function explore(setup: Setup, { most = Number.POSITIVE_INFINITY } = {}): number {
@@ -74,7 +74,7 @@ function comesToRest(from: World, setup: Setup, known: Set<string>): void {
     const move = [...receiverMoves(world, setup), ...controllerMoves(world, setup), ...agentMoves(world, setup)][0];
     const due = world.controllers.flatMap((controller) => controller?.lookAgainAt ?? []);
     if (!move && due.length === 0) break;
-    assert.ok(step < MOST_STEPS, `does not come to rest: ${JSON.stringify(liveOf(world).status)}`);
+    assert.ok(step < MAX_STEPS, `does not come to rest: ${JSON.stringify(liveOf(world).status)}`);
     world = move ? move[1]() : wakeByTime({ ...world, now: Math.max(world.now, ...due) });
   }
   checkQuiet(world, setup);
@@ -130,7 +130,7 @@ function makeKey(world: World): string {
   const agents = world.agents.map((agent) => [
     agent.seen && [place(versionOf(agent.seen)), idOf(agent.seen)],
     ...[textOf(agent.verdict), agent.intent && textOf(agent.intent), agent.isAwake],
-    ...[agent.underWay && textOf(agent.underWay), agent.disk],
+    ...[agent.inProgress && textOf(agent.inProgress), agent.disk],
     ...[agent.memory === NOTHING_REPORTED ? 0 : textOf(agent.memory), agent.report && textOf(agent.report)],
   ]);
   const reports = world.reports.map((report) => report && textOf(report));
@@ -138,10 +138,10 @@ function makeKey(world: World): string {
   return JSON.stringify([now, order, controllers, agents, reports, receivers, host, unanswered, left, truth]);
 }
 
-function memoryText({ written, rightful, sent, ...flags }: StatusMemory, place: (version: number) => number) {
+function memoryText({ written, desired, sent, ...flags }: StatusMemory, place: (version: number) => number) {
   return [
     written && [place(Number(written.resourceVersion)), observedId(written)],
-    rightful && textOf(rightful.status),
+    desired && textOf(desired.status),
     sent?.map(textOf),
     flags,
   ];

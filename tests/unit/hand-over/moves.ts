@@ -25,7 +25,7 @@ export function firstWorld(setup: Setup): World {
     intent: undefined,
     intentAt: 0,
     isAwake: false,
-    underWay: undefined,
+    inProgress: undefined,
   };
   const count = setup.agents ?? 1;
   const world: World = {
@@ -113,7 +113,7 @@ export function controllerMoves(world: World, setup: Setup): Move[] {
 }
 
 export function agentMoves(world: World, setup: Setup): Move[] {
-  return world.agents.flatMap(({ isAwake, underWay, report }, index): Move[] => {
+  return world.agents.flatMap(({ isAwake, inProgress, report }, index): Move[] => {
     const named = (what: string) => `gateway ${index} ${what}`;
     if (setup.agent === 'at once')
       return when(agents.hasWork(world, index), named('syncs'), () => agents.work(world, index, setup));
@@ -121,8 +121,8 @@ export function agentMoves(world: World, setup: Setup): Move[] {
       ...when(agents.nextFor(world, index) !== undefined, named('hears of the resource'), () =>
         agents.watch(world, index, setup),
       ),
-      ...when(isAwake && !underWay, named('begins'), () => agents.begin(world, index, setup)),
-      ...when(underWay !== undefined, named('places'), () => agents.place(world, index, setup)),
+      ...when(isAwake && !inProgress, named('begins'), () => agents.begin(world, index, setup)),
+      ...when(inProgress !== undefined, named('places'), () => agents.place(world, index, setup)),
       ...when(report !== undefined, named('reports'), () => agents.writeReport(world, index)),
     ];
   });

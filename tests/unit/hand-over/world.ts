@@ -71,7 +71,7 @@ export interface Agent {
   intentAt: number;
   /** There is something to do. */
   isAwake: boolean;
-  underWay: Intent | undefined;
+  inProgress: Intent | undefined;
   /** What is completely on disk, and by which mapping. */
   disk: (Applied & { mapping: string }) | undefined;
   /** Of the last report. */

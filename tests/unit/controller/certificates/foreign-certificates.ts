@@ -29,10 +29,21 @@ const AUTHORITY = ['basicConstraints = critical,CA:true', 'keyUsage = critical,k
 
 /** Makes a CA by openssl, with further lines for its extensions. */
 export async function foreignAuthority(t: TestContext, key: ForeignKey, extensions: string[] = []): Promise<KeyPair> {
-  const folder = await opensslFolder(t);
-  await folder.configure([...AUTHORITY, ...extensions]);
-  await folder.run('req', ...folder.config, '-x509', '-extensions', 'x', ...KEYS[key], '-keyout', 'k', '-out', 'c');
-  return { certificate: await folder.read('c'), privateKey: await folder.read('k') };
+  const directory = await opensslDirectory(t);
+  await directory.configure([...AUTHORITY, ...extensions]);
+  await directory.run(
+    'req',
+    ...directory.config,
+    '-x509',
+    '-extensions',
+    'x',
+    ...KEYS[key],
+    '-keyout',
+    'k',
+    '-out',
+    'c',
+  );
+  return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
 }
 
 /** Makes a serving certificate of such a CA, for 90 days. */
@@ -40,13 +51,15 @@ export async function signedByForeign(
   t: TestContext,
   { authority, key, hosts }: { authority: KeyPair; key: ForeignKey; hosts: string[] },
 ): Promise<KeyPair> {
-  const folder = await opensslFolder(t);
-  await folder.write({ 'ca.crt': authority.certificate, 'ca.key': authority.privateKey });
-  await folder.configure([`subjectAltName = ${hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',')}`]);
+  const directory = await opensslDirectory(t);
+  await directory.write({ 'ca.crt': authority.certificate, 'ca.key': authority.privateKey });
+  await directory.configure([
+    `subjectAltName = ${hosts.map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',')}`,
+  ]);
   const issuing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-subj', '/CN=serving', '-days', '90'];
-  await folder.run(
+  await directory.run(
     'req',
-    ...folder.config,
+    ...directory.config,
     '-x509',
     '-extensions',
     'x',
@@ -57,33 +70,33 @@ export async function signedByForeign(
     '-out',
     'c',
   );
-  return { certificate: await folder.read('c'), privateKey: await folder.read('k') };
+  return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
 }
 
 /** Makes a serving certificate for `localhost` under an intermediate CA, in the form in which somebody else stores them. */
 export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyForm) {
-  const folder = await opensslFolder(t);
+  const directory = await opensslDirectory(t);
   const sign = async (name: string, issuer: string | undefined, extensions: string[]) => {
-    await folder.configure(extensions);
+    await directory.configure(extensions);
     const issuing = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
     const output = ['-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`];
-    await folder.run('req', ...folder.config, '-x509', '-extensions', 'x', ...KEYS[key], ...issuing, ...output);
+    await directory.run('req', ...directory.config, '-x509', '-extensions', 'x', ...KEYS[key], ...issuing, ...output);
   };
   await sign('root', undefined, AUTHORITY);
   await sign('intermediate', 'root', AUTHORITY);
   await sign('serving', 'intermediate', ['subjectAltName = DNS:localhost', 'extendedKeyUsage = serverAuth']);
   const [root, intermediate, serving] = await Promise.all(
-    ['root.crt', 'intermediate.crt', 'serving.crt'].map(folder.read),
+    ['root.crt', 'intermediate.crt', 'serving.crt'].map(directory.read),
   );
   return {
     root: root ?? '',
-    pair: { certificate: `${serving}${intermediate}`, privateKey: await folder.run(...FORMS[form]('serving.key')) },
+    pair: { certificate: `${serving}${intermediate}`, privateKey: await directory.run(...FORMS[form]('serving.key')) },
   };
 }
 
-async function opensslFolder(t: TestContext) {
-  const folder = await temporaryFolder(t, 'openssl-');
-  const file = (name: string) => path.join(folder, name);
+async function opensslDirectory(t: TestContext) {
+  const directory = await temporaryFolder(t, 'openssl-');
+  const file = (name: string) => path.join(directory, name);
   return {
     config: ['-config', 'openssl.cnf', '-nodes', '-days', '365'],
     write: async (files: Record<string, string>) => {
@@ -96,7 +109,7 @@ async function opensslFolder(t: TestContext) {
           '\n',
         ),
       ),
-    run: (...args: string[]) => runCommand('openssl', args, { cwd: folder }),
+    run: (...args: string[]) => runCommand('openssl', args, { cwd: directory }),
     read: (name: string) => readFile(file(name), 'utf8'),
   };
 }

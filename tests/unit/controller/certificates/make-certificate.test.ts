@@ -21,9 +21,9 @@ const now = Date.now();
 
 /** Runs openssl(1) over PEM files of these names. */
 async function openssl(t: TestContext, files: Record<string, string>, ...args: string[]): Promise<string> {
-  const folder = await temporaryFolder(t, 'openssl-');
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
-  return await runCommand('openssl', args, { cwd: folder });
+  const directory = await temporaryFolder(t, 'openssl-');
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(directory, name), text);
+  return await runCommand('openssl', args, { cwd: directory });
 }
 
 /** Serves with a pair, and gives how a client that trusts these authorities sees it. */

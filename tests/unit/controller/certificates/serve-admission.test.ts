@@ -31,22 +31,22 @@ import {
 const authority = makeAuthority(Date.now());
 const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());
 
-/** A folder in which files are replaced as the kubelet does it: all at once, by pointing a link at another folder. */
+/** A directory in which files are replaced as the kubelet does it: all at once, by pointing a link at another directory. */
 async function secretVolume(t: TestContext) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'volume-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  for (const file of ['tls.crt', 'tls.key']) await symlink(path.join('..data', file), path.join(folder, file));
+  const directory = await mkdtemp(path.join(tmpdir(), 'volume-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  for (const file of ['tls.crt', 'tls.key']) await symlink(path.join('..data', file), path.join(directory, file));
   let version = 0;
   return {
-    folder,
+    directory,
     write: async ({ certificate, privateKey }: KeyPair) => {
       version += 1;
       const name = `..version-${version}`;
-      await mkdir(path.join(folder, name));
-      await writeFile(path.join(folder, name, 'tls.key'), privateKey);
-      await writeFile(path.join(folder, name, 'tls.crt'), certificate);
-      await symlink(name, path.join(folder, '..data_tmp'));
-      await rename(path.join(folder, '..data_tmp'), path.join(folder, '..data'));
+      await mkdir(path.join(directory, name));
+      await writeFile(path.join(directory, name, 'tls.key'), privateKey);
+      await writeFile(path.join(directory, name, 'tls.crt'), certificate);
+      await symlink(name, path.join(directory, '..data_tmp'));
+      await rename(path.join(directory, '..data_tmp'), path.join(directory, '..data'));
     },
   };
 }
@@ -67,7 +67,7 @@ async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCa
     port: await freePort(),
     certDir,
     clientCaFile,
-    selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', folder: '' },
+    selfSigned: { client: {} as KubernetesClient, webhook: undefined, namespace: '', directory: '' },
     signal: stopping.signal,
     log: Object.assign(log, { warn: (_: object, message: string) => warnings.push(message) }),
     checkMs: 10,
@@ -96,7 +96,7 @@ suite('the certificate of the admission endpoint', () => {
   test('is replaced twenty times during continuous handshakes, none of which fails', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, taken } = await serve(t, volume.folder);
+    const { port, taken } = await serve(t, volume.directory);
     let stopped = false;
     const seen = new Set<string>();
     const hail = async () => {
@@ -125,12 +125,12 @@ suite('the certificate of the admission endpoint', () => {
     const volume = await secretVolume(t);
     const good = serving();
     await volume.write(good);
-    const { port, taken } = await serve(t, volume.folder);
+    const { port, taken } = await serve(t, volume.directory);
     await volume.write({ certificate: good.certificate, privateKey: serving().privateKey });
     await sleep(50);
     await volume.write({ certificate: '', privateKey: '' });
     await sleep(50);
-    await rm(path.join(volume.folder, '..data'));
+    await rm(path.join(volume.directory, '..data'));
     await sleep(50);
     assert.equal(await shakeHands(port), taken[0]);
     assert.equal(taken.length, 1);
@@ -152,7 +152,7 @@ suite('the certificate of the admission endpoint', () => {
       const { root, pair } = await foreignServing(t, key, form);
       const volume = await secretVolume(t);
       await volume.write(pair);
-      const { port, taken } = await serve(t, volume.folder);
+      const { port, taken } = await serve(t, volume.directory);
       assert.equal(await shakeHands(port, root), taken[0]);
     });
   }
@@ -166,14 +166,14 @@ suite('the certificate of the admission endpoint', () => {
       certificate: asOnWindows(pair.certificate),
       privateKey: asOnWindows(`${parameters}${pair.privateKey}`),
     });
-    const { port, taken } = await serve(t, volume.folder);
+    const { port, taken } = await serve(t, volume.directory);
     assert.equal(await shakeHands(port, root), taken[0]);
   });
 
   test('is served to API servers, however many connections another address holds', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, taken } = await serve(t, volume.folder);
+    const { port, taken } = await serve(t, volume.directory);
     const held = await holdConnections(t, { port, from: '127.0.0.2', count: 500 });
     for (let review = 0; review < 20; review += 1) assert.equal(await shakeHands(port), taken[0]);
     held.release();
@@ -182,7 +182,7 @@ suite('the certificate of the admission endpoint', () => {
   test('is served for a while after closing begins, until the last client leaves', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, taken, listening } = await serve(t, volume.folder, { lingerMs: 3_000 });
+    const { port, taken, listening } = await serve(t, volume.directory, { lingerMs: 3_000 });
     const closed = listening.close(100);
     await sleep(100);
     assert.equal(await shakeHands(port), taken[0]);
@@ -193,7 +193,7 @@ suite('the certificate of the admission endpoint', () => {
   test("is logged once a minute if a client doesn't trust it", async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, warnings } = await serve(t, volume.folder);
+    const { port, warnings } = await serve(t, volume.directory);
     const distrust = () => runCommand('openssl', ['s_client', '-verify_return_error', '-connect', `127.0.0.1:${port}`]);
     for (let call = 0; call < 2; call += 1) await assert.rejects(distrust(), /verify failed/);
     await until(() => warnings.length > 0, { describe: 'a warning', interval: 10 });
@@ -203,7 +203,7 @@ suite('the certificate of the admission endpoint', () => {
   test('of a closing endpoint serves one last response per connection, so no review arrives too late', async (t) => {
     const volume = await secretVolume(t);
     await volume.write(serving());
-    const { port, listening } = await serve(t, volume.folder);
+    const { port, listening } = await serve(t, volume.directory);
     const agent = new Agent({ ca: authority.certificate, servername: 'localhost', keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
     assert.equal(await connectionHeader(port, agent), 'keep-alive');
@@ -245,9 +245,9 @@ suite('with CAs for clients, the admission endpoint', () => {
     const volume = await secretVolume(t);
     await volume.write(serving());
     const ca = await foreignAuthority(t, 'p256');
-    const clientCaFile = path.join(volume.folder, 'ca.crt');
+    const clientCaFile = path.join(volume.directory, 'ca.crt');
     await writeFile(clientCaFile, ca.certificate);
-    return { ...(await serve(t, volume.folder, { clientCaFile })), ca, clientCaFile };
+    return { ...(await serve(t, volume.directory, { clientCaFile })), ca, clientCaFile };
   }
 
   test('answers only clients with a certificate from one of them', async (t) => {

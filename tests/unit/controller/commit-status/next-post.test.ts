@@ -56,7 +56,7 @@ suite('the next post of a commit status', () => {
   });
 
   test('starts with pending if a failure may belong to the previous commit', () => {
-    const failure = want('failure', { settling: { ms: 10_000, meanwhile: '0/1 gateways' } });
+    const failure = want('failure', { settling: { ms: 10_000, interim: '0/1 gateways' } });
     const first = nextPost(undefined, failure, 0);
     assert.deepEqual(first?.status, {
       commit,

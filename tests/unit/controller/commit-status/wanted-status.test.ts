@@ -75,7 +75,7 @@ suite('the desired commit status', () => {
 
   test('waits if a gateway failed that may have failed with the previous commit', () => {
     const wanted = wantedStatus(resource(), statusOf({ total: 2, synced: 1, error: 1 }));
-    assert.deepEqual(wanted?.settling, { ms: 10_000, meanwhile: '1/2 gateways' });
+    assert.deepEqual(wanted?.settling, { ms: 10_000, interim: '1/2 gateways' });
   });
 });
 

@@ -31,7 +31,7 @@ async function start(t: TestContext, source: Partial<CandidateSource> = {}) {
   const handler = createApp({
     candidates: {
       watches: () => true,
-      mayAsk: () => true,
+      mayQuery: () => true,
       cached: () => [candidate],
       live: () => Promise.reject(new Error('not expected')),
       ...source,
@@ -152,15 +152,15 @@ suite('a denial based on the cache', () => {
   test('stands without a read if there were too many', async (t) => {
     const live = async () => ({ candidates: [candidate] });
     let asked = 0;
-    const mayAsk = () => ++asked > 1;
-    const { post, outcomes } = await start(t, { cached: () => [], live, mayAsk });
+    const mayQuery = () => ++asked > 1;
+    const { post, outcomes } = await start(t, { cached: () => [], live, mayQuery });
     assert.match((await post(review(pod))).response?.status?.message ?? '', /no GatewaySync/);
     assert.ok((await post(review(pod))).response?.patch);
     assert.deepEqual(outcomes, ['denied', 'patched']);
   });
 
   test('is never made before the cache is filled: the client has to retry', async (t) => {
-    const { post, outcomes } = await start(t, { cached: () => undefined, mayAsk: () => false });
+    const { post, outcomes } = await start(t, { cached: () => undefined, mayQuery: () => false });
     assert.deepEqual(await post(review(pod)), { status: 503, error: 'try again' });
     assert.deepEqual(outcomes, ['failed']);
   });

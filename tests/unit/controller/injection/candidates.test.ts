@@ -8,7 +8,7 @@ import { clientWith } from '../../../support/client-with.ts';
 test('the API server gets at most three hundred queries at once, then sixty per second', () => {
   let now = 1_000_000;
   const source = candidateSource({ hasSynced: true, gatewaySyncs: () => [] }, {} as KubernetesClient, [], () => now);
-  const ask = () => Array.from({ length: 1_000 }, () => source.mayAsk()).filter(Boolean).length;
+  const ask = () => Array.from({ length: 1_000 }, () => source.mayQuery()).filter(Boolean).length;
   assert.equal(ask(), 300);
   now += 1_000;
   assert.equal(ask(), 60);

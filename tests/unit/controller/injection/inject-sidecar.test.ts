@@ -212,10 +212,10 @@ suite('an injected pod', () => {
     const inMemory = volumes.filter((volume) => JSON.stringify(volume).includes('emptyDir":{"medium'));
     assert.deepEqual(inMemory, [{ name: 'sync-agent-memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } }]);
     const sidecar = sidecarOf(injection);
-    const folder = variable(sidecar, 'MEMORY_PATH')?.value;
+    const directory = variable(sidecar, 'MEMORY_PATH')?.value;
     assert.deepEqual(
       sidecar.volumeMounts.filter(({ name }) => name === 'sync-agent-memory'),
-      [{ name: 'sync-agent-memory', mountPath: folder }],
+      [{ name: 'sync-agent-memory', mountPath: directory }],
     );
     const touched = patchOf(injection).filter(({ path }) => path.startsWith('/spec/containers'));
     assert.deepEqual(touched, [], 'no other container is changed');

@@ -7,16 +7,16 @@ import { clientWith } from '../../../support/client-with.ts';
 /** An API server that knows one token, and how much it is asked; about made-up tokens it says nothing while it is held. */
 function reviewer(options = {}) {
   const gate = Promise.withResolvers<void>();
-  const asked = { tokens: [] as string[], underWay: 0, most: 0, isHeld: false, isKnown: true, release: gate.resolve };
+  const asked = { tokens: [] as string[], inProgress: 0, most: 0, isHeld: false, isKnown: true, release: gate.resolve };
   const client = clientWith({
     create: async (path: string, { spec }: { spec: { token?: string } }) => {
       if (path.endsWith('subjectaccessreviews')) return { status: { allowed: true } };
       asked.tokens.push(spec.token ?? '');
-      asked.underWay += 1;
-      asked.most = Math.max(asked.most, asked.underWay);
+      asked.inProgress += 1;
+      asked.most = Math.max(asked.most, asked.inProgress);
       const isPrometheus = spec.token?.startsWith('prometheus');
       await (asked.isHeld && !isPrometheus ? gate.promise : nextTurn());
-      asked.underWay -= 1;
+      asked.inProgress -= 1;
       return { status: { authenticated: isPrometheus && asked.isKnown, user: { username: 'prometheus' } } };
     },
   });

@@ -20,8 +20,8 @@ const hosts = [host, `${host}.cluster.local`];
 
 /** Serves with a certificate that was made so long ago. */
 async function serve(t: TestContext, age: number, client = {} as KubernetesClient) {
-  const folder = await makeTemporaryFolder('metrics-');
-  t.after(() => folder.remove());
+  const directory = await makeTemporaryFolder('metrics-');
+  t.after(() => directory.remove());
   const clock = { now: Date.now() - age };
   const port = await freePort();
   const server = await serveMetrics({
@@ -30,7 +30,7 @@ async function serve(t: TestContext, age: number, client = {} as KubernetesClien
     renew: (current) => renewSelfSigned(current, hosts, clock.now),
     page: { contentType: 'text/plain', metrics: async () => 'up 1\n' },
     authorizer: new ScrapeAuthorizer(client),
-    folder: folder.path,
+    directory: directory.path,
     log: createLogger('test', { level: 'silent' }),
     checkMs: 5,
   });

@@ -24,13 +24,13 @@ async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = 
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
-  const folder = await makeTemporaryFolder('resolver-');
+  const directory = await makeTemporaryFolder('resolver-');
   t.after(async () => {
     server.close();
-    await folder.remove();
+    await directory.remove();
   });
-  const hostsFile = path.join(folder.path, 'hosts');
-  const resolvConfFile = path.join(folder.path, 'resolv.conf');
+  const hostsFile = path.join(directory.path, 'hosts');
+  const resolvConfFile = path.join(directory.path, 'resolv.conf');
   await writeFile(hostsFile, hosts);
   await writeFile(resolvConfFile, resolvConf);
   const servers = [`127.0.0.1:${server.address().port}`];

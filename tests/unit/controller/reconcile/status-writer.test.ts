@@ -326,14 +326,14 @@ suite('the status that a process remembers', () => {
     noteWatched(memory, versionOf(3, status, more), previous);
 
   test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
-    const rightful = { uid: 'uid', status: ours };
-    assert.deepEqual(see(decided, theirs), { memory: { ...decided, rightful }, isForeign: true });
-    // What was rightful first stays so, whatever else comes.
-    const again = see({ ...decided, rightful: { uid: 'uid', status: refs('first') } }, theirs);
-    assert.deepEqual(again.memory.rightful, { uid: 'uid', status: refs('first') });
-    const other = see({ ...decided, rightful: { uid: 'gone', status: refs('first') } }, theirs);
-    assert.deepEqual(other.memory.rightful, rightful);
-    const done = { rightful: undefined, sent: undefined, hasDecided: true };
+    const desired = { uid: 'uid', status: ours };
+    assert.deepEqual(see(decided, theirs), { memory: { ...decided, desired }, isForeign: true });
+    // What was desired first stays so, whatever else comes.
+    const again = see({ ...decided, desired: { uid: 'uid', status: refs('first') } }, theirs);
+    assert.deepEqual(again.memory.desired, { uid: 'uid', status: refs('first') });
+    const other = see({ ...decided, desired: { uid: 'gone', status: refs('first') } }, theirs);
+    assert.deepEqual(other.memory.desired, desired);
+    const done = { desired: undefined, sent: undefined, hasDecided: true };
     assert.deepEqual(noteWritten(again.memory, undefined), done);
     const writing = { ...again.memory, isWriting: true, written: previous };
     assert.deepEqual(noteWritten(writing, undefined), { ...done, isWriting: true, written: previous });
@@ -390,8 +390,8 @@ suite('the status that a process remembers', () => {
     assert.deepEqual(endWrite(memory, undefined), { memory, isForeign: false });
     assert.deepEqual(endWrite(decided, versionOf(3, theirs)), { memory: decided, isForeign: false });
     assert.deepEqual(endWrite(memory, versionOf(1, theirs)), { memory, isForeign: false }, 'the watch is behind');
-    const rightful = { uid: 'uid', status: ours };
-    const foreign = { memory: { ...decided, written: undefined, rightful }, isForeign: true };
+    const desired = { uid: 'uid', status: ours };
+    const foreign = { memory: { ...decided, written: undefined, desired }, isForeign: true };
     assert.deepEqual(endWrite(memory, versionOf(3, theirs)), foreign);
   });
 
@@ -404,13 +404,13 @@ suite('the status that a process remembers', () => {
   });
 
   test('is the desired one while a foreign one is stored', () => {
-    const rightful = { uid: 'uid', status: ours };
-    assert.deepEqual(latestIn({ rightful }, versionOf(3, theirs)), versionOf(3, ours));
+    const desired = { uid: 'uid', status: ours };
+    assert.deepEqual(latestIn({ desired }, versionOf(3, theirs)), versionOf(3, ours));
     assert.deepEqual(
-      latestIn({ rightful }, versionOf(3, theirs, { uid: 'next' })),
+      latestIn({ desired }, versionOf(3, theirs, { uid: 'next' })),
       versionOf(3, theirs, { uid: 'next' }),
     );
-    assert.equal(latestIn({ rightful }, undefined), undefined);
+    assert.equal(latestIn({ desired }, undefined), undefined);
     assert.deepEqual(latestIn({}, versionOf(3, theirs)), versionOf(3, theirs));
   });
 

@@ -129,8 +129,8 @@ function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had
     const wave = waveOf(gateway.fits, gateway.key, rollout.admission);
     waves.add(`${world.plan} ${wave}`);
     const { report, notReadySince } = gateway;
-    const isWell = report?.state === 'well' && report.rollout === rollout.number && report.commit === rollout.commit;
-    if (isWell && notReadySince === undefined) well.add(`${rollout.number} ${wave}`);
+    const isHealthy = report?.state === 'well' && report.rollout === rollout.number && report.commit === rollout.commit;
+    if (isHealthy && notReadySince === undefined) well.add(`${rollout.number} ${wave}`);
   }
   return { had: [...waves].sort(), shown: [...well].sort() };
 }

@@ -100,15 +100,15 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
       waveOfGateway(gateway) < index && !isPassedOver(waveOfGateway(gateway)) && !laterThan(rollout.startedAt)(gateway),
   );
   assert.deepEqual(earlierWaves, [], `the wave ${index} begins before an earlier one is done`);
-  const underWay = open
+  const inProgress = open
     .filter((gateway) => waveOfGateway(gateway) === index && isWithin(gateway.key, admitted))
     .filter((gateway) => takesPlace(gateway, write, world));
   const members = really.filter((gateway) => !gateway.isResting && waveOfGateway(gateway) === index);
   const { maxConcurrent } = planIn(world, setup).spec.waves?.[index] ?? {};
   const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
   // When gateways leave a wave its share gets smaller, with those under way that were let in before.
-  const isMore = underWay.some(({ key }) => !isWithin(key, earlier));
-  assert.ok(!isMore || underWay.length <= most, `${underWay.length} under way, ${most} may be`);
+  const isMore = inProgress.some(({ key }) => !isWithin(key, earlier));
+  assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} under way, ${most} may be`);
 }
 
 /** Who is not waited for takes a place for as long as the deadline is. */

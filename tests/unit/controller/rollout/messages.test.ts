@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { heldOrders } from '../../../../controller/rollout/messages.ts';
 import type { RolloutGateway } from '../../../../controller/rollout/rollout-input.ts';
-import { heldOrders } from '../../../../controller/rollout/words.ts';
 import { BOUNDS } from '../../../../shared/api/bounds.ts';
 import type { RolloutSpec } from '../../../../shared/api/rollout.ts';
 import { canary, Fleet, twenty } from './fleet.ts';

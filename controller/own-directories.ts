@@ -12,7 +12,7 @@ export interface Processes {
 const NAME = /^stoker-operator-(\d+)-\w{6}$/;
 
 /** Creates a directory for a process that no other user can read. */
-export function makeFolder(parent: string, { own }: Processes): string {
+export function makeDirectory(parent: string, { own }: Processes): string {
   return mkdtempSync(join(parent, `stoker-operator-${own}-`));
 }
 

@@ -5,9 +5,9 @@ import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
 import { ALL, NOBODY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { failureOf, named } from './failure-messages.ts';
 import { lateAt } from './failures.ts';
-import { failureOf, named } from './given-up-words.ts';
-import { isBack, notBack } from './judge-gateway.ts';
+import { isRolledBack, notRolledBack } from './judge-gateway.ts';
 import { iso } from './lifecycle.ts';
 import { placesOf } from './places.ts';
 import type { RolloutInput, RolloutState, Wait } from './rollout-input.ts';
@@ -42,7 +42,7 @@ function waitsForIn(rollout: RolloutStatus, wait: Wait, context: Context): Rollo
   const isLate = context.input.now >= (lateAt(rollout, context.input) ?? Number.POSITIVE_INFINITY);
   if (wait.kind === 'soak') return isLate ? 'Gateways' : undefined;
   if (wait.kind !== 'gateways') return WAITS[wait.kind];
-  return isLate || !holdersIn(rollout, wait.index, context).areUnderWay ? 'Gateways' : undefined;
+  return isLate || !holdersIn(rollout, wait.index, context).areInProgress ? 'Gateways' : undefined;
 }
 
 /** If all gateways have the release, the counts don't change, so that no status is written when pods are replaced. */
@@ -50,7 +50,7 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
   const { phase, failures = [], total } = rollout;
   if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
   const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
-  const well = isBackwards ? counted.filter((gateway) => isBack(gateway, rollout)).length : verified.size;
+  const well = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
   return {
     total: counted.length,
     admitted: isBackwards ? 0 : admitted.size,
@@ -90,7 +90,7 @@ const short = (commit: string): string => commit.slice(0, 8);
 function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
   const { nextCommit, commit, phase } = rollout;
   if (wait.kind === 'outdated')
-    return `waiting for newer agents${sinceWhen(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
+    return `waiting for newer agents${sinceText(rollout)}: the agents of ${named(wait.pods)} don't support rollouts and follow the newest commit; recreate these pods`;
   if (nextCommit === undefined) return phaseOf(rollout, wait, context);
   const next = `commit ${nextCommit} ${nextOf(rollout, wait, context)}`;
   if (phase === 'Complete') return next;
@@ -112,43 +112,43 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'Complete':
       return `commit ${commit} is available to all gateways`;
     case 'Stopped':
-      return `commit ${commit} ${failureOf(rollout)}${placeOf(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
+      return `commit ${commit} ${failureOf(rollout)}${waveText(rollout)}; no further gateways get it until you set sync.io/rollback or sync.io/retry-rollout, or push a new commit`;
     case 'RollingBack':
-      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
+      return `rolling back all gateways to commit ${stableCommit}${why}; waiting for ${named(notRolledBack(rollout, context.input.gateways).map(({ name }) => name))} since ${rollout.startedAt}`;
     case 'RolledBack':
-      return `${backOf(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${restingWords(rollout, context)}`;
+      return `${rolledBackText(rollout)} rolled back to commit ${stableCommit}${why}; to retry ${short(commit)}, set sync.io/retry-rollout: ${commit}, or push a new commit${pausedText(rollout, context)}`;
     case 'Soaking':
-      return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${leftOut(rollout, context)}`;
+      return `wave ${wave} is verified and has been soaking since ${rollout.soakStartedAt}${skippedText(rollout, context)}`;
     case 'AwaitingApproval':
       return `wave ${wave} ${approvalWait(rollout, commit, context.input)}`;
     case 'AwaitingWindow':
       return `wave ${wave} ${windowWait(rollout, context.input)}`;
     case 'Progressing':
-      if (wait.kind === 'nobody') return absenceIn(rollout, wait.index, context);
+      if (wait.kind === 'nobody') return absenceText(rollout, wait.index, context);
       return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
   }
 }
 
-const sinceWhen = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
+const sinceText = ({ waitsSince }: RolloutStatus): string => (waitsSince === undefined ? '' : ` since ${waitsSince}`);
 
 const windowWait = (rollout: RolloutStatus, { window }: RolloutInput): string =>
-  `has been waiting${sinceWhen(rollout)}: ${window.message}`;
+  `has been waiting${sinceText(rollout)}: ${window.message}`;
 
 function approvalWait(rollout: RolloutStatus, commit: string, { approved }: RolloutInput): string {
   const isOld = approved === commit;
   const other = isOld ? '; it was set before spec.sync was edited, so remove it first' : ` (now ${approved})`;
   const now = approved === undefined ? '' : other;
-  return `has been waiting for approval${sinceWhen(rollout)}; set the annotation sync.io/approve: ${commit}${now}`;
+  return `has been waiting for approval${sinceText(rollout)}; set the annotation sync.io/approve: ${commit}${now}`;
 }
 
 /** If the waves were edited after the failure, no gateway is admitted. */
-const placeOf = ({ wave, admission }: RolloutStatus): string =>
+const waveText = ({ wave, admission }: RolloutStatus): string =>
   wave === undefined && admission.every(({ admitted }) => admitted === NOBODY)
     ? ', and its waves were edited afterwards, so no gateway has it'
     : ` in wave ${wave}`;
 
 /** Lists paused gateways, which aren't rolled back. */
-function restingWords({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
+function pausedText({ commit, revision, stableCommit, stableRevision }: RolloutStatus, { input }: Context): string {
   const isStable = commit === stableCommit && revision === stableRevision;
   const names = input.gateways.flatMap(({ isResting, report, name }) =>
     isResting && !isStable && report?.commit === commit && report.revision === revision ? name : [],
@@ -156,16 +156,16 @@ function restingWords({ commit, revision, stableCommit, stableRevision }: Rollou
   return names.length > 0 ? `; still on ${short(commit)} because paused or in a dry run: ${named(names)}` : '';
 }
 
-const backOf = ({ verified, total }: RolloutStatus): string =>
+const rolledBackText = ({ verified, total }: RolloutStatus): string =>
   verified < total ? `${verified} of ${total} gateways were` : 'the gateways were';
 
 function progressOf(rollout: RolloutStatus, index: number, context: Context): string {
   const { startedAt, admittedAt = startedAt, underWaySince = admittedAt, admission } = rollout;
   const wave = admission[index]?.wave;
-  const { areUnderWay, names: holders } = holdersIn(rollout, index, context);
+  const { areInProgress, names: holders } = holdersIn(rollout, index, context);
   const skipped = skippedIn(context, index);
-  if (areUnderWay || (holders.length > 0 && skipped.length === 0))
-    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${leftOut(rollout, context)}`;
+  if (areInProgress || (holders.length > 0 && skipped.length === 0))
+    return `waiting for ${named(holders)} in wave ${wave} since ${underWaySince}${skippedText(rollout, context)}`;
   if (skipped.length > 0)
     return `waiting for one of ${named(skipped)} to be ready in wave ${wave} since ${sinceOf(rollout)}; none was ready before the rollout began, so the rollout can't be verified`;
   return `waiting for a replacement gateway in wave ${wave} since ${sinceOf(rollout)}; no gateway is left to verify the rollout`;
@@ -184,11 +184,14 @@ function holdersIn(rollout: RolloutStatus, index: number, { standing, input }: C
   const takenBy = isAllIn ? [] : placesOf(rollout, index, { standing, input }).takenBy;
   const found = [pending.filter((gateway) => admitted.has(gateway)), takenBy, pending];
   const holders = found.find((gateways) => gateways.length > 0);
-  return { areUnderWay: holders !== undefined, names: (holders ?? (isDone ? [] : unhealthy)).map(({ name }) => name) };
+  return {
+    areInProgress: holders !== undefined,
+    names: (holders ?? (isDone ? [] : unhealthy)).map(({ name }) => name),
+  };
 }
 
 /** Describes the wait for a gateway in a wave without one that counts. */
-function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context): string {
+function absenceText(rollout: RolloutStatus, index: number, { standing }: Context): string {
   const { wave = '', gateways } = rollout.admission[index] ?? {};
   const rests = (standing.waves[index]?.present ?? []).length > 0;
   const isGone = !gateways ? 'it has none yet' : 'all of its gateways are gone';
@@ -198,7 +201,7 @@ function absenceIn(rollout: RolloutStatus, index: number, { standing }: Context)
 }
 
 /** Lists gateways that weren't ready before, and waves that never had any. */
-function leftOut(rollout: RolloutStatus, context: Context): string {
+function skippedText(rollout: RolloutStatus, context: Context): string {
   const { index = 0 } = context.standing;
   const skipped = skippedIn(context, index);
   const empty = rollout.admission.slice(0, index).flatMap(({ wave, gateways }) => (gateways ? [] : wave));

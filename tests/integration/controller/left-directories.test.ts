@@ -7,8 +7,8 @@ import { startProgram } from '../../support/program.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A controller whose API server is unavailable, which it does not need to start. */
-async function start(t: TestContext, folder: string) {
-  const kubeconfig = path.join(folder, 'kubeconfig');
+async function start(t: TestContext, directory: string) {
+  const kubeconfig = path.join(directory, 'kubeconfig');
   const server = `http://127.0.0.1:${await freePort()}`;
   await writeFile(
     kubeconfig,
@@ -22,8 +22,8 @@ async function start(t: TestContext, folder: string) {
   const program = startProgram(t, 'dist/controller.mjs', {
     env: {
       KUBECONFIG: kubeconfig,
-      TMPDIR: path.join(folder, 'tmp'),
-      MEMORY_PATH: path.join(folder, 'memory'),
+      TMPDIR: path.join(directory, 'tmp'),
+      MEMORY_PATH: path.join(directory, 'memory'),
       LEADER_ELECTION: 'false',
       WEBHOOK_PORT: '0',
       METRICS_PORT: '0',
@@ -35,18 +35,18 @@ async function start(t: TestContext, folder: string) {
 }
 
 test('a controller removes directories of a killed one, and none of a running one', async (t) => {
-  const folder = await temporaryFolder(t, 'left-');
-  const tmp = path.join(folder, 'tmp');
-  const memory = path.join(folder, 'memory');
+  const directory = await temporaryFolder(t, 'left-');
+  const tmp = path.join(directory, 'tmp');
+  const memory = path.join(directory, 'memory');
   await mkdir(path.join(tmp, 'controller-999999-abcdef'), { recursive: true });
   await mkdir(path.join(memory, 'photos'), { recursive: true });
-  const killed = await start(t, folder);
+  const killed = await start(t, directory);
   await killed.kill();
   const left = await readdir(tmp);
   const leftKeys = await readdir(memory);
   assert.deepEqual([left.length, leftKeys.length], [2, 2], 'it was killed before it could remove anything');
 
-  const first = await start(t, folder);
+  const first = await start(t, directory);
   const own = await readdir(tmp);
   assert.deepEqual(
     own.filter((name) => left.includes(name)),
@@ -56,7 +56,7 @@ test('a controller removes directories of a killed one, and none of a running on
     (await readdir(memory)).filter((name) => leftKeys.includes(name)),
     ['photos'],
   );
-  const second = await start(t, folder);
+  const second = await start(t, directory);
   const both = await readdir(tmp);
   assert.deepEqual(
     own.filter((name) => !both.includes(name)),

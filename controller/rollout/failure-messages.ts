@@ -8,7 +8,7 @@ export function failureOf({ failures = [], failureMessage }: RolloutStatus): str
 }
 
 /** Describes why a request for a commit failed; the text doesn't become outdated. */
-export function givenUpWords(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
+export function givenUpMessage(commit: string, rollout: RolloutStatus, { isNew }: { isNew: boolean }): string {
   if (isNew)
     return `commit ${commit} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${commit}`;
   const why = rollout.commit === commit && (rollout.failures ?? []).length > 0 ? failureOf(rollout) : undefined;
