@@ -7,7 +7,7 @@ import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 
-/** What admission asks the API server, or a server in its place, before the caches are filled. */
+/** Counts the queries of admission before the caches are filled, with the API server or a replacement. */
 async function arrange(t: TestContext, server?: string) {
   const calls: string[] = [];
   const options = { userAgent: 'test', onCall: (verb: string, code: number) => calls.push(`${verb} ${code}`) };

@@ -36,7 +36,7 @@ async function readBundle(name: string): Promise<string> {
   return Buffer.from(webhooks[0]?.clientConfig.caBundle ?? '', 'base64').toString();
 }
 
-/** Several replicas that look after the certificate of one webhook, each with its own files, and one clock for all. */
+/** Several replicas that maintain the certificate of one webhook, with separate files and a common clock. */
 async function startReplicas(t: TestContext, count: number) {
   const namespace = await createNamespace(t);
   await installWebhook(t, { name: namespace, namespace, port: 1 });
@@ -197,7 +197,7 @@ suite('a running controller', { concurrency: 4 }, () => {
       '--patch',
       JSON.stringify(removal),
     );
-    // Until the API server has seen the removal, it calls by the CA that was there.
+    // Until the API server has seen the removal, it uses the previous CA.
     await until(() => readBundle(namespace), { describe: 'a CA that is published again' });
     const pod = await until(() => createPod(gatewayPod(namespace, 'after')), { describe: 'a pod' });
     sidecarOf(pod);

@@ -62,7 +62,7 @@ test('only an API server that is configured as documented gets answers to its re
   await assert.rejects(askAsStranger(port), /certificate required|ECONNRESET|socket hang up/);
 });
 
-/** Carries out what the page says, in another directory and for a webhook that is found by its address. */
+/** Follows the page, but in another directory, and for a webhook that is found by its address. */
 async function followDocs(directory: string, port: number): Promise<void> {
   const page = (await readPages()).find(({ file }) => file === 'docs/how-to/hardening.md');
   assert.ok(page);

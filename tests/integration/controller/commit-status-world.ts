@@ -10,7 +10,7 @@ import { startController } from '../../support/start-controller.ts';
 import { until } from '../../support/until.ts';
 import { type StatusHost, startStatusHost, store } from './start-status-host.ts';
 
-/** What the resource's Secret holds. */
+/** Content of the resource's Secret. */
 export const TOKEN = 'tokenThatMayWriteStatuses';
 
 interface Options {
@@ -19,15 +19,15 @@ interface Options {
   host?: StatusHost;
   /** Waits for the first post. */
   posted?: boolean;
-  /** Whether the resource is made. */
+  /** Whether the resource is created. */
   isWished?: boolean;
-  /** Laid over the spec. */
+  /** Overrides fields of the spec. */
   spec?: object;
-  /** How the host answers. */
+  /** Response of the server. */
   answer?: StatusHost['answer'];
 }
 
-/** A resource with gateways, at whose commit the host is to show a status. */
+/** A resource with gateways, and a server for the status of its commit. */
 export async function arrange(t: TestContext, options: Options = {}) {
   const {
     environment = {},
@@ -63,7 +63,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   });
   const wish = async (context = 'plant', url: string | undefined = host.api) =>
     await applyGatewaySync(address, git(context, url), spec);
-  /** Asks for no status. */
+  /** Removes the commit status from the spec. */
   const silence = async () => {
     const { commitStatus: _, ...rest } = git('plant', undefined);
     await applyGatewaySync(address, rest, spec);
@@ -97,7 +97,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   };
 }
 
-/** A refusal, with words that must go no further. */
+/** A refusal whose message must not be repeated. */
 export const answerWith =
   (status: number, headers: Record<string, string> = {}) =>
   (response: ServerResponse): void =>
@@ -106,7 +106,7 @@ export const answerWith =
       .end('{"message":"the token was tokenThatMayWriteStatuses"}');
 
 export const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
-/** Whether so many statuses were posted, and that one last. */
+/** Whether this number of statuses was posted, and this one last. */
 export const isIn =
   (state: string, posts: number) =>
   ({ status }: GatewaySync) =>

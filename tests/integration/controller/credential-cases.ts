@@ -9,24 +9,26 @@ import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { startGithubApi } from './start-github-api.ts';
 
-/** A credential that a host takes or refuses, and the resource that presents it. */
+/** A credential that a server accepts or refuses, and the resource that uses it. */
 export interface CredentialCase {
-  /** Name of the resource and of the Secret that it names. */
+  /** Name of the resource and of its Secret. */
   name: string;
   git: { repo: string; auth: object; caSecretRef?: object };
   data: Record<string, string>;
-  /** What nobody but the host may see. */
+  /** A value that only the server should receive. */
   secret: string;
-  /** Reason of the condition RefResolved in the end. */
+  /** Final reason of the condition RefResolved. */
   reason: 'Resolved' | 'AuthenticationFailed';
 }
 
 type Reason = CredentialCase['reason'];
 
-/** A value that can be told from all others wherever it lands. */
+/** A value that can be recognized everywhere. */
 export const randomSecret = (kind: string): string => `${kind}${randomBytes(18).toString('hex')}`;
 
-/** A token sent by basic authentication and one sent as it is, each of which a host takes, and others that it refuses. */
+/**
+ * A token sent with basic authentication and one sent unchanged, which a server accepts, and others that it refuses.
+ */
 export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
   const basic = randomSecret('basic');
   const bearer = randomSecret('bearer');
@@ -46,7 +48,7 @@ export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
   ];
 }
 
-/** The key of a GitHub App and one that is not; `secrets` grows by what the two are exchanged for. */
+/** The valid key of a GitHub App and an invalid one; `secrets` also gets the tokens issued for them. */
 export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[]; secrets: () => string[] }> {
   const minted = randomSecret('ghs_');
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -69,7 +71,7 @@ export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[
   };
 }
 
-/** An SSH key that a host knows, and one that it does not. */
+/** An SSH key that a server knows, and one that it doesn't know. */
 export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   const server = await startSshServer();
   t.after(() => server.stop());

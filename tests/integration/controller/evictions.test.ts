@@ -30,7 +30,7 @@ const deployment = (namespace: string, name: string, annotations: Record<string,
 
 const hasSidecar = ({ spec }: Pod) => spec.initContainers?.some(({ name }) => name === 'sync-agent') ?? false;
 
-/** A controller that may evict, and a webhook that can be turned off. */
+/** A controller with evictions, and a webhook that can be disabled. */
 async function arrange(t: TestContext) {
   const { namespace, controller } = await startInjection(t, { environment: { WEBHOOK_EVICT_PODS: 'true' } });
   const select = (labels: object) =>

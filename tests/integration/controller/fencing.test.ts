@@ -12,7 +12,7 @@ interface ConfigMaps {
   items: { metadata: { name: string; creationTimestamp: string } }[];
 }
 
-/** A client of a leader whose lease leaves so many milliseconds for a write, over a link that can be held up, or directly. */
+/** A client of a leader whose lease leaves this time for a write (ms), directly or over a link that can be blocked. */
 async function arrange(t: TestContext, writeWithinMs: () => number, { isDirect = false } = {}) {
   const { url, kubeconfig } = await connectCluster();
   const link = await startSlowLink(t, url);
@@ -29,7 +29,7 @@ async function arrange(t: TestContext, writeWithinMs: () => number, { isDirect =
   return { link, client, write, list, names };
 }
 
-/** Stands still as a stopped process does, while the kernel goes on. */
+/** Blocks as a stopped process does, while the kernel continues. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -87,7 +87,7 @@ suite('a write of the leader', () => {
     standStill(4_000);
     await Promise.allSettled(writes);
     await sleep(1_000); // what was sent arrives
-    // Times of the API server are whole seconds, rounded off.
+    // Times of the API server are whole seconds, rounded down.
     const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) > endsAt);
     assert.deepEqual(late, []);
   });

@@ -130,7 +130,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     await apply(injectedPod(namespace, 'old', name));
     const reportAll = async (generation: number) => {
       await report({ namespace, name: 'a' }, { commit, ref: 'main', generation });
-      // An agent from before reports had a generation.
+      // An agent of a version whose reports had no generation.
       await report({ namespace, name: 'old' }, { commit, ref: 'main' });
     };
     const isReady = (resource: GatewaySync) => condition(resource, 'Ready')?.status === 'True';
@@ -273,14 +273,17 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
   });
 });
 
-/** What it takes to look at RoleBindings, and what to write them. */
+/** Permissions to read RoleBindings, and to write them. */
 const look = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['get', 'list', 'watch'] };
 const bind = [
   { ...look, verbs: ['create', 'patch', 'delete'] },
   { ...look, resources: ['clusterroles'], resourceNames: ['sync-agent'], verbs: ['bind'] },
 ];
 
-/** Gives a kubeconfig of an account that may all that the controller needs in a namespace next to binding agents, and more. */
+/**
+ * Returns a kubeconfig of an account with the controller's permissions in a namespace, except for those to bind agents,
+ * and more.
+ */
 async function accountWith(namespace: string, ...more: object[]): Promise<string> {
   const rules = [
     ...more,

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 import { type GithubApiOptions, startGithubApi } from './start-github-api.ts';
 
 const TOKEN = 'ghs_tokenOfTheInstallation';
-/** Tokens are renewed so long before their end, in milliseconds. */
+/** Time before its expiry at which a token is renewed (ms). */
 const RENEWED_BEFORE = 10 * 60_000;
 
 async function arrange(t: TestContext, environment: Record<string, string>, options: Partial<GithubApiOptions> = {}) {
@@ -154,7 +154,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => tokens.length > 1, { describe: 'another token' });
     const second = await repository.commit({ files: { 'config/a': '2' } });
     await untilGatewaySync(address, 'polled with it', ({ status }) => status?.lastSyncCommit === second);
-    // The agents' token is looked after once a minute, whatever happens to the resource.
+    // The agents' token is checked once a minute, even without changes of the resource.
     await until(() => readToken(namespace, 'app'), {
       describe: 'the agents have another token',
       accept: (token) => token !== tokens[0] && tokens.includes(token),
@@ -194,7 +194,7 @@ suite('a GitHub App', { concurrency: 2 }, () => {
     await until(() => api.calls.length >= 4, { describe: 'the API is asked' });
     const address = { namespace, name: 'other' };
     await applyGatewaySync(address, { repo: repository.url.replace('127.0.0.1', '127.0.0.2') });
-    // If those before it were given up one after the other, it would take minutes.
+    // If the earlier ones timed out in sequence, it would take minutes.
     await untilGatewaySync(address, 'resolved', ({ status }) => status?.lastSyncCommit === commit);
   });
 });

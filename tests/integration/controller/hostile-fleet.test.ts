@@ -12,7 +12,7 @@ import { startController } from '../../support/start-controller.ts';
 const PODS = 800;
 const PATCHES_A_SECOND = 40;
 const EDITS = 5;
-/** Far less than a lease lives. */
+/** Much less than the duration of a lease. */
 const MOST_MS = 5_000;
 const waves = Array.from({ length: 16 }, (_, index) => ({ name: `w${index}`, gateways: '1%', maxConcurrent: 1 }));
 
@@ -60,13 +60,13 @@ function floodOf(namespace: string): () => Promise<void> {
     count += 1;
     const path = corePath('pods', namespace, `p${count % PODS}`);
     const body = { metadata: { labels: { x: `v${count}` } } };
-    // One after the other they would be as slow as the API server is.
+    // In sequence, they would be limited by the speed of the API server.
     void callApi({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }).catch(() => {});
     await sleep(1000 / PATCHES_A_SECOND);
   });
 }
 
-/** Does something again and again; gives the function that stops it. */
+/** Repeats an action; returns the function that stops it. */
 function repeatedly(act: () => Promise<void>): () => Promise<void> {
   let isOver = false;
   const ended = (async () => {

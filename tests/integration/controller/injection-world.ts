@@ -32,9 +32,9 @@ export interface InjectionWorld {
   controller: Program;
   /** Port of the admission endpoint. */
   port: number;
-  /** Reviews that the endpoint has answered since the test began, by outcome; without outcomes that never came. */
+  /** Reviews of the endpoint since the test began, by outcome; outcomes without reviews are absent. */
   countReviews: () => Promise<Record<string, number>>;
-  /** What the controller says of a gauge. */
+  /** Value of a gauge of the controller. */
   readGauge: (name: string) => Promise<number>;
 }
 
@@ -76,13 +76,13 @@ export async function startInjection(
   };
 }
 
-/** Creates a pod and gives it as it comes back. */
+/** Creates a pod and returns it as created. */
 export async function createPod(pod: object): Promise<Pod> {
   const { namespace } = (pod as { metadata: { namespace: string } }).metadata;
   return await callApi<Pod>({ method: 'POST', path: corePath('pods', namespace), body: pod });
 }
 
-/** The one sidecar of a pod. */
+/** The only sidecar of a pod. */
 export function sidecarOf({ spec, metadata }: Pod): Container {
   const found = [...(spec.initContainers ?? []), ...spec.containers].filter(({ name }) => name === 'sync-agent');
   assert.equal(found.length, 1, `${metadata.name} has ${found.length} sidecars`);

@@ -89,7 +89,7 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
       /names no GatewaySync .*; specify one of its GatewaySyncs \(one\)/,
     );
     await applyGatewaySync({ namespace, name: 'two' }, { ...git });
-    // A pod that names no resource gets the only one that the controller has seen so far.
+    // A pod that names no resource gets the only one that the controller has seen.
     await untilGatewaySync({ namespace, name: 'two' }, 'a first status', ({ status }) => status !== undefined);
     await assert.rejects(
       create(gatewayPod(namespace, 'several')),

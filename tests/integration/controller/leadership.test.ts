@@ -19,7 +19,7 @@ import { until } from '../../support/until.ts';
 const startReplica = (t: TestContext, namespace: string, name: string) =>
   startController(t, namespace, { LEADER_ELECTION: 'true', POD_NAME: name });
 
-/** A kubeconfig that leads to a port at which nobody listens. */
+/** A kubeconfig with a port on which no process listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
   const directory = await temporaryFolder(t, 'unreachable-');
   const { caFile } = await connectCluster();
@@ -29,7 +29,7 @@ async function unreachableKubeconfig(t: TestContext): Promise<string> {
 
 const LEASE = 'stoker-operator-controller';
 
-/** An identity is the name of the pod, and what tells two processes of that name apart. */
+/** An identity is the name of the pod, with a suffix, because two processes can have the same name. */
 const podOf = (identity = '') => identity.split('_')[0] ?? '';
 
 const holderOf = async (namespace: string) => {
@@ -37,7 +37,7 @@ const holderOf = async (namespace: string) => {
   return podOf((await callApi<{ spec: { holderIdentity?: string } }>({ path: at })).spec.holderIdentity);
 };
 
-/** Who held the lease so far, one after the other; nobody is empty. */
+/** Successive holders of the lease; empty for none. */
 async function followHolders(t: TestContext, namespace: string): Promise<string[]> {
   const client = clientOf((await connectCluster()).kubeconfig, { userAgent: 'leadership-test' });
   const following = new AbortController();
@@ -63,7 +63,7 @@ interface Replicas {
   spare: Program;
 }
 
-/** Ends the leader, and expects that the spare leads since the lease was given back, not since it ran out. */
+/** Ends the leader, and asserts that the spare leads after the release of the lease, not after its expiry. */
 async function expectHandOver(t: TestContext, { namespace, leader, spare }: Replicas, withinMs?: number) {
   const holders = await followHolders(t, namespace);
   const told = performance.now();
@@ -75,7 +75,7 @@ async function expectHandOver(t: TestContext, { namespace, leader, spare }: Repl
   assert.equal((await ended).code, 0);
 }
 
-/** Writes into the lease what another replica would. */
+/** Writes the lease as another replica would. */
 const giveLeaseTo = (namespace: string, holderIdentity: string) =>
   kubectl(
     ...['patch', 'lease', LEASE, '--namespace', namespace, '--type=merge', '--patch'],
@@ -148,7 +148,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
     server.fault = { hang: true };
     await applyGatewaySync({ namespace, name: 'app' }, { repo: repository.url });
     await until(() => server.requests.length > 0, { describe: 'the query is under way' });
-    // The host is given 15 s to answer.
+    // The server has 15 s to respond.
     await expectHandOver(t, { namespace, leader, spare }, 12_000);
     server.fault = undefined;
     await untilGatewaySync({ namespace, name: 'app' }, 'resolved', ({ status }) => status?.lastSyncCommit === commit);

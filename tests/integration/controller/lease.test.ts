@@ -15,7 +15,7 @@ interface Lease {
 
 const PATH = ['coordination.k8s.io/v1', 'leases'] as const;
 
-/** Replicas of one lease, and how to see and change what is stored. */
+/** Replicas of one lease, with functions to read and change the stored one. */
 async function arrange(t: TestContext) {
   const namespace = await createNamespace(t);
   const client = clientOf((await connectCluster()).kubeconfig, { userAgent: 'lease-test' });
@@ -34,7 +34,7 @@ async function arrange(t: TestContext) {
   };
 }
 
-/** The same with a replica that holds the lease. */
+/** The same, with a replica that holds the lease. */
 async function arrangeHeld(t: TestContext, options: Partial<LeaseOptions> = {}) {
   const arranged = await arrange(t);
   const lease = arranged.replica('one', options);

@@ -27,7 +27,7 @@ const giveLeaseToAnother = (namespace: string) =>
     JSON.stringify({ spec: { holderIdentity: 'another', leaseDurationSeconds: 15 } }),
   );
 
-/** A review of which the endpoint has the headers and the first half of the body. */
+/** A review of which the endpoint has received the headers and half of the body. */
 function beginReview({ namespace, port }: { namespace: string; port: number }) {
   const body = JSON.stringify({
     apiVersion: 'admission.k8s.io/v1',

@@ -68,7 +68,7 @@ suite('a missing Secret that the resource names', { concurrency: 3 }, () => {
     await kubectl('patch', 'secret', 'gateway-api', '-n', namespace, '--type=json', '--patch', removal);
     await apply(injectedPod(namespace, 'late', name));
     await untilGatewaySync(address, 'missed', (resource) => ready(resource) === 'False SecretNotFound', 45_000);
-    // As somebody who takes the owners of its fields away.
+    // As a client that removes the owners of its fields.
     await kubectl('delete', 'secret', 'gateway-api', '--namespace', namespace);
     await createSecret(address, 'gateway-api', 'apiKey');
     const unowned = JSON.stringify({ metadata: { managedFields: [{}] } });

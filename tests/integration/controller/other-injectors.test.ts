@@ -19,7 +19,7 @@ interface Patch {
   value?: unknown;
 }
 
-/** Makes the API server call another injector, which answers every pod of the namespace with this patch. */
+/** Makes the API server call another injector, which patches every pod of the namespace. */
 async function installOther(t: TestContext, address: { name: string; namespace: string }, patch: Patch[]) {
   const directory = await temporaryFolder(t, 'other-injector-');
   const { caFile, certFile, keyFile } = await createCertificates(directory);
@@ -59,7 +59,7 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
     ],
   });
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', address.name));
-  // The API server calls it a moment after it is stored. A pod that asks for no sidecar is nothing to the operator.
+  // The API server calls it a moment after it is stored. The operator ignores pods that request no sidecar.
   const path = corePath('pods', address.namespace);
   const body = { metadata: { name: 'probe' }, spec: { containers: [{ name: 'probe', image: 'probe:1' }] } };
   const probe = () => callApi<object>({ method: 'POST', path, query: { dryRun: 'All' }, body }).catch(() => {});
@@ -69,7 +69,7 @@ async function installOther(t: TestContext, address: { name: string; namespace: 
 const proxy: Patch = { op: 'add', path: '/spec/containers/-', value: { name: 'proxy', image: 'proxy:1' } };
 
 suite('the webhook next to another injector', { concurrency: 4 }, () => {
-  /** Webhooks are called in the order of their configurations' names; that of the operator begins with `test-`. */
+  /** Webhooks are called in the order of their configurations' names; the operator's begins with `test-`. */
   const orders: [what: string, prefix: string][] = [
     ['that comes first, the sidecar is added to its work', 'a'],
     ['that comes later, a second review changes nothing', 'z'],
@@ -85,7 +85,7 @@ suite('the webhook next to another injector', { concurrency: 4 }, () => {
         pod.spec.containers.map(({ name }) => name),
         ['gateway', 'proxy'],
       );
-      // Either way the API server asks again, since it mounts a token into the container of the other one.
+      // In both cases the API server calls it again, because it mounts a token into the other one's container.
       assert.deepEqual(await countReviews(), { patched: 1, unchanged: 1 });
     });
 

@@ -29,12 +29,12 @@ suite('a git server that never answers', { concurrency: 4 }, () => {
     for (let index = 0; index < 24; index += 1)
       await applyGatewaySync({ namespace, name: `waits-${index}` }, { repo: `${url}-${index}` });
     await startController(t, namespace);
-    // Half of the host's places, since all are of one namespace.
+    // Half of the host's places, because all are in one namespace.
     await until(() => hanging.server.requests.length >= 4, { describe: 'the host is asked', timeout: 30_000 });
     const address = { namespace, name: 'other' };
     await applyGatewaySync(address, { repo: healthy.repository.url });
     const isResolved = ({ status }: GatewaySync) => status?.lastSyncCommit === healthy.commit;
-    // Queries are given up after 20 s: one after the other has its turn for much longer than that.
+    // Queries time out after 20 s, so in sequence they would take much longer.
     await untilGatewaySync(address, 'resolved', isResolved, 25_000);
   });
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Command lines of a process and of all that descend from it, by process id; those that end meanwhile are left out. */
+/** Command lines of a process and its descendants, by process id; those that end in the meantime are omitted. */
 export async function processArguments(root: number): Promise<Map<number, string>> {
   const children = new Map<number, number[]>();
   const ids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
@@ -18,7 +18,7 @@ export async function processArguments(root: number): Promise<Map<number, string
   return found;
 }
 
-/** The fourth field of proc_pid_stat(5); the second one, a name in parentheses, may hold spaces. */
+/** The fourth field of proc_pid_stat(5); the second one, a name in parentheses, can contain spaces. */
 async function parentOf(id: number): Promise<number | undefined> {
   const stat = await readFile(`/proc/${id}/stat`, 'utf8').catch(() => '');
   const parent = /\) \S (\d+) /.exec(stat.slice(stat.lastIndexOf(')')))?.[1];

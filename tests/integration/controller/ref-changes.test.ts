@@ -38,7 +38,7 @@ async function arrange(
   return { server, repository, address, first };
 }
 
-/** The same with its own controller, which asks a host that answers late or not at all. */
+/** The same with a separate controller, and a server that responds late or never. */
 async function arrangeAlone(t: TestContext): Promise<World> {
   const address = { namespace: await createNamespace(t), name: 'app' };
   await startController(t, address.namespace);

@@ -31,7 +31,7 @@ interface World {
 
 const newAddress = shareController();
 
-/** A repository with main (v2 is there), v1 and develop, and a resource that follows main. */
+/** A repository with main (including v2), v1, and develop, and a resource that follows main. */
 async function arrange(t: TestContext, spec: object = {}, address = newAddress()): Promise<World> {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
@@ -45,7 +45,10 @@ async function arrange(t: TestContext, spec: object = {}, address = newAddress()
   return { git: server, repository, address, commits: { main, v1, v2: main, develop } };
 }
 
-/** The same with its own controller, which can be ended, and in its own namespace: events of a namespace are limited. */
+/**
+ * The same with a separate controller, which can be ended, and a separate namespace, because events are limited per
+ * namespace.
+ */
 async function arrangeWithController(t: TestContext, spec: object = {}): Promise<World & { controller: Program }> {
   const address = { namespace: await createNamespace(t), name: 'app' };
   const controller = await startController(t, address.namespace);
@@ -212,7 +215,7 @@ suite('a sync request', { concurrency: 4 }, () => {
         },
       },
     });
-    // replace, not apply: an annotation that is applied counts as kept in a file
+    // replace, not apply: an applied annotation counts as part of a manifest
     const replace = async (object: object) => {
       const { metadata: current } = JSON.parse(
         await kubectl('get', 'gsync', address.name, '-n', address.namespace, '-o', 'json'),

@@ -19,11 +19,11 @@ const pods = { a: { tier: 'canary' }, b: { tier: 'shop' }, c: { tier: 'shop' } }
 const read = ({ namespace, name }: Address): Promise<GatewaySync> =>
   callApi({ path: gatewaySyncPath(namespace, name) });
 
-/** Plays the agents of all pods until the test ends: each reports what the status lets it have. */
+/** Acts as the agents of all pods until the test ends: each reports what the status assigns to it. */
 class Agents {
-  /** Commits that no gateway can have. */
+  /** Commits that fail on all gateways. */
   readonly bad = new Set<string>();
-  /** What each pod had, one after the other. */
+  /** Successive commits of each pod. */
   readonly had: Record<string, string[]> = { a: [], b: [], c: [] };
   readonly #address: Address;
   #isOver = false;

@@ -14,7 +14,7 @@ import { appCases, type CredentialCase, randomSecret, sshCases, tokenCases } fro
 import { createPod, startInjection } from './injection-world.ts';
 import { processArguments } from './process-arguments.ts';
 
-/** How a secret could land somewhere: as it is, each line of a key, in base64, as the password of a header. */
+/** Forms in which a secret could appear: unchanged, each line of a key, in base64, as the password of a header. */
 function formsOf(secret: string): string[] {
   const lines = secret.split('\n').filter((line) => line.length > 20 && !line.startsWith('-----'));
   const encoded = [secret, secret.trim(), ...lines, `x-access-token:${secret.trim()}`].map((text) =>
@@ -23,7 +23,7 @@ function formsOf(secret: string): string[] {
   return [...lines, ...encoded];
 }
 
-/** Looks at the arguments of a process and its children again and again, until it is told to stop. */
+/** Watches the arguments of a process and its children until it is stopped. */
 function watchArguments(pid: number): { stop: () => Promise<Set<string>> } {
   const seen = new Set<string>();
   let isOver = false;
@@ -39,7 +39,7 @@ function watchArguments(pid: number): { stop: () => Promise<Set<string>> } {
   };
 }
 
-/** A receiver with a secret and a token, and deliveries with these and with others: what it knows, and what it says. */
+/** A receiver with a secret and a token, and deliveries with valid and invalid ones: the secrets, and the output. */
 async function deliver(t: TestContext, namespace: string, name: string) {
   const hmac = randomSecret('hmac');
   const token = randomSecret('token');
@@ -79,11 +79,11 @@ async function deliver(t: TestContext, namespace: string, name: string) {
 
 const RESOURCES = 'gatewaysyncs,syncreports,events.v1.events.k8s.io,configmaps,pods,rolebindings,leases';
 
-/** Cases of which the first is one that a host takes, and what comes to be known on the way. */
+/** Cases, of which the server accepts the first, and secrets that are created on the way. */
 interface Kind {
   cases: CredentialCase[];
   others: () => string[];
-  /** A command that has to be seen at work. */
+  /** A command that must be seen running. */
   command?: string;
 }
 

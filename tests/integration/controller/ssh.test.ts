@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 import { processArguments } from './process-arguments.ts';
 
-/** Every file below a directory, by its path there; those that go away meanwhile are left out. */
+/** Files below a directory, by relative path; those that are deleted in the meantime are omitted. */
 async function filesBelow(directory: string): Promise<Map<string, { mode: number; content: string }>> {
   const files = new Map<string, { mode: number; content: string }>();
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -32,7 +32,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   });
   after(() => server.stop());
 
-  /** A namespace with the Secret `ssh` and a controller that keeps its files in its own directory. */
+  /** A namespace with the Secret `ssh`, and a controller with a separate directory for its files. */
   async function arrange(t: TestContext, secret: Record<string, string>) {
     const namespace = await createNamespace(t);
     const directory = await makeTemporaryFolder('controller-files-');
@@ -64,7 +64,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
     const first = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1', { annotated: true });
     const second = await repository.commit({ files: { 'config/a': '2' } });
-    // As people paste it: without the last line feed.
+    // As users paste it, without the last line feed.
     const { address } = await arrange(t, { key: (await key()).trimEnd(), hosts: server.knownHosts });
     for (const [name, ref, commit] of [
       ['branch', 'main', second],

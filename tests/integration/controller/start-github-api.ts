@@ -13,7 +13,7 @@ import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.t
 /** A request for an installation token, as it arrived. */
 interface TokenCall {
   url: string;
-  /** The App that signed the JWT; undefined where the signature is not that of its key. */
+  /** The App that signed the JWT; undefined if the signature doesn't match its key. */
   issuer: string | undefined;
   body: { repositories?: string[]; permissions?: Record<string, string> };
 }
@@ -23,20 +23,20 @@ export interface GithubApi {
   url: string;
   ca: string;
   calls: TokenCall[];
-  /** Every JWT that was presented. */
+  /** All received JWTs. */
   jwts: string[];
 }
 
 export interface GithubApiOptions {
   /** Makes the next token. */
   mint: () => string;
-  /** How long tokens live, in milliseconds; default: an hour, as GitHub's do. */
+  /** Lifetime of tokens (ms), by default an hour, as on GitHub. */
   lifetimeMs?: number;
-  /** Time before each answer, in milliseconds. */
+  /** Delay before each response (ms). */
   delayMs?: number;
 }
 
-/** An API that gives tokens as GitHub does, to callers whose JWT is signed by the App's key. */
+/** An API that issues tokens as GitHub does, to clients whose JWT is signed with the App's key. */
 export async function startGithubApi(
   t: TestContext,
   publicKey: KeyObject,
@@ -62,7 +62,7 @@ export async function startGithubApi(
     response.writeHead(verified ? 201 : 401, { 'Content-Type': 'application/json' }).end(JSON.stringify(said));
   };
   const server = createServer(certificate, (request, response) => {
-    // Who asks may end in the middle.
+    // The client may end in the middle.
     answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

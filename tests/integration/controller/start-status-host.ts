@@ -15,22 +15,22 @@ interface Post {
 }
 
 export interface StatusHost {
-  /** Base of the API, as that of Gitea. */
+  /** Base URL of the API, as on Gitea. */
   api: string;
   ca: string;
-  /** Everything that arrived, refused or not. */
+  /** All received requests, refused or not. */
   posts: Post[];
-  /** Answers from now on; as a host that stores all by default. */
+  /** Handles later requests; stores all by default. */
   answer: (response: ServerResponse) => void;
 }
 
-/** Answers as Gitea does: https://docs.gitea.com/api/#tag/repository/operation/repoCreateStatus. */
+/** Responds as Gitea does: https://docs.gitea.com/api/#tag/repository/operation/repoCreateStatus. */
 export const store = (response: ServerResponse): void => {
   const body = { id: 1, status: 'pending', context: 'plant', description: 'x'.repeat(100), target_url: '' };
   response.writeHead(201, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 };
 
-/** An API for commit statuses at a loopback address, with a certificate of its own CA. */
+/** An API for commit statuses on a loopback address, with a certificate of a separate CA. */
 export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Promise<StatusHost> {
   const directory = await makeTemporaryFolder('status-host-');
   const { caFile, certFile, keyFile } = await createCertificates(directory.path, ['localhost', address]);

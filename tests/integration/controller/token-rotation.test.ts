@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
-/** A service account that may do what the controller does, whose tokens each end with their own Secret. */
+/** A service account with the permissions of the controller, whose tokens each expire with a Secret. */
 async function createAccount(t: TestContext, namespace: string) {
   await kubectl('create', 'serviceaccount', 'controller', '--namespace', namespace);
   const binding = ['--clusterrole=cluster-admin', `--serviceaccount=${namespace}:controller`];
@@ -43,7 +43,7 @@ test('a controller continues to watch and write when its token is replaced and t
   };
   const first = await account.issue('first');
   await replaceToken(first);
-  // What the library makes of the files in a pod.
+  // The library's user for the files in a pod.
   const user = { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
   const config = {
     apiVersion: 'v1',

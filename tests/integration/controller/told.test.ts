@@ -44,7 +44,7 @@ async function readEvents(namespace: string): Promise<Event[]> {
 const waitFor = ({ namespace, name }: Address, type: string, timeout: string) =>
   kubectl('wait', `gsync/${name}`, '--namespace', namespace, `--for=condition=${type}`, `--timeout=${timeout}`);
 
-/** Has the API server refuse every change of a status in the namespace, and waits until it does. */
+/** Makes the API server refuse all status changes in the namespace, and waits until it does. */
 async function refuseStatus(t: TestContext, { namespace, name }: Address): Promise<void> {
   const apiVersion = 'admissionregistration.k8s.io/v1';
   const metadata = { name: namespace };
@@ -207,7 +207,7 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     await applyGatewaySync(address, { repo: repository.url });
     const pod = injectedPod(namespace, 'unknown-user', name);
     await apply({ ...pod, spec: { ...pod.spec, securityContext: {} } });
-    // As long as a name may be, with a hyphen where the name of its event has to end.
+    // The longest valid name, with a hyphen where the name of its event must end.
     const long = `${'x'.repeat(233)}-${'y'.repeat(19)}`;
     await apply({ ...pod, metadata: { ...pod.metadata, name: long }, spec: { ...pod.spec, securityContext: {} } });
     await apply(injectedPod(namespace, 'known-user', name));

@@ -9,7 +9,7 @@ import { createPod, type InjectionWorld, type Pod, sidecarOf, startInjection } f
 const git = { repo: 'http://127.0.0.1:1/app.git' };
 const selector = { matchLabels: { app: 'gateway' } };
 
-/** The template of a pod as workloads have it; `spec` is laid over it. */
+/** The pod template of a workload; `spec` overrides its fields. */
 function template(spec: object = {}) {
   const { metadata, spec: podSpec } = gatewayPod('', '');
   return {
@@ -23,7 +23,7 @@ const claim = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 };
 
-/** Kinds of workloads whose controllers create pods, and how many. */
+/** Kinds of workloads whose controllers create pods, and their number. */
 const workloads: [kind: string, apiVersion: string, spec: object, pods: number][] = [
   ['Deployment', 'apps/v1', { selector, replicas: 2, template: template() }, 2],
   [
@@ -46,7 +46,7 @@ async function podsOf(namespace: string): Promise<Pod[]> {
   return items as Pod[];
 }
 
-/** Something for DaemonSets to run on; nothing does. */
+/** A node for DaemonSets; it runs nothing. */
 async function createNode(t: TestContext, name: string): Promise<void> {
   await apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
   t.after(() => kubectl('delete', 'node', name));
@@ -74,7 +74,7 @@ suite('the pods of a workload get the sidecar', { concurrency: 4 }, () => {
     });
 });
 
-/** Fields of a pod's spec that make injection harder, and what must hold of the pod that comes back. */
+/** Fields of a pod's spec that make injection harder, with a check of the resulting pod. */
 const shapes: [what: string, spec: object, check: (pod: Pod) => void][] = [
   [
     'init containers of its own, which come first',

@@ -27,21 +27,21 @@ test('docs/reference/metrics.md lists exactly the metrics that the controller ex
   );
 });
 
-/** Where the reasons of conditions come from: what judges, what asks git hosts, what binds. Events have their own. */
+/** Sources of the reasons in conditions. Events have separate ones. */
 const SOURCES = [
   'controller/{reconcile,commit-status,polling,binding,intent}/**/*.ts',
   'shared/io/git/*.ts',
   'shared/io/address-guard.ts',
 ];
-/** Only agents fetch objects, and say this in their reports. */
+/** Only agents fetch objects, and report this. */
 const OF_AGENTS = ['UnsafeContent'];
-/** Of errors after which the resource is decided about again: no status is written with them. */
+/** Codes of errors that only cause another decision; no status is written with them. */
 const OF_NO_CONDITION = ['Changed'];
 const EVENTS = ['status-transitions.ts', 'lasting-failures.ts', 'denials.ts'].map(
   (file) => `controller/reconcile/${file}`,
 );
 
-/** Reasons of the condition RolledOut, and those of Ready that it leads to. */
+/** Reasons of the condition RolledOut, and the corresponding ones of Ready. */
 const ofRollouts = [
   ...ROLLOUT_PHASES,
   ...[...ROLLOUT_PHASES.filter((phase) => phase !== 'Complete'), 'Waiting'].map((reason) => `Rollout${reason}`),
@@ -51,7 +51,7 @@ async function reasonsInCode(): Promise<string[]> {
   const reasons = new Set<string>(ofRollouts);
   for await (const file of glob(SOURCES, { cwd: checkout })) {
     if (EVENTS.includes(file)) continue;
-    // The value may be a choice between two.
+    // The value can be a conditional expression.
     for (const [, value = ''] of (await read(file)).matchAll(/\breason: ([^,}\n]+)/g))
       for (const [, reason = ''] of value.matchAll(/'([A-Z]\w+)'/g)) reasons.add(reason);
   }

@@ -20,7 +20,7 @@ import { type Agent, replaceAt, type Setup, type World } from './world.ts';
  * way still holds, what is worth a report. A sync is one step, as its files come at once or not at all.
  */
 
-/** The watch brings the next version, or after it was cut the last one. */
+/** Delivers the next version to the watch, or the last one after an interruption. */
 export function watch(world: World, index: number, setup: Setup, version = nextFor(world, index)): World {
   if (!version) return world;
   const agent = world.agents[index] as Agent;
@@ -43,14 +43,14 @@ export function hasWork(world: World, index: number): boolean {
   return isAwake || inProgress !== undefined || report !== undefined || nextFor(world, index) !== undefined;
 }
 
-/** All that there is to do, at once. */
+/** Does all of its work at once. */
 export function work(world: World, index: number, setup: Setup): World {
   const looked = nextFor(world, index) ? watch(world, index, setup, world.versions.at(-1)) : world;
   const begun = looked.agents[index]?.isAwake ? begin(looked, index, setup) : looked;
   return writeReport(place(begun, index, setup), index);
 }
 
-/** Revisions of `spec.sync` that the controller keeps: all that the model has. */
+/** Revisions of `spec.sync` that the controller stores: all in the model. */
 const kept = new Map(
   MAPPINGS.map((mapping) => [syncRevision(syncOf(mapping)), viewProfile(syncOf(mapping), 'default')]),
 );
@@ -62,7 +62,7 @@ function surroundingsOf(index: number): Surroundings {
   };
 }
 
-/** A turn of the loop: a sync begins, or it is said why there is nothing to do. */
+/** One iteration of the loop: starts a sync, or reports why there is none. */
 export function begin(world: World, index: number, setup: Setup): World {
   const agent = world.agents[index] as Agent;
   const { verdict } = agent;
@@ -73,7 +73,7 @@ export function begin(world: World, index: number, setup: Setup): World {
   return announce(next, index, setup, { kind: 'idle', finding: idleFinding(verdict) });
 }
 
-/** The files are in place, all of them. */
+/** Delivers all files. */
 export function place(world: World, index: number, setup: Setup): World {
   const agent = world.agents[index] as Agent;
   const { inProgress: intent, disk } = agent;
@@ -102,7 +102,7 @@ function failToFetch(world: World, index: number, setup: Setup): World {
   return announce(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });
 }
 
-/** The process ends, and another one begins with what is on the disk. */
+/** Ends the process, and starts another one with the same disk. */
 export function kill(world: World, index: number, setup: Setup): World {
   const { disk } = world.agents[index] as Agent;
   const started: Agent = {
@@ -122,7 +122,7 @@ export function kill(world: World, index: number, setup: Setup): World {
   });
 }
 
-/** The last report is written. */
+/** Writes the last report. */
 export function writeReport(world: World, index: number): World {
   const agent = world.agents[index] as Agent;
   if (!agent.report) return world;

@@ -8,19 +8,19 @@ import type { ManagedFieldsEntry } from '../../../shared/api/object-meta.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import { gatewaySpecOf } from '../../support/objects.ts';
 
-/** When the resource was made, in milliseconds since the epoch. */
+/** Creation time of the resource (ms since the epoch). */
 export const CREATED = Date.parse('2026-01-01T00:00:00Z');
 
 /** A repository that the resource doesn't follow. */
 export const FOREIGN = 'team/unrelated';
 
-/** What somebody changes of a resource. */
+/** A change of a resource. */
 interface Edit {
   annotations?: Readonly<Record<string, string>>;
   spec?: GatewaySyncSpec;
 }
 
-/** A resource that somebody has just made. */
+/** Creates a resource. */
 export function createResource(spec: object): GatewaySync {
   const owned = [['spec', 'git', 'ref']];
   return {
@@ -39,7 +39,10 @@ export function createResource(spec: object): GatewaySync {
   } as GatewaySync;
 }
 
-/** Stores an edit: the generation counts changes of the spec, and managedFields say who wrote which field, and when. */
+/**
+ * Stores an edit: the generation counts changes of the spec, and managedFields record the writer and time of each
+ * field.
+ */
 export function edited(before: GatewaySync, edit: Edit, { manager, now }: { manager: string; now: number }) {
   const { metadata, spec } = before;
   const annotations = { ...metadata.annotations, ...edit.annotations };
@@ -62,7 +65,10 @@ export function edited(before: GatewaySync, edit: Edit, { manager, now }: { mana
   };
 }
 
-/** The receiver's patch, as its admission policy (chart/templates/receiver/policy.yaml) takes it. Throws `ApiError`. */
+/**
+ * Applies the receiver's patch as its admission policy (chart/templates/receiver/policy.yaml) allows. Throws
+ * `ApiError`.
+ */
 export function annotated(
   before: GatewaySync,
   annotations: Readonly<Record<string, string>>,
@@ -75,7 +81,7 @@ export function annotated(
     const earlier = Date.parse(stored[name] ?? '');
     const time = Date.parse(annotations[name] ?? stored[name] ?? '');
     if (time + 2000 >= earlier || Number.isNaN(earlier) || Number.isNaN(time)) continue;
-    // A stored time that is ahead of the server's gives way.
+    // A stored time that is ahead of the server's is overwritten.
     if (now + 5000 < earlier) continue;
     throw invalid(`superseded: ${name} is older than the stored one`);
   }
@@ -97,7 +103,7 @@ export function withStatus(
   return { ...before, metadata: next(before.metadata), status: after };
 }
 
-/** What a call gives, also where that is a refusal. */
+/** Returns the result of a call, even if that is a refusal. */
 export function answerOf<T>(call: () => T): T | ApiError {
   try {
     return call();
@@ -125,7 +131,7 @@ function merged(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** The API server keeps whole seconds. */
+/** The API server stores whole seconds. */
 const secondsOf = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 
 const entryOf = (manager: string, paths: string[][], now: number): ManagedFieldsEntry => ({
@@ -135,7 +141,7 @@ const entryOf = (manager: string, paths: string[][], now: number): ManagedFields
   fieldsV1: paths.reduce(withPath, {}),
 });
 
-/** What a manager changes is its own from now on; its one entry has the time of its last change. */
+/** Makes a manager the owner of its changes; its one entry has the time of the last change. */
 function ownedBy(entries: ManagedFieldsEntry[], by: { manager: string; now: number }, paths: string[][]) {
   if (paths.length === 0) return entries;
   const owned = entries.find(({ manager }) => manager === by.manager)?.fieldsV1 ?? {};

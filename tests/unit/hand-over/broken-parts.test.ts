@@ -27,7 +27,7 @@ const withStatusOf =
 
 let count = 0;
 
-/** What the code could get wrong, and what the model says of it. */
+/** Possible bugs of the code, with the error that the model reports. */
 const broken: Broken[] = [
   [
     'a status is written over a changed resource',

@@ -19,7 +19,7 @@ const KEY = 'ns/app';
  * new is not answered from memory, what a question did not ask for is asked, and an error keeps what was said before.
  */
 
-/** A process that starts: it lists all there is, and looks at all of it once. */
+/** Starts a process, which lists all objects and reconciles them once. */
 export function start(world: World, setup: Setup): Controller {
   return {
     mayWrite: true,
@@ -37,7 +37,7 @@ export function start(world: World, setup: Setup): Controller {
   };
 }
 
-/** The watch brings the next version, or after it was cut the last one. */
+/** Delivers the next version to the watch, or the last one after an interruption. */
 export function watch(world: World, index: number, setup: Setup, version = nextFor(world, index)): World {
   const controller = world.controllers[index] as Controller;
   const { parts } = setup;
@@ -55,7 +55,7 @@ export function nextFor(world: World, index: number) {
   return world.versions.find((version) => versionOf(version) > cached);
 }
 
-/** The watch brings what a gateway reports. */
+/** Delivers the report of a gateway to the watch. */
 export function hear(world: World, index: number, agent: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   const object = reportOf(world, agent);
@@ -77,10 +77,10 @@ export function hasNewsOf(world: World, index: number, agent: number): boolean {
   );
 }
 
-/** What the host would say now. */
+/** Current refs of the git server. */
 const shownBy = ({ host }: World): string => JSON.stringify(host);
 
-/** The host answers the last question, or cannot be reached. */
+/** Responds to the last query, or fails it if the git server is unavailable. */
 export function ask(world: World, index: number): World {
   const controller = world.controllers[index] as Controller;
   const { question, lastGood } = controller;
@@ -98,7 +98,7 @@ export function ask(world: World, index: number): World {
   });
 }
 
-/** A reconcile begins: it observes the resource, and asks the host what it has to know. */
+/** Starts a reconcile: observes the resource, and queries the git server. */
 export function observe(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   const seen = parts.latestIn(controller.memory, controller.cached);
@@ -124,7 +124,7 @@ export function observe(world: World, index: number, { parts }: Setup): World {
   });
 }
 
-/** Whether the host has not answered yet, or would answer something else now, as at the next poll. */
+/** Whether a response is missing or would differ now, as at the next poll. */
 export function isOwed(world: World, index: number): boolean {
   const controller = world.controllers[index];
   if (!controller?.question) return false;
@@ -136,7 +136,7 @@ function serves({ answer }: Controller, { event, prefixes }: Question): boolean 
   return prefixes.every((prefix) => answer.question.prefixes.includes(prefix));
 }
 
-/** It decides, and sends the patch of the status, if there is anything to change. */
+/** Decides, and sends the patch of the status if it differs. */
 export function decideAndSend(world: World, index: number, setup: Setup, { isPatient = true } = {}): World {
   const { parts } = setup;
   const controller = world.controllers[index] as Controller;
@@ -171,13 +171,13 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
   const stored = parts.storedIn(memory, controller.cached);
   if (!stored || mergePatchOf(stored.status, status) === undefined)
     return end(withController(world, index, { ...planned, memory: parts.noteWritten(memory, stored) }), index, setup);
-  // Who does not lead sends nothing; it is tried again.
+  // A replica that isn't the leader sends nothing; it retries later.
   if (!mayWrite) return fail(withController(world, index, { ...planned, memory }), index, setup);
   const write = { stored, status, attempt: 1, generation: seen.generation };
   return withController(world, index, { ...planned, memory: parts.noteSent(memory, status), write });
 }
 
-/** The patch arrives at the API server; its answer may be lost. */
+/** The patch arrives at the API server; the response may be lost. */
 export function land(world: World, index: number, setup: Setup, { isHeard = true } = {}): World {
   const { parts } = setup;
   const controller = world.controllers[index] as Controller;
@@ -206,13 +206,13 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   return end(withController(landed, index, { ...quiet, memory: parts.noteWritten(memory, written) }), index, setup);
 }
 
-/** What is under way fails before it arrives. */
+/** The patch in progress is lost before it arrives. */
 export function lose(world: World, index: number, setup: Setup): World {
   const controller = world.controllers[index] as Controller;
   return fail(withController(world, index, { ...controller, write: undefined }), index, setup);
 }
 
-/** The lease goes to the other one. What the first one has sent may still arrive; it ends as soon as that is known. */
+/** Passes the lease to the other replica. Sent patches of the first one may still arrive; it exits when it notices. */
 export function moveLease(world: World, setup: Setup): World {
   const leader = world.controllers.findIndex((controller) => controller?.mayWrite);
   const other = world.controllers.findIndex((_, index) => index !== leader);
@@ -222,7 +222,7 @@ export function moveLease(world: World, setup: Setup): World {
   return prune({ ...left, controllers: replaceAt(left.controllers, other, start(left, setup)) });
 }
 
-/** A write ended well. */
+/** Ends a successful write. */
 function end(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));
@@ -230,7 +230,7 @@ function end(world: World, index: number, { parts }: Setup): World {
   return withController(world, index, took(controller, parts.endWrite(memory, controller.cached)));
 }
 
-/** A write failed: the resource comes again. */
+/** Ends a failed write; the resource is requeued. */
 function fail(world: World, index: number, { parts }: Setup): World {
   const controller = world.controllers[index] as Controller;
   if (!controller.mayWrite) return prune(withController(world, index, undefined));

@@ -9,10 +9,10 @@ import { checkRest } from './invariants.ts';
 import { agentMoves, controllerMoves, firstWorld, movesOf, receiverMoves, wakeByTime } from './moves.ts';
 import { liveOf, type Setup, type World } from './world.ts';
 
-/** Steps after which all has to be quiet. */
+/** Maximum number of steps until all is idle. */
 const MAX_STEPS = 400;
 
-/** Every state that a world can get into, and from each of them the way to rest. Gives how many there are. */
+/** Explores all reachable states of a world, and the way to rest from each. Returns their number. */
 export function explore(setup: Setup, { most = Number.POSITIVE_INFINITY } = {}): number {
   const first = firstWorld(setup);
   const seen = new Set([keyOf(first)]);
@@ -37,7 +37,7 @@ export function explore(setup: Setup, { most = Number.POSITIVE_INFINITY } = {}):
   return seen.size;
 }
 
-/** One long history, each choice by a number; then it comes to rest. */
+/** Follows one long history with numbers as choices, until it comes to rest. */
 export function follow(setup: Setup, choices: readonly number[]): void {
   let world = firstWorld(setup);
   let path: Path;
@@ -51,7 +51,7 @@ export function follow(setup: Setup, choices: readonly number[]): void {
   attempt(path, () => comesToRest(world, setup, new Set()));
 }
 
-/** How a state came about. */
+/** The moves that led to a state. */
 type Path = { name: string; before: Path } | undefined;
 
 function attempt<T>(path: Path, make: () => T): T {
@@ -64,7 +64,7 @@ function attempt<T>(path: Path, make: () => T): T {
   }
 }
 
-/** Without anything new from outside, but with a host that is there, all becomes quiet and is as it should be. */
+/** Checks that, without new events and with an available git server, everything becomes idle and correct. */
 function comesToRest(from: World, setup: Setup, known: Set<string>): void {
   let world: World = { ...from, left: {}, unanswered: [], host: { ...from.host, isDown: false } };
   for (let step = 0; ; step += 1) {
@@ -81,7 +81,7 @@ function comesToRest(from: World, setup: Setup, known: Set<string>): void {
   if (!liveOf(world).spec.paused) checkRest(world, setup);
 }
 
-/** Who looks once more, as the leader does now and then, or starts, has nothing to write. */
+/** Checks that a replica has nothing to write after a resync, or after a start. */
 function checkQuiet(world: World, setup: Setup): void {
   const leader = world.controllers.findIndex((controller) => controller?.mayWrite);
   const { question } = world.controllers[leader] as NonNullable<World['controllers'][number]>;
@@ -94,7 +94,7 @@ function checkQuiet(world: World, setup: Setup): void {
   }
 }
 
-/** Tells worlds apart as far as they differ in what can follow. */
+/** Identifies worlds by everything that affects later moves. */
 function keyOf(world: World): string {
   const known = keys.get(world);
   if (known !== undefined) return known;
@@ -147,7 +147,7 @@ function memoryText({ written, desired, sent, ...flags }: StatusMemory, place: (
   ];
 }
 
-/** Times that decide nothing. */
+/** Times without an effect. */
 const IDLE = new Set([
   ...['lastTransitionTime', 'lastSyncTime', 'time', 'startedAt', 'waveStartedAt', 'admittedAt', 'soakStartedAt'],
   ...['resourceVersion', 'waitsSince', 'duration'],
@@ -156,7 +156,7 @@ const IDLE = new Set([
 const texts = new WeakMap<object, number>();
 const numbers = new Map<string, number>();
 
-/** A number for what an object says. */
+/** A number for the content of an object. */
 function textOf(object: object): number {
   const known = texts.get(object);
   if (known !== undefined) return known;
@@ -177,7 +177,7 @@ const idOf = ({ metadata, spec, status }: GatewaySync): unknown => [
 
 const NONE = {};
 
-/** With their times, which count here. */
+/** Includes times, which matter here. */
 function ownersOf({ managedFields = [] }: GatewaySync['metadata']): number {
   const text = JSON.stringify(managedFields);
   const number = numbers.get(text) ?? numbers.size;

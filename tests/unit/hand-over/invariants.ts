@@ -6,10 +6,10 @@ import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { CREATED, FOREIGN } from './api-server.ts';
 import { type Delivery, liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
 
-/** Receivers tell times apart by two seconds, as their policy does. */
+/** Receivers distinguish times that differ by at least two seconds, as in their policy. */
 const TOLERANCE_MS = 2000;
 
-/** What is answered 202 is stored, or something newer is. */
+/** Checks that a delivery with response 202 is stored, or superseded. */
 export function checkAccepted({ truth }: World, { at, delivery }: Waiter): void {
   const newest = truth.stored[delivery.kind] ?? 0;
   assert.ok(
@@ -21,14 +21,14 @@ export function checkAccepted({ truth }: World, { at, delivery }: Waiter): void 
 /** Whether a delivery is about another repository than the resource. */
 export const isForeign = ({ repository }: Delivery): boolean => repository === FOREIGN;
 
-/** What is stored takes the place of nothing newer, and is about the resource's repository. */
+/** Checks that a stored delivery replaces no newer one, and is about the resource's repository. */
 export function checkStored({ truth }: World, { at, delivery }: Waiter): void {
   assert.ok(!isForeign(delivery), `${delivery.ref} of another repository is stored`);
   const newest = truth.stored[delivery.kind] ?? 0;
   assert.ok(at + TOLERANCE_MS >= newest, `${delivery.ref} is stored in place of something newer`);
 }
 
-/** When what a status follows was asked for, as it really was. */
+/** Returns the real time at which the followed ref was requested. */
 export function timeOfTarget(
   { asked, edits }: Pick<Truth, 'asked' | 'edits'>,
   { status }: Pick<GatewaySync, 'status'>,
@@ -38,7 +38,7 @@ export function timeOfTarget(
   return (source === 'Spec' ? edits[ref] : Date.parse(status?.targetTime ?? '')) || CREATED;
 }
 
-/** What has to hold for each status that the controller has stored. */
+/** Checks each status that the controller stored. */
 export function checkStatus(world: World, before: GatewaySync, setup: Setup): void {
   const live = liveOf(world);
   const { status = {} } = live;
@@ -58,13 +58,13 @@ export function checkStatus(world: World, before: GatewaySync, setup: Setup): vo
   checkFleet(world, status, setup);
 }
 
-/** Whom a rollout lets in was decided by the spec that is stored. */
+/** Checks that the admission of a rollout was decided from the stored spec. */
 export function checkDecided(before: GatewaySync, after: GatewaySync, { generation }: { generation: number }): void {
   if (mergePatchOf(before.status?.rollout, after.status?.rollout) === undefined) return;
   assert.equal(generation, before.metadata.generation, 'a rollout goes on by a spec that was edited before');
 }
 
-/** Who is said to be in line really is, and the resource is ready only where all are. */
+/** Checks that gateways are shown as synced only if they are, and the resource as ready only if all are. */
 function checkFleet({ agents }: World, status: GatewaySyncStatus, { spec }: Setup): void {
   const wanted = status.lastSyncCommit;
   for (const { podName, syncStatus, syncedCommit } of status.discoveredGateways ?? []) {
@@ -79,14 +79,14 @@ function checkFleet({ agents }: World, status: GatewaySyncStatus, { spec }: Setu
   for (const { disk } of agents) assert.equal(disk?.commit, wanted, 'Ready is True before all have the commit');
 }
 
-/** What a report says is on disk is there as it is written. */
+/** Checks that files on disk match the report. */
 export function checkReport({ agents }: World, index: number, { state, commit }: SyncReportStatus): void {
   const { disk } = agents[index] as World['agents'][number];
   assert.equal(commit, disk?.commit, 'a report names a commit that is not on the disk');
   assert.ok(state !== 'Synced' || disk, 'a report says Synced, and nothing is on the disk');
 }
 
-/** A gateway brings in place what it was let have, with the mappings that belong to it, and nothing older than before. */
+/** Checks that a gateway delivers only what it was admitted to, with its mappings, and nothing older than before. */
 export function checkPlaced(
   { truth, agents }: World,
   index: number,
@@ -98,7 +98,7 @@ export function checkPlaced(
   if (!rollout) assert.ok(at >= (truth.placedAt[index] ?? 0), `gateway ${index} has something older than before`);
 }
 
-/** What has to hold when nothing happens any more, the host is there, and nobody paused anything. */
+/** Checks the state at rest, with an available git server and without a pause. */
 export function checkRest(world: World, setup: Setup): void {
   const live = liveOf(world);
   const { status = {}, metadata, spec } = live;
@@ -109,7 +109,7 @@ export function checkRest(world: World, setup: Setup): void {
   const annotations = metadata.annotations ?? {};
   const request = annotations['sync.io/requested-ref'];
   const push = annotations['sync.io/pushed-ref'];
-  // What was asked for last has to be followed, or something newer, unless it was refused.
+  // The last request must be followed, or a newer one, unless it was refused.
   const open: number[] = [truth.followedAt, truth.edits[spec.git.ref] ?? 0];
   if (request !== undefined && isAllowed(request, setup) && isFollowable(request) && !truth.givenUp.includes(request))
     open.push(truth.asked[annotations['sync.io/request-id'] ?? ''] ?? 0);
@@ -139,7 +139,7 @@ export function checkRest(world: World, setup: Setup): void {
   assert.equal(ready?.status, 'True', `not ready at rest: ${ready?.message}`);
 }
 
-/** Whether a webhook may ask for a ref: tags always, branches by `allowedRefs`. */
+/** Whether a webhook can request a ref: any tag, and branches in `allowedRefs`. */
 function isAllowed(ref: string, { spec }: Setup): boolean {
   const { allowedRefs = [] } = (spec as { webhook?: { allowedRefs?: string[] } } | undefined)?.webhook ?? {};
   const short = ref.replace('refs/heads/', '');

@@ -4,7 +4,7 @@ import { follow } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
 import { commit, type Setup } from './world.ts';
 
-/** HAND_OVER_TEST_RUNS=10000 takes some minutes for each; with HAND_OVER_TEST_SEED they are the same ones again. */
+/** HAND_OVER_TEST_RUNS=10000 takes some minutes each; HAND_OVER_TEST_SEED repeats them. */
 const RUNS = Number(process.env.HAND_OVER_TEST_RUNS ?? '60');
 const SEED = Number(process.env.HAND_OVER_TEST_SEED ?? '1');
 const MOVES = 70;

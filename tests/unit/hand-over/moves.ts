@@ -10,11 +10,11 @@ import { type Budget, commit, liveOf, type Setup, type World } from './world.ts'
 
 export type Move = [name: string, next: () => World];
 
-/** Between two things that happen outside, in milliseconds: receivers tell such times apart. */
+/** Time between two external events (ms), which receivers can distinguish. */
 const STEP_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-/** Nothing has been asked for, and nobody has looked. */
+/** A world without requests, before the first reconcile. */
 export function firstWorld(setup: Setup): World {
   const { spec = {}, refs = REFS, budget } = setup;
   const resource = createResource({ sync: syncOf('a'), ...spec });
@@ -61,7 +61,7 @@ const REFS = {
   'refs/tags/v2': commit('2'),
 };
 
-/** Everything that may happen in a world. */
+/** All possible moves in a world. */
 export function movesOf(world: World, setup: Setup): Move[] {
   return [
     ...receiverMoves(world, setup),
@@ -71,7 +71,7 @@ export function movesOf(world: World, setup: Setup): Move[] {
   ];
 }
 
-/** Those that follow by themselves from what has happened. */
+/** Moves that follow from earlier ones. */
 export function receiverMoves(world: World, setup: Setup): Move[] {
   return world.receivers.flatMap(({ waiting, sent }, index): Move[] => {
     const isSending = sent !== undefined;
@@ -128,7 +128,7 @@ export function agentMoves(world: World, setup: Setup): Move[] {
   });
 }
 
-/** What people, hosts and chance do; each counts. */
+/** Moves of users, git servers, and chance, which are limited in number. */
 function outsideMoves(world: World, setup: Setup): Move[] {
   const { left } = world;
   const moves: Move[] = [];
@@ -177,7 +177,7 @@ function outsideMoves(world: World, setup: Setup): Move[] {
   return [...moves, ...accidents(world, setup)];
 }
 
-/** Of these no time needs to pass. */
+/** Moves that take no time. */
 function accidents(world: World, setup: Setup): Move[] {
   const { left } = world;
   const moves: Move[] = [];
@@ -207,7 +207,7 @@ function accidents(world: World, setup: Setup): Move[] {
       controllers.land(later, index, setup, { isHeard: false }),
     );
   }
-  // As long as the earlier leader has something under way, the third process is not there yet.
+  // While the previous leader has a write in progress, the third process doesn't exist yet.
   if (left.lease && world.controllers.filter(Boolean).length === 1)
     to('the lease moves', { lease: left.lease - 1 }, (later) => controllers.moveLease(later, setup));
   for (const [index, { seen }] of world.agents.entries())
@@ -216,7 +216,7 @@ function accidents(world: World, setup: Setup): Move[] {
   return moves;
 }
 
-/** What waits for the time is due. */
+/** Makes delayed work due. */
 export function wakeByTime(world: World): World {
   const wake = (controller: World['controllers'][number]) =>
     controller?.lookAgainAt !== undefined && controller.lookAgainAt <= world.now
@@ -233,7 +233,7 @@ function editRef(world: World, ref: string, setup: Setup): World {
   return store({ ...world, truth }, after, setup, 'people');
 }
 
-/** What was followed before counts only as far as the annotations say it. */
+/** Wipes the status; the earlier followed ref is kept only in the annotations. */
 function wipe(world: World, setup: Setup): World {
   const live = liveOf(world);
   const status = Object.fromEntries(Object.keys(live.status ?? {}).map((key) => [key, null]));

@@ -25,7 +25,7 @@ import {
 import { judgeFailure } from '../../../receiver/annotations/judge-failure.ts';
 import { annotated, withStatus } from './api-server.ts';
 
-/** What the steps of the model call: the code itself, unless a test breaks a part to see whether the model finds it. */
+/** Functions called by the model: the real code, unless a test breaks a part to check that the model finds it. */
 export const PARTS = {
   // The API server's rules.
   annotated,

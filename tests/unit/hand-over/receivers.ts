@@ -15,7 +15,7 @@ const target = { namespace: 'ns', name: 'app' };
  * is the code's.
  */
 
-/** A delivery comes, authentic and of a known sender. */
+/** Receives an authentic delivery from a known sender. */
 export function arrive(world: World, index: number, delivery: Delivery, { parts }: Setup): World {
   const { now } = world;
   const receiver = world.receivers[index] as Receiver;
@@ -25,7 +25,7 @@ export function arrive(world: World, index: number, delivery: Delivery, { parts 
   return withReceiver(world, index, { ...receiver, waiting: [...receiver.waiting, waiter] });
 }
 
-/** All that waits goes into one patch, up to the first delivery about another repository. */
+/** Puts all waiting deliveries into one patch, up to the first one about another repository. */
 export function send(world: World, index: number, { parts }: Setup): World {
   const receiver = world.receivers[index] as Receiver;
   const [repository] = receiver.waiting.map(({ annotations }) => parts.repositoryOf(annotations));
@@ -38,7 +38,7 @@ export function send(world: World, index: number, { parts }: Setup): World {
   return withReceiver(world, index, { ...receiver, sent: { parts: each, merged } });
 }
 
-/** The patch arrives; its answer may be lost. A receiver that was killed meanwhile answers nobody. */
+/** The patch arrives; the response may be lost. A receiver that was killed in the meantime doesn't respond. */
 export function land(world: World, index: number, setup: Setup, { isHeard = true } = {}): World {
   const { parts } = setup;
   const receiver = world.receivers[index] as Receiver;
@@ -58,19 +58,19 @@ export function land(world: World, index: number, setup: Setup, { isHeard = true
   );
 }
 
-/** The patch is lost on its way. */
+/** The patch is lost. */
 export function lose(world: World, index: number, setup: Setup): World {
   return refuse(world, index, codedError('ECONNRESET', 'lost'), setup);
 }
 
-/** Its process ends: all senders see a broken connection, and try again. What was sent may still arrive. */
+/** Ends the process: all senders see a broken connection and retry. Sent patches may still arrive. */
 export function kill(world: World, index: number): World {
   const { waiting, sent } = world.receivers[index] as Receiver;
   const unanswered = [...world.unanswered, ...waiting.map(({ delivery }) => delivery)];
   return withReceiver({ ...world, unanswered }, index, { waiting: [], sent });
 }
 
-/** What the answer to a failed patch means. */
+/** Handles the response to a failed patch. */
 function refuse(world: World, index: number, error: unknown, { parts }: Setup): World {
   const receiver = world.receivers[index] as Receiver;
   const failure = parts.judgeFailure(error, target);
@@ -111,7 +111,7 @@ function takeOut(world: World, index: number, { waiter, annotations, part, parts
   return withReceiver(world, index, { ...receiver, waiting });
 }
 
-/** The sender is answered 202. */
+/** Sends 202 to the sender. */
 function answer(world: World, index: number, waiter: Waiter): World {
   const receiver = world.receivers[index] as Receiver;
   const waiting = receiver.waiting.filter(({ id }) => id !== waiter.id);
@@ -122,7 +122,7 @@ function answer(world: World, index: number, waiter: Waiter): World {
   return withReceiver({ ...world, truth }, index, { ...receiver, waiting });
 }
 
-/** What is stored now, of which kind and when it was made. */
+/** Records the stored kinds with their times. */
 function noteStored(world: World, { sent }: Receiver): World {
   const { annotations = {} } = liveOf(world).metadata;
   let { asked, stored } = world.truth;

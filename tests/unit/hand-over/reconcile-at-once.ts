@@ -1,7 +1,7 @@
 import { ask, decideAndSend, hasNewsOf, hear, isOwed, land, nextFor, observe, watch } from './controllers.ts';
 import type { Controller, Setup, World } from './world.ts';
 
-/** Whether a controller has anything to do. */
+/** Whether a controller has work. */
 export function hasWork(world: World, index: number): boolean {
   const { mayWrite, isAwake, write } = world.controllers[index] as Controller;
   const hasNews = world.agents.some((_, agent) => hasNewsOf(world, index, agent));
@@ -10,7 +10,7 @@ export function hasWork(world: World, index: number): boolean {
   );
 }
 
-/** All that there is to do, at once. */
+/** Does all of its work at once. */
 export function work(world: World, index: number, setup: Setup): World {
   const leads = (at: World) => at.controllers[index]?.mayWrite;
   const landed = world.controllers[index]?.write ? land(world, index, setup) : world;

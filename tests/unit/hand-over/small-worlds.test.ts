@@ -10,15 +10,15 @@ const [v1, v2] = [
   { kind: 'request', ref: 'v1' },
   { kind: 'request', ref: 'v2' },
 ] as const;
-/** A branch that no webhook may ask for. */
+/** A branch that webhooks can't request. */
 const refused = { kind: 'request', ref: 'other' } as const;
-/** Of another repository that has a tag of the same name. */
+/** A request about another repository that has a tag of the same name. */
 const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const push = { kind: 'push', ref: 'refs/heads/dev' } as const;
 const allowed = { webhook: { allowedRefs: ['v*', 'dev'] } };
 const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
 
-/** Some twenty thousand states in all. */
+/** About twenty thousand states in total. */
 const small: Case[] = [
   ['a request and a moving Lease', { agents: 0, controller: 'in steps', budget: { deliveries: [v1], lease: 1 } }],
   [
@@ -48,7 +48,7 @@ const small: Case[] = [
   ],
 ];
 
-/** Some 240,000 states in all, in a few minutes: HAND_OVER_TEST=all. */
+/** About 240,000 states in total, which take a few minutes: HAND_OVER_TEST=all. */
 const large: Case[] = [
   ['a request and delayed watches', { budget: { deliveries: [v1] } }],
   ['a request, an edit, and delayed watches', { budget: { deliveries: [v1], edits: ['next'] } }],

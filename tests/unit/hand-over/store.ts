@@ -7,7 +7,7 @@ import { versionOf } from './api-server.ts';
 import { checkStatus, timeOfTarget } from './invariants.ts';
 import { liveOf, type Setup, type Truth, type World } from './world.ts';
 
-/** The API server has stored a resource: the rules are held against it, and what they need to know is noted. */
+/** Stores a resource, checks the rules, and records the facts that they need. */
 export function store(world: World, after: GatewaySync, setup: Setup, by?: 'people'): World {
   const before = liveOf(world);
   if (after === before) return world;
@@ -17,7 +17,7 @@ export function store(world: World, after: GatewaySync, setup: Setup, by?: 'peop
   return { ...stored, truth: noteStatus(stored, after) };
 }
 
-/** Drops the versions that no watch has still to bring. */
+/** Drops the versions that all watches have received. */
 export function prune(world: World): World {
   const seen = [
     ...world.controllers.map((controller) => controller && Number(controller.cached.resourceVersion)),
@@ -45,7 +45,7 @@ function noteStatus(world: World, after: GatewaySync): Truth {
   return { ...truth, admitted, givenUp, followedAt, rollouts: { ...truth.rollouts, ...release } };
 }
 
-/** What a gateway may have by a status, as mapping and commit; undefined where that status says nothing. */
+/** Returns what a status admits for a gateway, as mapping and commit; undefined if it admits nothing. */
 function releaseFor(resource: GatewaySync, index: number): string | undefined {
   const { status = {}, metadata, spec } = resource;
   const { conditions = [], observedGeneration, lastSyncCommit } = status;
@@ -64,7 +64,7 @@ function releaseFor(resource: GatewaySync, index: number): string | undefined {
 
 export const podNameOf = (index: number): string => `gateway-${index}`;
 
-/** What `spec.sync` may say. */
+/** Possible values of `spec.sync`. */
 export const MAPPINGS = ['a', 'b'];
 
 const syncs = new Map(
@@ -78,7 +78,7 @@ export const syncOf = (mapping: string): Sync => syncs.get(mapping) as Sync;
 
 type Sync = GatewaySync['spec']['sync'];
 
-/** The one mapping of the one profile says which `spec.sync` it is. */
+/** The single mapping of the single profile identifies a `spec.sync`. */
 function mappingOf(sync: Sync): string {
   return sync.profiles.default?.mappings?.[0]?.source ?? '';
 }

@@ -11,7 +11,7 @@ import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import type { Parts } from './parts.ts';
 
-/** What a git host, or a person by hand, asks for. */
+/** A request or a push of a git server, or of a user. */
 export interface Delivery {
   kind: Part;
   ref: string;
@@ -19,90 +19,90 @@ export interface Delivery {
   repository?: string;
 }
 
-/** A delivery that a receiver has not answered yet. */
+/** A delivery without a response so far. */
 export interface Waiter {
   delivery: Delivery;
-  /** When it came, in milliseconds since the epoch. */
+  /** When it arrived (ms since the epoch). */
   at: number;
   id: string;
   annotations: Annotations;
-  /** Parts in whose place something newer is stored. */
+  /** Parts that newer ones have replaced. */
   lost: readonly Part[];
 }
 
 export interface Receiver {
   waiting: readonly Waiter[];
-  /** The patch under way, with what each delivery has in it. */
+  /** The patch in progress, with the part of each delivery. */
   sent: { parts: readonly { waiter: Waiter; annotations: Annotations }[]; merged: Annotations } | undefined;
 }
 
-/** What a controller asks a git host. */
+/** A controller's query of a git server. */
 export interface Question {
   event: string | undefined;
   prefixes: readonly string[];
 }
 
 export interface Controller {
-  /** False once it has lost the lease: what it has sent may still arrive. */
+  /** False after it lost the lease; sent patches may still arrive. */
   mayWrite: boolean;
   cached: ObservedGatewaySync;
   reports: readonly (ObservedReport | undefined)[];
   memory: StatusMemory;
   question: Question | undefined;
-  /** With what the host showed for it. */
+  /** With the refs that the git server returned. */
   answer: { question: Question; value: QueryResult; shown: string } | undefined;
   lastGood: ReadonlyMap<string, string> | undefined;
-  /** How often it has asked again for what the host does not show, and when it does so next. */
+  /** Number of repeated queries for a missing ref, and the time of the next one. */
   looks: number;
   lookAgainAt: number | undefined;
   isAwake: boolean;
-  /** What it has observed and will decide by. */
+  /** The observation from which it will decide. */
   turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying' } | undefined;
-  /** The patch under way, and by which generation of the spec it was decided. */
+  /** The patch in progress, and the generation from which it was decided. */
   write: { stored: ObservedGatewaySync; status: GatewaySyncStatus; attempt: number; generation: number } | undefined;
 }
 
 export interface Agent {
-  /** As its watch brought it. */
+  /** As delivered by its watch. */
   seen: GatewaySync | undefined;
   verdict: Verdict;
   intent: Intent | undefined;
-  /** When that was asked for, as it really was. */
+  /** Real time of the request for it. */
   intentAt: number;
-  /** There is something to do. */
+  /** It has work. */
   isAwake: boolean;
   inProgress: Intent | undefined;
-  /** What is completely on disk, and by which mapping. */
+  /** The complete files on disk, and their mapping. */
   disk: (Applied & { mapping: string }) | undefined;
-  /** Of the last report. */
+  /** State of the last report. */
   memory: typeof NOTHING_REPORTED;
   /** Not written yet. */
   report: SyncReportStatus | undefined;
 }
 
-/** What really happened, whoever knows of it: for the invariants. */
+/** The real history, for the invariants. */
 export interface Truth {
-  /** By the id of a request that the API server stored: when it was made. */
+  /** Times of stored requests, by id. */
   asked: Readonly<Record<string, number>>;
-  /** By ref: when `spec.git.ref` was edited to it. */
+  /** Times at which `spec.git.ref` was edited, by ref. */
   edits: Readonly<Record<string, number>>;
-  /** Times of the newest deliveries that were answered 202, by kind. */
+  /** Times of the newest deliveries with response 202, by kind. */
   accepted: Readonly<Partial<Record<Part, number>>>;
-  /** Times of the newest that are stored, by kind. */
+  /** Times of the newest stored ones, by kind. */
   stored: Readonly<Partial<Record<Part, number>>>;
-  /** Refs of requests that the controller gave up, since the host did not show them in time. */
+  /** Refs of requests that the controller gave up because the git server didn't show them in time. */
   givenUp: readonly string[];
-  /** When what is followed was asked for. */
+  /** When the followed ref was requested. */
   followedAt: number;
-  /** By number of a rollout: the release that it is about. */
+  /** The release of each rollout, by number. */
   rollouts: Readonly<Record<number, string>>;
-  /** Of each agent: what it was ever let have, as mapping and commit. */
+  /** Everything to which each agent was ever admitted, as mapping and commit. */
   admitted: readonly (readonly string[])[];
-  /** Of each agent: when what is on its disk was asked for. */
+  /** When the content of each agent's disk was requested. */
   placedAt: readonly number[];
 }
 
-/** What may still happen in one history, each so many times. */
+/** The remaining moves of one history. */
 export interface Budget {
   /** In any order. */
   deliveries?: readonly Delivery[];
@@ -110,28 +110,28 @@ export interface Budget {
   edits?: readonly string[];
   /** Mappings that `spec.sync` is edited to. */
   mappings?: readonly string[];
-  /** What moves at the host: a ref and its new commit, in this order. */
+  /** Moves of refs on the git server, as ref and new commit, in this order. */
   pushes?: readonly (readonly [string, string])[];
-  /** The host goes down, or comes back. */
+  /** The git server becomes unavailable, or available. */
   host?: number;
   pause?: number;
   wipe?: number;
-  /** A patch is lost before it arrives, or its answer is. */
+  /** A patch or its response is lost. */
   lose?: number;
   killReceiver?: number;
   killAgent?: number;
-  /** The lease goes to the other controller. */
+  /** The lease passes to the other controller. */
   lease?: number;
   /** A minute passes. */
   minute?: number;
-  /** The controller says that the host is being asked, before it has answered. */
+  /** The controller writes that the git server is being queried, before it has responded. */
   impatient?: number;
 }
 
 export interface World {
   /** In milliseconds since the epoch. */
   now: number;
-  /** Of the resource: the last one is stored, and the watches that lag have still to bring the others. */
+  /** Versions of the resource: the last one is stored, and lagging watches haven't received all. */
   versions: readonly GatewaySync[];
   reports: readonly (SyncReportStatus | undefined)[];
   receivers: readonly Receiver[];
@@ -139,7 +139,7 @@ export interface World {
   controllers: readonly (Controller | undefined)[];
   agents: readonly Agent[];
   host: { refs: Readonly<Record<string, string>>; isDown: boolean };
-  /** Deliveries whose senders were told to try again. */
+  /** Deliveries whose senders were asked to retry. */
   unanswered: readonly Delivery[];
   left: Budget;
   truth: Truth;
@@ -151,8 +151,8 @@ export interface Setup {
   receivers?: number;
   agents?: number;
   /**
-   * How finely controllers and gateways move: all that each has to do at once, or step by step; `slow` also where other
-   * calls of a reconcile take their time between what it observes and what it writes.
+   * Granularity of controllers and gateways: all work at once, or in steps. With `slow`, other calls of a reconcile
+   * also take time between observation and write.
    */
   controller?: 'at once' | 'in steps' | 'slow';
   agent?: 'at once' | 'in steps';
@@ -160,12 +160,12 @@ export interface Setup {
   parts: Parts;
 }
 
-/** What is stored. */
+/** Returns the stored version. */
 export const liveOf = ({ versions }: World): GatewaySync => versions.at(-1) as GatewaySync;
 
 export function replaceAt<T>(list: readonly T[], index: number, item: T): T[] {
   return list.map((each, at) => (at === index ? item : each));
 }
 
-/** A commit's hash. */
+/** Returns a commit hash. */
 export const commit = (letter: string): string => letter.repeat(40);

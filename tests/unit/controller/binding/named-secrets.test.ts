@@ -10,7 +10,7 @@ import { until } from '../../../support/until.ts';
 
 const circumstances = { isStarting: false, log: pino({ level: 'silent' }) };
 
-/** A resource that names so many Secrets. */
+/** A resource that names this number of Secrets. */
 function resourceOf(namespace: string, count: number, generation = 1): ObservedGatewaySync {
   const headersFrom = Array.from({ length: count }, (_, index) => ({
     name: `h${index}`,
@@ -21,7 +21,7 @@ function resourceOf(namespace: string, count: number, generation = 1): ObservedG
   return projectGatewaySync(gatewaySyncOf({ metadata, spec }));
 }
 
-/** Secrets whose metadata do not tell who wrote them; `reads` are the paths that were asked for. */
+/** Secrets whose metadata doesn't identify the writer; `reads` are the requested paths. */
 async function arrange(t: TestContext, options: { isThere?: boolean; gate?: Promise<void> } = {}) {
   const { isThere = true, gate } = options;
   const reads: string[] = [];

@@ -6,7 +6,7 @@ import type { KeyPair } from '../../../../controller/certificates/make-certifica
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-/** How openssl(1) makes keys of these kinds. */
+/** Options of openssl(1) for keys of these kinds. */
 const KEYS = {
   rsa: ['-newkey', 'rsa:2048'],
   p256: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'],
@@ -16,7 +16,7 @@ const KEYS = {
 
 export type ForeignKey = keyof typeof KEYS;
 
-/** Forms of a private key in PEM: as cert-manager writes it, or as older tools do. */
+/** PEM forms of a private key: as cert-manager writes it, or as older tools do. */
 const FORMS = {
   pkcs8: (key: string) => ['pkcs8', '-topk8', '-nocrypt', '-in', key],
   pkcs1: (key: string) => ['rsa', '-traditional', '-in', key],
@@ -27,7 +27,7 @@ export type KeyForm = keyof typeof FORMS;
 
 const AUTHORITY = ['basicConstraints = critical,CA:true', 'keyUsage = critical,keyCertSign,cRLSign'];
 
-/** Makes a CA by openssl, with further lines for its extensions. */
+/** Creates a CA with openssl, with further lines for its extensions. */
 export async function foreignAuthority(t: TestContext, key: ForeignKey, extensions: string[] = []): Promise<KeyPair> {
   const directory = await opensslDirectory(t);
   await directory.configure([...AUTHORITY, ...extensions]);
@@ -46,7 +46,7 @@ export async function foreignAuthority(t: TestContext, key: ForeignKey, extensio
   return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
 }
 
-/** Makes a serving certificate of such a CA, for 90 days. */
+/** Creates a serving certificate of such a CA, valid for 90 days. */
 export async function signedByForeign(
   t: TestContext,
   { authority, key, hosts }: { authority: KeyPair; key: ForeignKey; hosts: string[] },
@@ -73,7 +73,7 @@ export async function signedByForeign(
   return { certificate: await directory.read('c'), privateKey: await directory.read('k') };
 }
 
-/** Makes a serving certificate for `localhost` under an intermediate CA, in the form in which somebody else stores them. */
+/** Creates a serving certificate for `localhost` under an intermediate CA, in a form that other tools write. */
 export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyForm) {
   const directory = await opensslDirectory(t);
   const sign = async (name: string, issuer: string | undefined, extensions: string[]) => {

@@ -19,17 +19,17 @@ const host = 'webhook.system.svc';
 const hosts = [host, 'webhook.system.svc.cluster.local', '127.0.0.1', 'fd00::1'];
 const now = Date.now();
 
-/** Runs openssl(1) over PEM files of these names. */
+/** Runs openssl(1) with PEM files of these names. */
 async function openssl(t: TestContext, files: Record<string, string>, ...args: string[]): Promise<string> {
   const directory = await temporaryFolder(t, 'openssl-');
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(directory, name), text);
   return await runCommand('openssl', args, { cwd: directory });
 }
 
-/** Serves with a pair, and gives how a client that trusts these authorities sees it. */
+/** Serves with a key pair, and returns the connection of a client that trusts these authorities. */
 async function shakeHands(t: TestContext, { certificate, privateKey }: KeyPair, ca: string[]): Promise<string> {
   const server = createServer({ cert: certificate, key: privateKey });
-  // The client leaves without having read all that belongs to a handshake.
+  // The client disconnects before it has read the whole handshake.
   server.on('secureConnection', (socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');

@@ -21,7 +21,7 @@ function renew(current: WebhookSecret | undefined, after: number, published = cu
   return renewCertificates(current, { hosts, now: start + after, published });
 }
 
-/** What an API server that trusts the bundle makes of the serving certificate. */
+/** Whether an API server with this bundle trusts the serving certificate. */
 function isTrusted(secret: WebhookSecret, bundle: string): boolean {
   const authorities = bundle.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? [];
   return authorities.some((authority) => isFor(secret['tls.crt'], hosts, authority));

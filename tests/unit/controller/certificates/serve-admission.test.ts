@@ -31,7 +31,7 @@ import {
 const authority = makeAuthority(Date.now());
 const serving = () => makeServingCertificate(authority, ['localhost'], Date.now());
 
-/** A directory in which files are replaced as the kubelet does it: all at once, by pointing a link at another directory. */
+/** A directory whose files are replaced as the kubelet does: all at once, by changing a link. */
 async function secretVolume(t: TestContext) {
   const directory = await mkdtemp(path.join(tmpdir(), 'volume-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
@@ -81,7 +81,7 @@ async function serve(t: TestContext, certDir: string, { lingerMs = 300, clientCa
   return { taken, warnings, listening, port: (listening.server.address() as AddressInfo).port };
 }
 
-/** One handshake with full verification; gives the fingerprint of what was presented. */
+/** Makes a handshake with full verification; returns the fingerprint of the certificate. */
 function shakeHands(port: number, ca = authority.certificate): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {
@@ -213,7 +213,7 @@ suite('the certificate of the admission endpoint', () => {
   });
 });
 
-/** One request, by a client with a certificate or without; gives the answer. */
+/** Sends a request with or without a client certificate; returns the response. */
 function ask(port: number, client?: KeyPair): Promise<string> {
   const agent = new Agent({ ca: authority.certificate, servername: 'localhost', maxCachedSessions: 0 });
   const own = client && { cert: client.certificate, key: client.privateKey };
@@ -226,7 +226,7 @@ function ask(port: number, client?: KeyPair): Promise<string> {
   });
 }
 
-/** What the answer says about the connection. */
+/** Returns the Connection header of the response. */
 function connectionHeader(port: number, agent: Agent): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request({ agent, host: '127.0.0.1', port }, (response) => {

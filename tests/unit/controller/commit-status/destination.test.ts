@@ -12,7 +12,7 @@ function destination(git: Git, wish: Wish = {}, cluster = 'oslo') {
   return destinationOf(resource({ ...git, commitStatus: { ...commitStatus, ...wish } }), cluster);
 }
 
-/** The provider, the API and the project, or why there is none. */
+/** The provider, the API, and the project, or the problem. */
 function where(...parameters: Parameters<typeof destination>): string | undefined {
   const placed = destination(...parameters);
   if (placed?.kind !== 'destination') return placed?.reason;

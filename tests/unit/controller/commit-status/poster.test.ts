@@ -22,7 +22,7 @@ const wantOf = (letter: string, state: WantedPost['wanted']['state'], api?: stri
   wanted: { commit: letter.repeat(40), state, description: state },
 });
 
-/** A poster whose host takes everything unless `send` says otherwise; `sent` has `a pending` for each post. */
+/** A poster whose server accepts everything unless `send` does otherwise; `sent` has `a pending` for each post. */
 function arrange(t: TestContext, send: SendStatus = async () => {}) {
   const sent: string[] = [];
   const news: string[] = [];
@@ -182,7 +182,7 @@ suite('the poster of commit statuses', { concurrency: 4 }, () => {
       poster.want('ns/one', silent, undefined);
       poster.want('ns/one', resource(), wantOf('a', 'success'));
     }
-    // Nothing but the status says it after a restart.
+    // After a restart, only the status shows it.
     const status = { commitStatus: poster.newsOf('ns/one', resource())?.posted };
     poster.want('ns/two', { ...silent, status } as ObservedGatewaySync, undefined);
     poster.want('ns/two', resource(), wantOf('a', 'success'));

@@ -127,7 +127,7 @@ const answer = (status: number, headers: Record<string, string> = {}, body = '')
   body: Buffer.from(body),
 });
 
-/** `again GitRateLimited 60000`, `never CommitStatusRefused`, or undefined where all is well. */
+/** `again GitRateLimited 60000`, `never CommitStatusRefused`, or undefined after success. */
 function verdict(given: ReturnType<typeof answer>, provider: Destination['provider'] = 'github'): string | undefined {
   const problem = judgeAnswer(places[provider], given, now);
   if (!problem) return undefined;

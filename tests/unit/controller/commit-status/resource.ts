@@ -5,7 +5,7 @@ import { gatewaySpecOf } from '../../../support/objects.ts';
 
 export const commit = 'a'.repeat(40);
 
-/** A resource that asks for a commit status; `git` is laid over what it has. */
+/** A resource with a commit status; `git` overrides its fields. */
 export function resource(git: Partial<GatewaySyncSpec['git']> = {}, more: object = {}): ObservedGatewaySync {
   const commitStatus = { context: '{{ .Cluster }}/{{ .Namespace }}/{{ .Name }}', secretRef: { name: 's', key: 'k' } };
   const repo = 'https://github.com/plant/config.git';
@@ -23,7 +23,7 @@ export function resource(git: Partial<GatewaySyncSpec['git']> = {}, more: object
   };
 }
 
-/** A status of so many gateways, about the resource above. */
+/** A status of this number of gateways, about the resource above. */
 export function statusOf(
   counts: { total: number; synced?: number; error?: number; missingSidecar?: number; paused?: number; dryRun?: number },
   { words = 'gateway-3: the data volume is full', ...fields }: GatewaySyncStatus & { words?: string } = {},

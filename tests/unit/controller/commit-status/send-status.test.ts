@@ -9,7 +9,7 @@ import { clientWith } from '../../../support/client-with.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { commit, resource } from './resource.ts';
 
-/** Posts a status to a host that takes every one; `leftMs` are what the lease leaves, each time it is asked. */
+/** Posts a status to a server that accepts all; `leftMs` are the remaining times of the lease, one per call. */
 async function arrange(t: TestContext, leftMs: number[]) {
   let posts = 0;
   const server = createServer((_, response) => {

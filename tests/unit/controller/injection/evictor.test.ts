@@ -18,7 +18,7 @@ interface Given {
 
 const patched: Injection = { kind: 'patched', patch: [], crName: 'app', profile: 'default', warnings: [] };
 
-/** An API server with these pods, and what is evicted there. */
+/** An API server with these pods, and the evictions that it received. */
 function arrange({ injection = patched, refusal = 0 }: { injection?: Injection; refusal?: number } = {}) {
   const pods: Given[] = [];
   const evicted: string[] = [];

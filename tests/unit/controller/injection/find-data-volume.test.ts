@@ -5,7 +5,7 @@ import { findDataVolume } from '../../../../controller/injection/find-data-volum
 
 type Mounts = Partial<VolumeMount>[];
 
-/** A pod with these volumes and containers, `mounts` for each container; the annotation names a volume. */
+/** A pod with these volumes and containers (`mounts` of each); the annotation names a volume. */
 function pod(volumes: object[], containers: Mounts[], annotation?: string): AdmittedPod {
   return {
     metadata: { annotations: annotation === undefined ? {} : { 'sync.io/data-volume': annotation } },

@@ -24,7 +24,7 @@ const gateway = { name: 'gateway', volumeMounts: [mount] };
 
 type Given = Partial<Omit<InjectionInput, 'pod'>> & { pod?: Partial<AdmittedPod['spec']> };
 
-/** The sidecar and the volumes that a pod gets which has init containers and volumes already. */
+/** Returns the sidecar and the volumes added to a pod that already has init containers and volumes. */
 function injected(spec: object, { pod = {}, ...given }: Given): Injected {
   const observed = projectSpec(gatewaySpecOf(spec));
   const input: InjectionInput = {
@@ -41,14 +41,14 @@ function injected(spec: object, { pod = {}, ...given }: Given): Injected {
   assert.equal(injection.kind, 'patched', JSON.stringify(injection));
   const added = (path: string) =>
     injection.kind === 'patched' ? injection.patch.filter((each) => each.path === path).map(({ value }) => value) : [];
-  // As the API server gets it.
+  // As sent to the API server.
   return JSON.parse(JSON.stringify({ sidecar: added('/spec/initContainers/-')[0], volumes: added('/spec/volumes/-') }));
 }
 
 suite('the injected sidecar', () => {
   const plain = injected({}, { pod: { securityContext: { runAsUser: 2003, runAsGroup: 2004 } } });
   const nameOf = ({ name }: { name: string }) => name;
-  /** What is there in addition to a plain sidecar. */
+  /** Fields that a plain sidecar doesn't have. */
   const more = <T extends { name: string }>(all: T[], usual: { name: string }[]) =>
     all.filter(({ name }) => !usual.some((each) => each.name === name));
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { type Asked, at, decideFor, resourceOf } from '../support/asked-resource.ts';
 
-/** Something that arrives: what it makes of the resource, and the second at which it was made. */
+/** An event, its effect on the resource, and the second at which it was made. */
 interface Arrival {
   kind: 'edit' | 'request' | 'push';
   ref: string;
@@ -15,7 +15,7 @@ const time = fc.integer({ min: 1, max: 6 });
 const arrivalOf = (kind: Arrival['kind'], ...refs: string[]) =>
   fc.option(fc.record({ kind: fc.constant(kind), ref: fc.constantFrom(...refs), time }), { nil: undefined });
 
-/** Tags, allowed and other branches, what does not exist, and what is no name; at most one of each kind. */
+/** Tags, allowed and other branches, missing refs, and invalid names; at most one of each kind. */
 const arrivals = fc
   .tuple(
     arrivalOf('edit', 'next', 'v2', 'dev'),
@@ -24,7 +24,7 @@ const arrivals = fc
   )
   .map((all) => all.filter((arrival) => arrival !== undefined));
 
-/** The same in some order, and after each how often the controller looks, or somebody wipes the status. */
+/** The same events in some order, with reconciles or a wiped status after each. */
 const histories = arrivals.chain((all) =>
   fc.record({
     arrivals: fc.constant(all),
@@ -34,13 +34,13 @@ const histories = arrivals.chain((all) =>
   }),
 );
 
-/** The time of an edit is that at which the API server stored it, so nothing of a later time can be there before. */
+/** The time of an edit is the time at which it was stored, so no later event can precede it. */
 function isEditInTime(order: Arrival[]): boolean {
   const index = order.findIndex(({ kind }) => kind === 'edit');
   return order.slice(0, Math.max(0, index)).every((before) => before.time < (order[index] as Arrival).time);
 }
 
-/** What is edited back before the controller looks is no edit: each has its own ref. */
+/** An edit that is reverted before a reconcile has no effect, so each has a different ref. */
 function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival {
   if (arrival.kind !== 'edit') return arrival;
   const edits = all.slice(0, index).filter(({ kind }) => kind === 'edit').length;
@@ -50,7 +50,7 @@ function distinctEdits(arrival: Arrival, index: number, all: Arrival[]): Arrival
   };
 }
 
-/** Many that are all valid, each at its own time. */
+/** Many valid events, each at a different time. */
 const streams = fc
   .uniqueArray(
     fc.oneof(
@@ -62,7 +62,7 @@ const streams = fc
   )
   .chain((all) =>
     fc.record({
-      // Edits come in the order of their times, and the rest may be late.
+      // Edits arrive in the order of their times; other events can be late.
       order: fc.array(fc.nat(20), { minLength: all.length, maxLength: all.length }).map((delays) =>
         all
           .map((arrival, index) => ({
@@ -91,7 +91,7 @@ function look(asked: Asked): Asked {
   return { ...asked, status: decideFor(resourceOf(asked)).status };
 }
 
-/** What counts in the end; words may name another winner on the way. */
+/** The final outcome; messages may name another winner on the way. */
 const outcomeOf = ({ target, lastSyncCommit, lastRequest, lastPush, observedRef }: GatewaySyncStatus) => ({
   target,
   lastSyncCommit,
@@ -114,7 +114,7 @@ test("the order and number of intents and reconciles don't change the result", (
         if (what === 'wipe') asked = { ...asked, status: {} };
       }
       const inTurn = look(asked).status ?? {};
-      // Whether a branch was spec.git.ref at the time of a push is not known once that is edited.
+      // After an edit, it's unknown whether a branch was spec.git.ref at the time of a push.
       const isOfBefore = inTurn.lastPush?.ref === 'refs/heads/main' && inTurn.observedRef !== 'main';
       const ends = [atOnce, inTurn].map(outcomeOf).map((end) => (isOfBefore ? { ...end, push: undefined } : end));
       assert.deepEqual(ends[1], ends[0]);

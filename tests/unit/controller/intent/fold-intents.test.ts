@@ -10,7 +10,7 @@ const followsMain: GatewaySyncStatus = {
   observedRepo: 'https://git.test/app.git',
   target: { ref: 'main', source: 'Spec' },
 };
-/** v1 is followed since second 10. */
+/** v1 has been followed since second 10. */
 const followsV1: GatewaySyncStatus = {
   ...followsMain,
   target: { ref: 'v1', source: 'Request', requestId: '1' },

@@ -8,7 +8,7 @@ const request = { ref: 'v1', id: '1', at: '2026-01-02T00:00:00Z' };
 
 interface Case {
   says: string;
-  /** Outcome of the request in status; none: there is no request; undefined: there is no echo yet. */
+  /** Outcome of the request in the status. If omitted, there is no request; undefined if the status lacks it. */
   request?: { outcome: RequestOutcome | undefined };
   observedGeneration?: number;
   polled?: boolean;

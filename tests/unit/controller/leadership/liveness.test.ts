@@ -10,7 +10,7 @@ import { clientWith } from '../../../support/client-with.ts';
 
 const log = pino({ level: 'silent' });
 
-/** Whether a program is alive whose one watch asks an API server like this, after twice the limit, at one of several looks. */
+/** Whether a program with one watch on such an API server is alive after twice the limit, in one of several checks. */
 async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promise<boolean> {
   const stopping = new AbortController();
   const reflector = new Reflector({
@@ -25,7 +25,7 @@ async function isAliveWith(t: TestContext, stream: () => Promise<never>): Promis
   t.after(() => stopping.abort());
   await sleep(1_000);
   const isAlive = () => checkLiveness([{ name: 'watches', stuckForMs: () => reflector.stuckForMs, limitMs: 500 }], log);
-  // The watch may be late by the whole limit on a busy machine, and goes on after that.
+  // On a busy machine, the watch may be late by the whole limit, and continue after that.
   for (let look = 0; look < 10 && !isAlive(); look += 1) await sleep(20);
   return isAlive();
 }

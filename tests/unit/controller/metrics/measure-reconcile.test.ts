@@ -4,7 +4,7 @@ import { measureReconcile } from '../../../../controller/metrics/measure-reconci
 import { createMetrics } from '../../../../controller/metrics/metrics.ts';
 import type { Requeue } from '../../../../controller/reconcile/queue.ts';
 
-/** How many reconciles the metrics have: successes, failures, and times. */
+/** Reconciles in the metrics: successes, failures, and times. */
 async function countedAfter(reconcile: () => Promise<Requeue>): Promise<(string | undefined)[]> {
   const metrics = createMetrics();
   await measureReconcile(metrics, reconcile).catch(() => {});

@@ -4,7 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ScrapeAuthorizer } from '../../../../controller/metrics/scrape-authorizer.ts';
 import { clientWith } from '../../../support/client-with.ts';
 
-/** An API server that knows one token, and how much it is asked; about made-up tokens it says nothing while it is held. */
+/**
+ * An API server that knows one token, and counts its reviews; while held, it doesn't respond about fabricated tokens.
+ */
 function reviewer(options = {}) {
   const gate = Promise.withResolvers<void>();
   const asked = { tokens: [] as string[], inProgress: 0, most: 0, isHeld: false, isKnown: true, release: gate.resolve };

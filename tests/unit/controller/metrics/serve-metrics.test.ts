@@ -18,7 +18,7 @@ const DAY = 86_400_000;
 const host = 'operator-metrics.system.svc';
 const hosts = [host, `${host}.cluster.local`];
 
-/** Serves with a certificate that was made so long ago. */
+/** Serves with a certificate of this age. */
 async function serve(t: TestContext, age: number, client = {} as KubernetesClient) {
   const directory = await makeTemporaryFolder('metrics-');
   t.after(() => directory.remove());
@@ -38,7 +38,7 @@ async function serve(t: TestContext, age: number, client = {} as KubernetesClien
   return { port, clock };
 }
 
-/** One request on its own connection: the status, and the certificate, which must be good for the name. */
+/** Sends a request on a new connection; returns the status and the certificate, which must match the name. */
 async function scrape(port: number, ca?: string) {
   const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
   const call = request({ port, host: '127.0.0.1', path: '/metrics', agent: false, servername: host, ...trust }).end();

@@ -17,7 +17,7 @@ import { queryClient, queryTools, sshAuth, sshTools, startHost } from './query-w
 const defaults = readConfig(configSchema, { WEBHOOK_PORT: '0' }).GIT_DENIED_NETWORKS;
 const main = { prefixes: ['refs/heads/main'] };
 
-/** A client that sees the names as given, one list of addresses after the other; the last one stays. */
+/** A client that resolves names to the lists of addresses in sequence; the last one remains. */
 function arrange(t: TestContext, repo: string, names: Record<string, string[][]>, denied = new Networks(defaults)) {
   const lookups: string[] = [];
   const resolve = async (name: string) => {
@@ -34,7 +34,7 @@ function arrange(t: TestContext, repo: string, names: Record<string, string[][]>
   return { lookups, client: queryClient(tools, { namespace: 'default', git }) };
 }
 
-/** The test's own hosts are local, so 127.0.0.1 is let through here, and 127.0.0.2 stands for what is not. */
+/** The servers of the test are local, so 127.0.0.1 is allowed here, and 127.0.0.2 stands for a denied address. */
 const other = new Networks(['127.0.0.2/32']);
 
 suite('the addresses denied by default include', () => {
@@ -47,7 +47,7 @@ suite('the addresses denied by default include', () => {
       '64:ff9b::a9fe:a9fe',
       '64:ff9b::6464:64c8',
       '64:ff9b:1::a9fe:a9fe',
-      // 169.254.169.254 behind prefixes of 48, 56, 64 and 96 bits.
+      // 169.254.169.254 behind prefixes of 48, 56, 64, and 96 bits.
       ...['64:ff9b:1:a9fe:a9:fe00::', '64:ff9b:1:aba9:fe:a9fe::', '64:ff9b:1:abcd:a9:fea9:fe00:0'],
       ...['64:ff9b:1:ab00::a9fe:a9fe', '64:ff9b:1:abcd:a9:fea9:fe00:1', '64:ff9b:1:abcd::169.254.169.254%eth0'],
       '2002:a9fe:a9fe::1',
@@ -228,7 +228,7 @@ suite('a redirect of a git server', { concurrency: 4 }, () => {
   });
 });
 
-/** Starts a TCP server that hangs up once something has come in, and takes what was still on its way. */
+/** Starts a TCP server that disconnects after the first bytes, and reads those still in transit. */
 async function startListener(t: TestContext) {
   let text = '';
   const server = createServer((socket) => {

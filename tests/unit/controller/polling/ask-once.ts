@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../shared/errors.ts';
 import { queryClient, queryTools } from './query-world.ts';
 
-// Asks the repository that the argument names for its branch main, and prints the answer.
+// Queries the repository in the argument for its branch main, and prints the result.
 
 const [repo = ''] = process.argv.slice(2);
 const tools = queryTools();

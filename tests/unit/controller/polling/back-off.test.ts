@@ -5,7 +5,7 @@ import { TerminalError, TransientError } from '../../../../shared/errors.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What a Secret may fix that the controller cannot see change: a token, a key, known_hosts, a CA. */
+/** Problems that a change of a Secret can fix, which the controller doesn't see: a token, a key, known_hosts, a CA. */
 const ABOUT_A_SECRET = [
   ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
   ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],

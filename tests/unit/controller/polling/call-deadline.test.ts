@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { CallDeadline } from '../../../../controller/polling/call-deadline.ts';
 import { SlowPlaces } from '../../../../controller/polling/slow-places.ts';
 
-/** Deadlines that share one place for slow calls, and a clock that the test moves. */
+/** Deadlines that share one place for slow calls, and a clock controlled by the test. */
 function arrange(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const places = [new SlowPlaces(1), new SlowPlaces(2)];

@@ -9,7 +9,7 @@ import { arrange, commitOf } from './repositories-world.ts';
 const tip = 'a'.repeat(40);
 const madeUp = (index: number) => createHash('sha1').update(`made up ${index}`).digest('hex');
 
-/** Starts a host that names its refs, and never says whether a commit exists. */
+/** Starts a server that advertises its refs, and never responds whether a commit exists. */
 const startEvilHost = (t: TestContext) =>
   startHost(t, (request, response) => {
     const chunks: Buffer[] = [];

@@ -10,10 +10,10 @@ import { until } from '../../../support/until.ts';
 import { ADVERTISEMENT, queryClient, queryTools, SERVICE, sshAuth, sshTools } from './query-world.ts';
 
 const DEADLINE_MS = 1_000;
-/** The deadline, and what a busy machine takes on top. Some of these queries would never end without one. */
+/** The deadline, plus a margin for a busy machine. Some of these queries would never end without one. */
 const SOON_MS = DEADLINE_MS + 10_000;
 
-/** Starts a TCP server and gives its port. */
+/** Starts a TCP server and returns its port. */
 async function startServer(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -28,7 +28,7 @@ async function startServer(t: TestContext, onConnection: (socket: Socket) => voi
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends the text, and then a byte now and then for as long as somebody listens. */
+/** Sends the text, and then single bytes until the client disconnects. */
 function trickle(socket: Socket, text: string): void {
   socket.once('data', () => {
     socket.write(text);
@@ -37,7 +37,7 @@ function trickle(socket: Socket, text: string): void {
   });
 }
 
-/** Expects that a query ends in time, and with the words for that. */
+/** Asserts that a query ends in time, with the right message. */
 async function assertGivenUp(t: TestContext, git: RepositorySource['git']): Promise<void> {
   const tools = git.auth === sshAuth ? sshTools() : queryTools();
   t.after(() => tools.http.close());
@@ -133,7 +133,7 @@ suite('a query ends if the server', { concurrency: 2 }, () => {
   }
 });
 
-/** Expects that git and its helpers are gone; `mark` is a part of their arguments. */
+/** Asserts that git and its helpers have ended; `mark` is a part of their arguments. */
 async function assertNothingRuns(mark: string): Promise<void> {
   const processes = async () => (await promisify(execFile)('ps', ['-eo', 'args'])).stdout.split('\n');
   await until(processes, {

@@ -11,7 +11,7 @@ test('two git processes run at a time, one of them for a namespace, and HTTP wai
   let most = 0;
   const server = createServer((socket) => {
     open += 1;
-    // The end of one that was before it may not have been noticed yet.
+    // The end of an earlier one may not have been noticed yet.
     setTimeout(() => {
       most = Math.max(most, open);
     }, 200);

@@ -17,7 +17,7 @@ import { queryTools, startHost } from './query-world.ts';
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
 
-/** A keeper, an API of GitHub, and the Secrets that were written; the API server is one that always answers. */
+/** A keeper, an API of GitHub, and the written Secrets; the API server always responds. */
 async function arrange(t: TestContext, api: RequestListener) {
   let calls = 0;
   const url = await startHost(t, (request, response) => {

@@ -11,17 +11,17 @@ const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })).toString('base64');
 
-/** When a token ends, in milliseconds from now, of which the answer says that it ends then. */
+/** Lifetime of a token (ms) whose response has this expiry. */
 async function lifetimeOf(expiresAt: string): Promise<number> {
   return (await tokenWith(key, expiresAt)).expiresAt - Date.now();
 }
 
-/** The key is what the Secret holds, in base64. */
+/** The key is the content of the Secret, in base64. */
 function tokenWith(secret: string, expiresAt = '2126-01-01T00:00:00Z') {
   return tokenOf(secret, { status: 201, body: { token: 'token', expires_at: expiresAt } });
 }
 
-/** A token, or what becomes of the answer of the API. */
+/** Returns a token, or the result of this response of the API. */
 function tokenOf(secret: string, answer: { status: number; headers?: Record<string, string>; body?: object }) {
   const client = clientWith({ get: async () => ({ data: { key: secret } }) });
   const { status, headers = {}, body = {} } = answer;
@@ -129,7 +129,10 @@ test("a token for commit statuses has no other permission, and isn't the one for
   assert.equal(apps.known(request)?.token, 'token-1');
 });
 
-/** DER of a number of so many bytes that is none of a key, and of a sequence; https://www.rfc-editor.org/rfc/rfc8017#appendix-A.1.2. */
+/**
+ * DER of a number of this length that isn't from a key, and of a sequence;
+ * https://www.rfc-editor.org/rfc/rfc8017#appendix-A.1.2.
+ */
 function der(tag: number, content: Buffer): Buffer {
   const length = content.length;
   const longForm = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
@@ -137,7 +140,7 @@ function der(tag: number, content: Buffer): Buffer {
 }
 const number = (bytes: number) => der(2, Buffer.from(Array.from({ length: bytes }, (_, n) => (n * 37 + 1) & 0x7f)));
 
-/** A key by the lengths of its numbers, in bytes. */
+/** A key, by the lengths of its numbers in bytes. */
 function keyOf({ n, e = 3, d = n, factors = n / 2 }: { n: number; e?: number; d?: number; factors?: number }): string {
   const numbers = [der(2, Buffer.alloc(1)), ...[n, e, d, ...Array(5).fill(factors)].map(number)];
   const body = der(0x30, Buffer.concat(numbers)).toString('base64').replace(/.{64}/g, '$&\n');
@@ -175,7 +178,7 @@ suite('the key of a GitHub App', () => {
         assert.match(error.message, words);
         return true;
       });
-      // Of all threads: keys are used in those of the pool.
+      // Includes all threads, because keys are used in those of the pool.
       const { user, system } = process.cpuUsage(before);
       assert.ok(user + system < 500_000, `${user + system} µs`);
     });
@@ -191,7 +194,7 @@ suite('the request to GitHub for a token', () => {
     }),
   });
 
-  /** Apps whose host answers each time what `answer` says; the token has the number of the call. */
+  /** Apps whose server responds with `answer` each time; the token has the number of the call. */
   function appsWith(answer: (call: number) => { status: number; body?: object | string }) {
     const calls: { url: string; body: object; options: Parameters<GitHttp['postJson']>[2] }[] = [];
     const postJson: GitHttp['postJson'] = async (url, body, options) => {

@@ -4,7 +4,7 @@ import { gitLimitsOf, type HostCall, HostLimiter } from '../../../../controller/
 import { until } from '../../../support/until.ts';
 import { DEFAULT_LIMITS } from '../support/default-limits.ts';
 
-/** Calls that end when a test ends them, in the order in which they began. */
+/** Calls that the test ends, in the order of their start. */
 function makeCalls() {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -21,7 +21,7 @@ function makeCalls() {
   return {
     begun,
     call,
-    /** Ends one, and waits until what follows from that has happened. */
+    /** Ends a call, and waits for the consequences. */
     end: async (name: string) => {
       ends.get(name)?.();
       await new Promise((resolve) => setImmediate(resolve));
@@ -106,7 +106,7 @@ suite('on one git server', () => {
     const started = performance.now();
     const run = async () => void begunAt.push(performance.now() - started);
     for (let index = 0; index < 30; index += 1) limiter.add({ host: 'one', namespace: 'x', requests: 1, run }, false);
-    // On a busy machine some of the next second begin before the last is added.
+    // On a busy machine, some of the next second start before the last one is added.
     assert.ok(begunAt.length >= 20 && begunAt.length < 25, `${begunAt.length} began at once`);
     await until(() => begunAt.length === 30, { describe: 'the rest' });
     assert.ok((begunAt[29] ?? 0) > 400, `ten more at 20 a second took ${begunAt[29]} ms`);
@@ -239,8 +239,8 @@ suite('across all git servers', () => {
 });
 
 /**
- * Lets a namespace hold the only slow place of the git binary with call after call. Returns the results of the last two
- * attempts of another one, whose calls take 30 s, up to the first that is done.
+ * Makes a namespace hold the only slow place of the git binary with call after call. Returns the results of the last
+ * two attempts of another one, whose calls take 30 s, up to the first success.
  */
 async function holdAgainst(t: TestContext, timeoutMs: number): Promise<string[]> {
   let now = performance.now();
@@ -267,7 +267,7 @@ async function holdAgainst(t: TestContext, timeoutMs: number): Promise<string[]>
         setTimeout(() => signal.aborted || end('done'), 30_000);
       }),
   };
-  // The other namespace always comes when the place is taken.
+  // The other namespace always arrives while the place is taken.
   for (let second = 0; second < 600 && results.at(-1) !== 'done'; second += 1) {
     limiter.add(silent, false);
     if (second % 80 === 30) limiter.add(slow, true);

@@ -13,7 +13,7 @@ type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 const TYPE_A = 1;
 const TYPE_AAAA = 28;
 
-/** Starts a name server that knows these names, and makes a resolver that asks it. */
+/** Starts a name server that knows these names, and makes a resolver that queries it. */
 async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = '', resolvConf = '' } = {}) {
   const asked: string[] = [];
   const server = createSocket('udp4', (query, { port, address }) => {
@@ -65,7 +65,7 @@ function reply(question: Buffer, answer: Exclude<Answer, 'silent'> | undefined, 
   return Buffer.concat([header, question.subarray(12), record, address]);
 }
 
-/** An alias (CNAME) of a name that has no address. */
+/** An alias (CNAME) of a name without an address. */
 function aliasOf(question: Buffer): Buffer {
   const header = Buffer.from(question.subarray(0, 12));
   header.writeUInt16BE(0x8180, 2);

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const wanted = 'f'.repeat(40);
 const MIB = 1024 * 1024;
 
-/** Asks in a process with the memory that the image grants, and gives what came out of it. */
+/** Queries in a process with the memory of the image, and returns its output. */
 async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, string>; message?: string }> {
   const script = fileURLToPath(import.meta.resolve('./ask-once.ts'));
   const slim = fileURLToPath(import.meta.resolve('../../../../scripts/test/slim-imports.ts'));
@@ -23,7 +23,7 @@ async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, 
 const REFS_AT_A_TIME = 1_000;
 const DIGITS = 7;
 
-/** Gives a thousand refs of other people, each time others: a new number is written into what was made once. */
+/** Returns a thousand unrelated refs, different ones each time: a new number is written into the same buffer. */
 function otherRefs(): () => Buffer {
   const line = packet(`${'a'.repeat(40)} refs/heads/other-${'0'.repeat(DIGITS)}\n`);
   const lines = Buffer.from(line.repeat(REFS_AT_A_TIME), 'latin1');
@@ -35,7 +35,7 @@ function otherRefs(): () => Buffer {
   };
 }
 
-/** Writes refs of other people until there are so many bytes, with the wanted one in the middle. */
+/** Writes unrelated refs up to a number of bytes, with the wanted one in the middle. */
 async function writeRefs(response: ServerResponse, bytes: number): Promise<void> {
   const closed = new Promise((resolve) => response.once('close', resolve));
   const others = otherRefs();

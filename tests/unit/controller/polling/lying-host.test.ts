@@ -13,7 +13,7 @@ const first = 'a'.repeat(40);
 const second = 'b'.repeat(40);
 const main = { prefixes: ['refs/heads/main'] };
 
-/** Expects an error that is tried again, and that says nothing of the repository or its refs. */
+/** Asserts a transient error that doesn't name the repository or its refs. */
 async function assertTriedAgain(query: Promise<unknown>): Promise<void> {
   await assert.rejects(query, (error) => {
     assert.ok(error instanceof TransientError, String(error));
@@ -238,7 +238,7 @@ suite('a git server', () => {
   });
 });
 
-/** Writes the same text for as long as somebody takes it; gives the bytes so far. */
+/** Writes the same text until the client disconnects; returns the number of bytes. */
 function flood(response: ServerResponse, text: string): () => number {
   const batch = text.repeat(16_384 / text.length);
   let bytes = 0;
@@ -251,7 +251,7 @@ function flood(response: ServerResponse, text: string): () => number {
   return () => bytes;
 }
 
-/** Starts a host whose advertisement and refs are right, each with a flood of the same text behind it. */
+/** Starts servers with correct advertisements and refs, each followed by a flood of the same text. */
 async function startFlood(t: TestContext, text: string): Promise<{ url: string; sent: () => number }> {
   const floods: (() => number)[] = [];
   const url = await startHost(t, (request, response) => {
@@ -262,7 +262,7 @@ async function startFlood(t: TestContext, text: string): Promise<{ url: string; 
   return { url, sent: () => floods.reduce((sum, bytes) => sum + bytes(), 0) };
 }
 
-/** Starts a server for git:// that gives each caller the same bytes. */
+/** Starts a git:// server that sends the same bytes to each client. */
 async function startGitHost(t: TestContext, answer: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {});

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { packet, readPackets } from '../../../../controller/polling/pkt-line.ts';
 import { processorMs } from '../../../support/processor-time.ts';
 
-/** Reads bytes that arrive in pieces of the given size. */
+/** Reads bytes that arrive in chunks of this size. */
 async function read(bytes: Buffer | string, pieceSize = 64): Promise<string[]> {
   const data = Buffer.from(bytes as string);
   const lines: string[] = [];

@@ -9,7 +9,7 @@ import { queryClient, queryTools } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
-/** Two hosts with a CA each, a repository at the first one, and a way to ask it with any bundle. */
+/** Two servers with different CAs, a repository on the first one, and a query with any bundle. */
 async function arrange(t: TestContext) {
   const [server, other] = await Promise.all([startGitServer({ tls: true }), startGitServer({ tls: true })]);
   t.after(() => Promise.all([server.stop(), other.stop()]));

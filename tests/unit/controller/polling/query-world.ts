@@ -16,7 +16,7 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import { clientWith } from '../../../support/client-with.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
 
-/** What a query needs; the API server is asked for credentials only, and these repositories have none. */
+/** Tools of a query; the API server would only be queried for credentials, which these repositories lack. */
 export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   const client = clientWith({}, apiServer);
   const guard = new AddressGuard(new HostResolver(), () => false);
@@ -24,13 +24,13 @@ export function queryTools(apiServer = 'https://127.0.0.1:1'): QueryTools {
   return { client, http: new GitHttp({}, guard), git, githubApps: undefined, guard, scratch: '/tmp', keys: '/tmp' };
 }
 
-/** The same with the key for `sshAuth`. */
+/** The same, with the key for `sshAuth`. */
 export function sshTools(key = PRIVATE_KEY): QueryTools {
   const secret = { data: { key: Buffer.from(key).toString('base64') } };
   return { ...queryTools(), client: clientWith({ get: async () => secret }) };
 }
 
-/** Lets ssh talk to whoever answers. */
+/** Makes ssh accept any host key. */
 export const sshAuth = { sshKey: { secretRef: { name: 'ssh', key: 'key' }, insecureIgnoreHostKey: true } };
 
 /** A client whose queries have a time limit (ms). */
@@ -46,7 +46,7 @@ export function clientFor(t: TestContext, repo: string) {
   return queryClient(tools, { namespace: 'default', git: { repo } });
 }
 
-/** Starts an HTTP server and gives its URL. */
+/** Starts an HTTP server and returns its URL. */
 export async function startHost(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -57,7 +57,7 @@ export async function startHost(t: TestContext, listener: RequestListener): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`;
 }
 
-/** Starts a host that advertises protocol version 2 and answers each command with the same bytes. */
+/** Starts a server with protocol version 2 that responds to each command with the same bytes. */
 export function startLyingHost(t: TestContext, answer: string): Promise<string> {
   return startHost(t, (request, response) => {
     const isDiscovery = request.url?.includes('/info/refs');

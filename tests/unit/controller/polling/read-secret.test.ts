@@ -5,7 +5,7 @@ import { ApiError } from '../../../../shared/io/kubernetes/api-error.ts';
 import { clientWith } from '../../../support/client-with.ts';
 import { codedError } from '../../../support/coded-error.ts';
 
-/** Reads where the API server answers like this. */
+/** Reads a Secret from an API server with this response. */
 function readFrom(get: () => Promise<object>): Promise<string> {
   return readSecret(clientWith({ get }), 'plant', { name: 'git', key: 'token' });
 }

@@ -11,7 +11,7 @@ import { queryTools } from './query-world.ts';
 
 export const HOUR_MS = 3_600_000;
 
-/** What a resource wants; by default the branch main, polled so seldom that no poll comes. */
+/** Needs of a resource; by default the branch main, with such a long interval that no poll occurs. */
 export interface Wish {
   ref?: string;
   /** Instead of the names that the ref needs. */
@@ -24,7 +24,7 @@ export interface Wish {
   event?: string;
 }
 
-/** Repositories that are really queried, and a git server with one repository; keys are `namespace/name`. */
+/** Real queries of a git server with one repository; keys are `namespace/name`. */
 export async function arrange(t: TestContext, timeoutMs?: number) {
   const server = await startGitServer();
   const repository = await server.createRepository('app');
@@ -75,6 +75,6 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
   };
 }
 
-/** What a ref points at, or the code of the error. */
+/** The commit of a ref, or the code of the error. */
 export const commitOf = (answer: QueryResult, ref: string) =>
   answer.kind === 'refs' ? answer.refs.get(ref) : answer.error.code;

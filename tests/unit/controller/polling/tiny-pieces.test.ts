@@ -7,7 +7,9 @@ import { clientFor, VERSION_2 } from './query-world.ts';
 
 const main = { prefixes: ['refs/heads/main'] };
 
-/** A host that answers for ever, in HTTP chunks of so many bytes; in its own thread, so that its work is not ours. */
+/**
+ * A server that responds forever, in HTTP chunks of this size; in a separate thread, so that its work isn't measured.
+ */
 const host = `
 const { createServer } = require('node:net');
 const { parentPort, workerData: { line, size, advertisement } } = require('node:worker_threads');

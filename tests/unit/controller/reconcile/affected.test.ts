@@ -35,7 +35,7 @@ const pod: ObservedPod = {
   live: true,
 };
 
-/** A change of an object of that name. */
+/** A change of an object with this name. */
 const change = <T>(key: string, object: T, previous?: T) => ({ type: 'upserted' as const, key, object, previous });
 
 suite('a change of a GatewaySync enqueues', () => {

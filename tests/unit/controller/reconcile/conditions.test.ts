@@ -134,7 +134,7 @@ const noPods = isTrue(
   'NoGateways',
   'no pod is annotated for this resource; set sync.io/inject: "true" on the pod template, and look for PodRefused events if pods are denied',
 );
-/** Without a gateway, though pods are there or are created. */
+/** Without a gateway, although pods exist or are created. */
 const refused = (message: string) => ({
   AllGatewaysSynced: isUnknown('GatewaysRefused', message),
   Ready: isFalse('GatewaysRefused', message),
@@ -146,7 +146,7 @@ const hostKey = (reason: string) => failed({ reason, message: 'bad key', transie
 suite('the conditions of a resource', () => {
   test('are as expected for a healthy one', () => assert.deepEqual(judge({}), allWell));
 
-  /** What differs from that; undefined for a condition that is not there. */
+  /** Differences from that; undefined for an absent condition. */
   const cases: [name: string, Given, Record<string, object | undefined>][] = [
     [
       'with a tag and a branch of one name',

@@ -312,7 +312,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
   const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
-  /** All gateways have the commit and the revision of the status, and a look comes to these conditions. */
+  /** All gateways have the commit and the revision of the status, and a decision results in these conditions. */
   const conditionsAt = (
     looked: Partial<ObservedGatewaySync>,
     answer: QueryResult | PendingQuery,

@@ -4,7 +4,7 @@ import { Denials } from '../../../../controller/reconcile/denials.ts';
 import type { Transition } from '../../../../controller/reconcile/status-transitions.ts';
 import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
 
-/** Denials of a replica, and the events that were recorded: `about: message`. */
+/** Denials of a replica, and the recorded events: `about: message`. */
 function arrange() {
   const events: string[] = [];
   const enqueued: string[] = [];

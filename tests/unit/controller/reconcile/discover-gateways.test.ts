@@ -22,9 +22,9 @@ const pod: ObservedPod = {
 };
 
 interface Given {
-  /** Of the resource. */
+  /** In the resource. */
   paused?: boolean;
-  /** Of the profile of the gateway. */
+  /** In the profile of the gateway. */
   profile?: { paused?: boolean; dryRun?: boolean };
 }
 

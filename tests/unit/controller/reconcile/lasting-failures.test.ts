@@ -5,7 +5,7 @@ import { LastingFailures } from '../../../../controller/reconcile/lasting-failur
 const MINUTE_MS = 60_000;
 
 suite('a resource that keeps failing', () => {
-  /** Numbers of the failures of which people are told, one after each pause (milliseconds). */
+  /** Numbers of the failures with an event, after pauses (ms). */
   const told = (pausesMs: number[]) => {
     const lasting = new LastingFailures();
     let now = 0;

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pace } from '../../../../controller/reconcile/pace.ts';
 
-/** A clock that goes on only while work is done, or where a test says so. */
+/** A clock that advances only during work, or when a test advances it. */
 function arrange() {
   const clock = { now: 1_000_000 };
   const pace = new Pace(() => clock.now);

@@ -31,14 +31,14 @@ const pod = projectPod({
 interface Case {
   rollout?: RolloutSpec;
   paused?: boolean;
-  /** Of the files of the default profile. */
+  /** In the default profile. */
   destination?: string;
   annotations?: Record<string, string>;
   agentVersion?: string;
   isRevisionKept?: boolean;
 }
 
-/** The next status, where a commit is followed. */
+/** The next status, with a followed commit. */
 function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   const { rollout = {}, annotations = {}, agentVersion = '9.9.9', isRevisionKept = true, paused = false } = what;
   const { destination = 'b' } = what;
@@ -61,7 +61,7 @@ function next(before: GatewaySyncStatus, what: Case, lastSyncCommit = newest) {
   return rollOut(followed, observation, { now, isResolved: true, isAnswered: true });
 }
 
-/** A rollout that is complete, by the rules of a case. */
+/** A completed rollout in this case. */
 const complete = (what: Case): GatewaySyncStatus => next({}, what, stable).fields;
 
 const waves = [{ name: 'all', approval: true }];
@@ -410,7 +410,7 @@ suite('the result of a rollout', () => {
     const target = { ref: 'v2', source: 'Request' };
     const failing = (state: GatewaySyncStatus) =>
       ({ ...state, rollout: { ...state.rollout, failures: ['gateway-0'] } }) as GatewaySyncStatus;
-    /** What the status says of a request, as the controller looks at it again. */
+    /** The request in the status after another reconcile. */
     const told = (before: object, lastRequest: object | undefined, more: object = { target }, rollback?: string) => {
       const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
       const gatewaySync = projectGatewaySync(

@@ -10,7 +10,7 @@ suite('a status write', () => {
   const at = (phase: RolloutPhase, more: Partial<RolloutStatus> = {}): GatewaySyncStatus => ({
     rollout: { ...rollout, phase, ...more },
   });
-  /** How many of these changes, one each millisecond, are written at once. */
+  /** Number of these changes, one per millisecond, that are written at once. */
   const writtenAtOnce = (changes: [GatewaySyncStatus, GatewaySyncStatus][]) => {
     const throttle = new StatusThrottle();
     return changes.filter(([before, after], now) => throttle.waitMs(before, after, now) === 0).length;

@@ -65,7 +65,7 @@ suite('a merge patch of two objects', () => {
   });
 });
 
-/** One stored resource, with the API server's rule for a patch with a resourceVersion, and what the watch brought of it. */
+/** One stored resource, with the API server's rule for a patch with a resourceVersion, and the watched versions. */
 function arrange() {
   const stored = {
     uid: 'uid',
@@ -112,7 +112,7 @@ function arrange() {
   const change = (status = stored.status, edit: Partial<Pick<typeof stored, 'generation' | 'annotations'>> = {}) => {
     Object.assign(stored, { version: stored.version + 1, status, ...edit });
   };
-  /** The watch brings what is stored. */
+  /** Delivers the stored version to the watch. */
   const watch = () => {
     const previous = cached;
     cached = object();
@@ -319,7 +319,7 @@ suite('the status that a process remembers', () => {
   const refs = (observedRef: string): GatewaySyncStatus => ({ observedRef });
   const ours = refs('ours');
   const theirs = refs('theirs');
-  /** We wrote the second version, which the watch has brought. */
+  /** The second version was written, and the watch has delivered it. */
   const decided: StatusMemory = { hasDecided: true };
   const previous = versionOf(2, ours);
   const see = (memory: StatusMemory, status: GatewaySyncStatus, more: Partial<ObservedGatewaySync> = {}) =>
@@ -328,7 +328,7 @@ suite('the status that a process remembers', () => {
   test('leads to a report of a foreign change if another one is stored, until it is repaired', () => {
     const desired = { uid: 'uid', status: ours };
     assert.deepEqual(see(decided, theirs), { memory: { ...decided, desired }, isForeign: true });
-    // What was desired first stays so, whatever else comes.
+    // The first desired status remains, regardless of later events.
     const again = see({ ...decided, desired: { uid: 'uid', status: refs('first') } }, theirs);
     assert.deepEqual(again.memory.desired, { uid: 'uid', status: refs('first') });
     const other = see({ ...decided, desired: { uid: 'gone', status: refs('first') } }, theirs);

@@ -43,7 +43,7 @@ const admittedIn = (world: World) => rolloutOf(world).admission.map(({ admitted 
 const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
 const edited = (world: World): World => ({ ...world, plan: 1 });
 
-/** The controller looks twice, since what it makes of an edit may depend on what it wrote before. */
+/** Reconciles twice, because the result of an edit may depend on the earlier write. */
 const twice = (world: World, setup: Setup): World => control(later(control(world, setup), 10), setup);
 
 suite('an edit of the waves admits no gateway', () => {

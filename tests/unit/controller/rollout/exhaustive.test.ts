@@ -6,7 +6,7 @@ import type { Limits } from './node.ts';
 const one = { name: 'one', gateways: 1, maxConcurrent: 1 };
 const two = { name: 'two', maxConcurrent: 1, soak: '1s' };
 const three = { name: 'three', gateways: '50%', maxConcurrent: 2 };
-/** By a label, and only when somebody says so. */
+/** Selected by a label, with approval. */
 const canary = { name: 'canary', approval: true };
 const named = [
   [true, true],
@@ -33,7 +33,7 @@ const edited: Setup = {
   others: others([two, one], everywhere(3, 2)),
 };
 
-/** Some thousand states each. */
+/** A few thousand states each. */
 const small: Case[] = [
   [
     'two gateways whose agents lag, and a newer commit',
@@ -55,8 +55,8 @@ const small: Case[] = [
 ];
 
 /**
- * Up to some hundred thousand each, in five minutes: ROLLOUT_TEST=all. What bounds them is how often each of the rare
- * events may happen in one history; what the controller and the agents do, and time, have no bound.
+ * Up to some hundred thousand states each, in five minutes: ROLLOUT_TEST=all. They are limited by the number of rare
+ * events per history; steps of the controller and the agents, and time, aren't limited.
  */
 const large: Case[] = [
   [

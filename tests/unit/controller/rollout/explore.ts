@@ -6,15 +6,15 @@ import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
 import { checkWaits } from './rules.ts';
 import { keyOf } from './state-key.ts';
 
-/** Of so many ways to states that are known, one is followed all the same, to see that the same follows. */
+/** One in this number of paths to known states is followed again, to check that the result is the same. */
 const FOLLOWED_AGAIN = 200;
 
-/** Goes through all that can happen, the shortest ways first; gives the number of states. */
+/** Explores all possible moves, the shortest paths first; returns the number of states. */
 export function explore(setup: Setup, limits: Limits): number {
   const first = firstNode(setup, limits);
   const known = new Map([[short(keyOf(first)), 0]]);
   const ways: { before: number[]; moves: string[] } = { before: [0], moves: [''] };
-  /** Of each state what follows, and what the controller makes of it. */
+  /** The moves of each state, and the controller's result. */
   const following: string[] = [];
   const controlled: number[] = [];
   const resting = new Set<string>();

@@ -8,7 +8,7 @@ export const DEADLINE = 15 * MINUTE;
 const start = Date.parse('2026-11-22T12:00:00Z');
 const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
 
-/** A fleet whose pods go away and come back all the time, and a controller that looks at it. */
+/** A fleet whose pods keep being replaced, and a controller that reconciles it. */
 export class Fleet {
   now = start;
   gateways: RolloutGateway[];
@@ -27,7 +27,7 @@ export class Fleet {
     return (this.state as RolloutState).rollout;
   }
 
-  /** Names of those of the first wave that are let in. */
+  /** Names of the admitted gateways in the first wave. */
   get letIn(): string[] {
     const { admitted = '' } = this.rollout.admission[0] ?? {};
     return this.gateways.flatMap(({ name, key, fits }) => (fits[0] && isWithin(key, admitted) ? name : []));
@@ -61,7 +61,7 @@ export class Fleet {
     return this;
   }
 
-  /** Takes the place of a gateway; not ready, until it is {@link well}. */
+  /** Replaces a gateway with an unready one, until {@link well}. */
   replace(index: number, name = `n${this.now}`): void {
     const { fits } = this.gateways[index] as RolloutGateway;
     this.gateways[index] = { ...this.#gateway(name, fits, index), createdAt: this.now, notReadySince: this.now };
@@ -75,18 +75,18 @@ export class Fleet {
     }
   }
 
-  /** It is not ready, and may be the next moment. */
+  /** Makes it unready, possibly for a moment. */
   blink(index: number): void {
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: this.now };
   }
 
-  /** One of its containers ends with an error. */
+  /** Makes one of its containers exit with an error. */
   crash(index: number): void {
     this.blink(index);
     this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), crashedAt: this.now };
   }
 
-  /** It has the release on its disk, and is not ready. */
+  /** Delivers the release to its disk; it stays unready. */
   hasIt(index: number): void {
     const { number: rollout, commit, revision } = this.rollout;
     const report = { rollout, commit, revision, state: 'busy' as const };

@@ -62,13 +62,13 @@ suite('a healthy fleet', () => {
 
 suite('to the exact millisecond,', () => {
   const MINUTE = 60_000;
-  /** Begins with B; gives the time of that look. */
+  /** Starts B; returns the time of that reconcile. */
   const begin = (spec: RolloutSpec, fits: boolean[][] = [[true], [false]]) => {
     const fleet = new Fleet(spec, fits);
     fleet.look();
     return { fleet, began: fleet.now };
   };
-  /** A look at this very moment. */
+  /** Reconciles at this time. */
   const lookAt = (fleet: Fleet, time: number, more = {}) => {
     fleet.now = time - 1_000;
     fleet.look('B', more);

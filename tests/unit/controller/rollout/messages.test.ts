@@ -45,21 +45,21 @@ const B = 'c0ffee11'.repeat(5);
 const shut = { window: { isOpen: false, message: 'no window is open' } };
 const onTwo = [[true], [false]];
 
-/** Has a gateway report the commit of the rollout in this state. */
+/** Makes a gateway report the commit of the rollout in this state. */
 function report(fleet: Fleet, index: number, state: 'well' | 'failed', changes: object = {}): void {
   const { number: rollout, commit, revision } = fleet.rollout;
   const gateway = fleet.gateways[index] as RolloutGateway;
   fleet.gateways[index] = { ...gateway, report: { rollout, commit, revision, state, ...changes } };
 }
 
-/** A fleet to which the commit has come: its first look at it is at 12:00:02. */
+/** A fleet with a new commit, first reconciled at 12:00:02. */
 function begin(spec: RolloutSpec, fits: readonly (readonly boolean[])[], more = {}): Fleet {
   const fleet = new Fleet(spec, fits);
   fleet.look(B, more);
   return fleet;
 }
 
-/** The same, where the commit has failed on the first gateway. */
+/** The same, after the commit failed on the first gateway. */
 function failed(spec: RolloutSpec, fits: readonly (readonly boolean[])[] = onTwo): Fleet {
   const fleet = begin(spec, fits);
   report(fleet, 0, 'failed');
@@ -75,7 +75,7 @@ const noFurther =
 const again = `to retry c0ffee11, set sync.io/retry-rollout: ${B}, or push a new commit`;
 const unshown = "so the rollout can't be verified";
 
-/** What a person reads: the times of the messages are those of the day alone; the counts are let in, verified, failed, all. */
+/** Summaries and messages, with times of the day only; the counts are admitted, verified, failed, and total. */
 const readings: [
   what: string,
   () => Fleet,

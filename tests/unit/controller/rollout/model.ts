@@ -9,44 +9,44 @@ import { step } from '../../../../controller/rollout/step.ts';
 import type { RolloutSpec, RolloutStatus } from '../../../../shared/api/rollout.ts';
 import type { Release } from '../../../../shared/domain/releases.ts';
 
-/** Kubernetes notes times in whole seconds. */
+/** Kubernetes stores times in whole seconds. */
 export const TICK_MS = 1000;
 export const DEADLINE_MS = 2 * TICK_MS;
 export const SOAK_MS = 1000;
-/** Entries of the history. */
+/** Number of entries in the history. */
 export const HISTORY = 3;
 
-/** Commits of the model: `S` is in place at the beginning. */
+/** Commits of the model; `S` is delivered at the beginning. */
 export type Commit = 'S' | 'A' | 'B' | 'C';
 
-/** What an agent has read in a status: what it is to have, and by which rollout. */
+/** The release that an agent has read from a status, and its rollout. */
 interface Aim {
   commit: Commit;
-  /** Undefined for the stable commit, unless all go back to it: reports about that are about no rollout. */
+  /** Undefined for the stable commit, unless all roll back to it: reports about that name no rollout. */
   number: number | undefined;
 }
 
 export interface Agent {
-  /** Undefined: there is no such pod. */
+  /** Undefined if there is no such pod. */
   createdAt: number | undefined;
   notReadySince: number | undefined;
   /** Its profile is paused. */
   isResting: boolean;
-  /** Read, but not in place yet. */
+  /** Read, but not delivered yet. */
   aim: Aim | undefined;
   holds: Commit | undefined;
-  /** In the API server. */
+  /** Stored in the API server. */
   report: GatewayReport | undefined;
-  /** As the controller has seen it. */
+  /** As seen by the controller. */
   seen: GatewayReport | undefined;
 }
 
 export interface World {
   now: number;
   state: RolloutState | undefined;
-  /** Undefined: nobody knows. */
+  /** Undefined if unknown. */
   wanted: Commit | undefined;
-  /** Which waves there are: 0 for those of the setup, else others of it. */
+  /** The current waves: 0 for those of the setup, or one of the others. */
   plan: number;
   isOpen: boolean;
   approved: Commit | undefined;
@@ -57,18 +57,18 @@ export interface World {
 
 export interface Plan {
   spec: RolloutSpec;
-  /** Of each gateway, which waves it fits. */
+  /** Waves that each gateway fits. */
   fits: boolean[][];
 }
 
 export interface Setup extends Plan {
-  /** What the waves may be edited to. */
+  /** Waves that an edit can set. */
   others?: Plan[];
-  /** Commits that no gateway is well with. */
+  /** Commits with which no gateway is healthy. */
   bad: Commit[];
 }
 
-/** The waves that there are. */
+/** The current waves. */
 export const planIn = ({ plan }: Pick<World, 'plan'>, setup: Setup): Plan => setup.others?.[plan - 1] ?? setup;
 
 const keyOf = (index: number): string => `${'0123456789abcdef'[index]}0`;
@@ -131,7 +131,7 @@ export function inputOf(world: World, setup: Setup): RolloutInput {
   };
 }
 
-/** The controller decides and writes. */
+/** Runs a reconcile. */
 export function control(world: World, setup: Setup): World {
   const next = step(world.state, inputOf(world, setup));
   if (!next) return world;
@@ -139,7 +139,7 @@ export function control(world: World, setup: Setup): World {
   return { ...world, state: { rollout, history } };
 }
 
-/** What the status tells a gateway to have. */
+/** The release that the status assigns to a gateway. */
 function aimOf(rollout: RolloutStatus, index: number, { fits }: Plan): Aim {
   const gateway = { fits: fits[index] ?? [], key: keyOf(index) };
   const isIn = isAdmitted(gateway, rollout.admission);
@@ -155,7 +155,7 @@ export const withAgent = (world: World, index: number, change: Partial<Agent>): 
 /** An agent reads the status. */
 export function read(world: World, index: number, setup: Setup): World {
   const rollout = world.state?.rollout;
-  // It knows that other waves count for what it has read.
+  // It knows that the waves have changed since it read the status.
   if (!rollout || rollout.plan !== `p${world.plan}`) return world;
   const aim = aimOf(rollout, index, planIn(world, setup));
   const { aim: before, holds, report } = world.agents[index] as Agent;
@@ -163,7 +163,7 @@ export function read(world: World, index: number, setup: Setup): World {
   return isDone && !before ? world : withAgent(world, index, { aim: isDone ? undefined : aim });
 }
 
-/** An agent brings in place what it has read, and reports how that went. */
+/** An agent delivers the release that it has read, and reports the result. */
 export function apply(world: World, index: number, { bad }: Setup): World {
   const { aim, isResting } = world.agents[index] as Agent;
   if (!aim || isResting) return world;
@@ -173,7 +173,7 @@ export function apply(world: World, index: number, { bad }: Setup): World {
   return withAgent(world, index, { aim: undefined, holds: commit, report });
 }
 
-/** The watch of the controller brings the report. */
+/** Delivers the report to the controller's watch. */
 export function deliver(world: World, index: number): World {
   const { report, seen } = world.agents[index] as Agent;
   return seen === report ? world : withAgent(world, index, { seen: report });

@@ -1,45 +1,48 @@
 import type { World } from './model.ts';
 
-/** What may happen next to what the controller and the agents do: each so many times in one history. */
+/** Events besides steps of the controller and the agents, with their maximum number in one history. */
 export interface Limits {
   newer?: number;
   rollback?: number;
-  /** A person names a commit of the history. */
+  /** A user orders a rollback to a commit of the history. */
   goTo?: number;
   retry?: number;
   leave?: number;
   join?: number;
-  /** A gateway is not ready any more. */
+  /** A gateway becomes unready. */
   die?: number;
-  /** One that was not is ready again. */
+  /** An unready one becomes ready. */
   recover?: number;
   /** The waves are edited. */
   edit?: number;
   /** A window opens, or closes. */
   gate?: number;
-  /** A gateway is paused, or goes on. */
+  /** A gateway is paused, or resumed. */
   rest?: number;
   approve?: number;
-  /** Nobody knows what is newest for a while. */
+  /** The newest commit is unknown for a while. */
   unknown?: number;
-  /** `spec.rollout` is removed, and put back. */
+  /** `spec.rollout` is removed, and added again. */
   remove?: number;
   /** The status is removed. */
   wipe?: number;
-  /** How many agents read, act and are heard of at different times, the others all at once: the last ones by name. */
+  /**
+   * Number of agents that read, act, and report at different times, the last ones by name; the others do it all at
+   * once.
+   */
   slow?: number;
 }
 
 export interface Node {
   world: World;
   left: Required<Limits>;
-  /** Commits that were given up, until somebody asks for them again. */
+  /** Abandoned commits, until a user orders a retry. */
   givenUp: string[];
-  /** Waves that ever had gateways, each with its plan. */
+  /** Waves that ever had gateways, with their plans. */
   had: string[];
-  /** Waves in which a gateway was well with a rollout, each with its number. */
+  /** Waves in which a gateway was healthy with a rollout, with its number. */
   shown: string[];
 }
 
-/** Phases of a rollout in which nothing is on its way. */
+/** Phases of a rollout without progress. */
 export const AT_REST = ['Complete', 'Stopped', 'RolledBack'];

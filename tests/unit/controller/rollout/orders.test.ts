@@ -6,7 +6,7 @@ import { apply, control, deliver, inputOf, makeWorld, read, type Setup, type Wor
 
 const setup: Setup = { spec: { waves: [{ name: 'one', gateways: 1 }] }, fits: [[true], [true]], bad: ['B'] };
 
-/** Until nothing changes any more. */
+/** Reconciles until nothing changes. */
 function settle(world: World): World {
   let next = world;
   for (let turn = 0; turn < 8; turn += 1) {
@@ -24,7 +24,7 @@ test('an annotation counts once, and again after it was removed', () => {
   assert.equal(stateOf(world), 'Complete A A');
   world = settle({ ...world, rollback: 'previous' });
   assert.equal(stateOf(world), 'RolledBack A S');
-  // Whatever else is annotated meanwhile.
+  // Other annotations change in the meantime.
   world = settle({ ...world, retry: 'A' });
   assert.equal(stateOf(world), 'Complete A A');
   world = settle({ ...settle({ ...world, rollback: undefined }), rollback: 'previous' });
@@ -77,7 +77,7 @@ test('a commit that was waiting before continues to wait', () => {
 
 const historyOf = ({ state }: World) => state?.history.map(({ commit }) => commit).join('');
 
-/** Another order to go back, of which the annotation was removed before. */
+/** Orders another rollback; the previous annotation was removed before. */
 const rollBack = (world: World, rollback: string): World =>
   settle({ ...settle({ ...world, rollback: undefined }), rollback });
 
@@ -100,7 +100,7 @@ test('one rollback too many is undone by naming a newer commit of the history', 
   assert.equal(stateOf(twice), 'RolledBack C S');
   const forward = rollBack(twice, 'A');
   assert.deepEqual([stateOf(forward), historyOf(forward)], ['RolledBack C A', 'CAS']);
-  // What the ref leads to needs no leave once somebody has named it.
+  // The newest commit needs no approval after a user has named it.
   const newest = rollBack(forward, 'C');
   assert.deepEqual([stateOf(newest), historyOf(newest)], ['Complete C C', 'CAS']);
   assert.ok(newest.agents.every(({ holds }) => holds === 'C'));

@@ -22,7 +22,7 @@ export type Move = [name: string, next: Node];
 
 const GIVEN_UP = ['Stopped', 'RollingBack', 'RolledBack'];
 
-/** Everything that may happen in a state; first of all what the controller makes of it. */
+/** All possible moves in a state, starting with the controller's. */
 export function movesOf(node: Node, setup: Setup): Move[] {
   const { world, left } = node;
   const moves: Move[] = [['control', controlled(node, setup)]];
@@ -57,7 +57,7 @@ export function movesOf(node: Node, setup: Setup): Move[] {
 const sync = (world: World, index: number, setup: Setup): World =>
   deliver(apply(read(world, index, setup), index, setup), index);
 
-/** What people do. */
+/** Moves of users. */
 function peoplesMoves(node: Node, setup: Setup): Move[] {
   const { world, left } = node;
   const moves: Move[] = [];
@@ -89,7 +89,7 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
   return moves;
 }
 
-/** Without `spec.rollout` all take what is newest; then it is put back. */
+/** Without `spec.rollout`, all get the newest commit; then it is added again. */
 function without(world: World, setup: Setup): World {
   const { wanted } = world;
   const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'well' } as const);
@@ -115,12 +115,12 @@ function controlled(node: Node, setup: Setup): Node {
   const next = { ...node, world, ...seen(node, world, setup) };
   check(next, node.world, setup);
   const isGivenUp = GIVEN_UP.includes(after.phase) && after.commit !== after.stableCommit;
-  // A person may name what was given up before.
+  // A user can name an earlier abandoned commit.
   const before = node.givenUp.filter((each) => each !== after.stableCommit);
   return { ...next, givenUp: isGivenUp ? [...new Set([...before, after.commit])].sort() : before };
 }
 
-/** Which waves have gateways, and which have shown that all is well. */
+/** Waves that have gateways, and waves that were verified. */
 function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had' | 'shown'> {
   const { rollout } = world.state as NonNullable<World['state']>;
   const waves = new Set(had);
@@ -135,7 +135,7 @@ function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had
   return { had: [...waves].sort(), shown: [...well].sort() };
 }
 
-/** A schedule in which everybody has their turn; in the end all comes to rest. */
+/** A schedule in which all parts take turns; in the end, everything comes to rest. */
 export function comesToRest(node: Node, setup: Setup, known: Set<string>): void {
   const passed: string[] = [];
   let at = node;
@@ -145,10 +145,10 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
     passed.push(key);
     at = controlled(at, setup);
     const { phase, nextCommit } = (at.world.state as NonNullable<World['state']>).rollout;
-    // Of a wave whose gateways are all gone nobody can say whether it is well; a person has to.
+    // If all gateways of a wave are gone, it can't be verified, and a user has to act.
     const isAlone = /waiting for (a gateway|a replacement|one of)/.test(at.world.state?.rollout.message ?? '');
     const isGivenUp = at.world.state?.rollout.givenUp?.includes(`${nextCommit} r`);
-    // So does one for what was given up, and what it supersedes.
+    // The same applies to an abandoned commit, and the one that it supersedes.
     if (isAlone || isGivenUp || (AT_REST.includes(phase) && nextCommit === undefined)) break;
     assert.ok(turn < 59, `no end: ${JSON.stringify(at.world.state)}`);
     at = { ...at, world: atLast(at.world) };
@@ -161,14 +161,14 @@ export function comesToRest(node: Node, setup: Setup, known: Set<string>): void 
   for (const key of passed) known.add(key);
 }
 
-/** Windows open, people approve, and nobody rests. */
+/** Opens windows, approves, and resumes all gateways. */
 function atLast(world: World): World {
   const wanted = world.wanted ?? 'B';
   const agents = world.agents.map((agent) => (agent.isResting ? { ...agent, isResting: false } : agent));
   return { ...world, wanted, approved: wanted, isOpen: true, agents };
 }
 
-/** A world in which all have the commit `S`, and nothing else has happened yet. */
+/** A world in which all have the commit `S`, without any events. */
 export function firstNode(setup: Setup, limits: Limits): Node {
   const events = { newer: 0, rollback: 0, goTo: 0, retry: 0, leave: 0, join: 0, die: 0, recover: 0, slow: 0 };
   const edits = { edit: 0, gate: 0, rest: 0, approve: 0, unknown: 0, remove: 0, wipe: 0 };

@@ -10,7 +10,7 @@ import { isWithin, waveOf } from '../../../../shared/domain/waves.ts';
 import { DEADLINE_MS, gatewaysOf, HISTORY, inputOf, planIn, type Setup, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
-/** What has to hold for each write of the controller, held against the world as it is, not as the controller sees it. */
+/** Checks each write of the controller against the real world, not the controller's view of it. */
 export function check(node: Node, { state: before }: World, setup: Setup): void {
   const { world, givenUp } = node;
   const { rollout } = world.state as NonNullable<World['state']>;
@@ -28,7 +28,10 @@ export function check(node: Node, { state: before }: World, setup: Setup): void 
   for (const index of rollout.admission.keys()) checkWave(index, { rollout, previous, really }, node, setup);
 }
 
-/** No order loses an entry; what is current is one; and who names one gets it, until the next commit. */
+/**
+ * Orders lose no entry of the history, which contains the current commit, and a named commit is rolled out until the
+ * next one.
+ */
 function checkHistory({ state, rollback }: World, before: World['state']): void {
   const { rollout, history } = state as NonNullable<World['state']>;
   const commits = history.map(({ commit }) => commit);
@@ -56,7 +59,7 @@ interface Write {
   really: RolloutGateway[];
 }
 
-/** What is complete is no bad commit, and who was there and is well has it on its disk. */
+/** A completed commit isn't a bad one, and earlier healthy gateways have it on disk. */
 function checkComplete({ rollout, previous, really }: Write, { agents }: World, { bad, spec }: Setup): void {
   const couldTell = really.filter(
     (gateway) => !skippedBefore(rollout.startedAt)(gateway) && !laterThan(rollout.startedAt)(gateway),
@@ -64,14 +67,14 @@ function checkComplete({ rollout, previous, really }: Write, { agents }: World, 
   const isBad = bad.includes(rollout.stableCommit as never);
   assert.ok(!isBad || couldTell.length <= (spec.maxFailures ?? 0), 'a bad commit is stable');
   const { failures = [] } = rollout;
-  // Who came again, or is not ready, has the commit as soon as it can.
+  // Gateways that were re-created, or aren't ready, get the commit as soon as they can.
   const without = couldTell
     .filter(({ isResting, report, notReadySince }) => !isResting && report && notReadySince === undefined)
     .filter(({ name }) => !failures.includes(name) && agents[Number(name.slice(1))]?.holds !== rollout.stableCommit);
   if (previous?.number === rollout.number) assert.deepEqual(without, [], 'complete without some gateways');
 }
 
-/** Who is let into a wave is let in with a window open, after the waves before, and within `maxConcurrent`. */
+/** Gateways are admitted only with an open window, after the earlier waves, and within `maxConcurrent`. */
 function checkWave(index: number, write: Write, { world, had, shown }: Node, setup: Setup): void {
   const { rollout, previous, really } = write;
   const { admitted = '' } = rollout.admission[index] ?? {};
@@ -93,7 +96,7 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
     (gateway) => !gateway.isResting && !failures.includes(gateway.name) && !verified.has(gateway),
   );
   const awaited = open.filter((gateway) => !skippedBefore(rollout.startedAt)(gateway));
-  // Who comes to a wave that was over before it had any holds nobody up.
+  // Gateways that join a wave which was passed over don't block the rollout.
   const isPassedOver = (wave: number) => !rollout.admission[wave]?.gateways;
   const earlierWaves = awaited.filter(
     (gateway) =>
@@ -106,12 +109,12 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   const members = really.filter((gateway) => !gateway.isResting && waveOfGateway(gateway) === index);
   const { maxConcurrent } = planIn(world, setup).spec.waves?.[index] ?? {};
   const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
-  // When gateways leave a wave its share gets smaller, with those under way that were let in before.
+  // When gateways leave a wave, its share shrinks, but those admitted before are still in progress.
   const isMore = inProgress.some(({ key }) => !isWithin(key, earlier));
   assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} under way, ${most} may be`);
 }
 
-/** Who is not waited for takes a place for as long as the deadline is. */
+/** A gateway that isn't waited for occupies a place until the deadline. */
 function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now }: World): boolean {
   const { createdAt, notReadySince } = gateway;
   const letInAt =
@@ -120,7 +123,7 @@ function takesPlace(gateway: RolloutGateway, { rollout, previous }: Write, { now
   return isWaitedFor || now < (notReadySince ?? Math.max(createdAt, letInAt)) + DEADLINE_MS;
 }
 
-/** Nothing changes by itself before the controller is woken; and who is waited for is named, where it is not. */
+/** Nothing changes before the controller is woken, and the message names the cause of the wait. */
 export function checkWaits(world: World, setup: Setup): void {
   const { wakeInMs, ...again } = step(world.state, inputOf(world, setup)) ?? {};
   const differs = (state: object) => (isDeepStrictEqual(state, world.state) ? undefined : { state, was: world.state });
@@ -132,6 +135,6 @@ export function checkWaits(world: World, setup: Setup): void {
   if (wakeInMs === undefined && !['Complete', 'RolledBack'].includes(phase)) assert.match(message, NAMED);
 }
 
-/** A gateway, a person or a window. */
+/** A gateway, a user, or a window. */
 const NAMED =
   /waiting for (one of )?g\d|waiting for a (replacement )?gateway|sync\.io\/(approve|retry-rollout)|no window|newest commit is resolved/;

@@ -4,7 +4,7 @@ import type { Setup } from './model.ts';
 import { comesToRest, firstNode, movesOf } from './possible-moves.ts';
 import { checkWaits } from './rules.ts';
 
-/** ROLLOUT_TEST_RUNS=100000 takes some minutes; with ROLLOUT_TEST_SEED they are the same ones again. */
+/** ROLLOUT_TEST_RUNS=100000 takes some minutes; ROLLOUT_TEST_SEED repeats them. */
 const RUNS = Number(process.env.ROLLOUT_TEST_RUNS ?? '400');
 const SEED = process.env.ROLLOUT_TEST_SEED;
 const MOVES = 60;
@@ -56,7 +56,7 @@ test('long random histories of rollouts keep the rules, and come to rest', () =>
     let node = firstNode(setup, limits);
     for (const choice of chosen) {
       const moves = movesOf(node, setup);
-      // The controller has more turns than anybody else, as in life.
+      // The controller has more turns than the others, as in reality.
       const [name, next] = moves[choice % 3 === 0 ? 0 : choice % moves.length] as (typeof moves)[number];
       if (name === 'control') checkWaits(next.world, setup);
       node = next;

@@ -1,9 +1,9 @@
 import { SOAK_MS, TICK_MS, type World } from './model.ts';
 import { AT_REST, type Node } from './node.ts';
 
-/** Ticks after which a deadline is over, and after which twice as long is. */
+/** Deadline in ticks, and twice as much. */
 const DEADLINE = 2;
-/** Of those that have failed, the first one counts: so much longer it matters which that is. A wave takes too long before. */
+/** The first failed gateway matters for this much longer. A wave is late earlier. */
 const LATE = 2 * DEADLINE;
 
 /**
@@ -63,7 +63,7 @@ function timesOf(world: World, isAtRest: boolean): unknown[] {
   ];
 }
 
-/** A status that is lost is made again of all that agents report. */
+/** A lost status is restored from the reports of all agents. */
 function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[] {
   const { rollout } = world.state as NonNullable<World['state']>;
   const { number, startedAt, waveStartedAt = '', admittedAt = '' } = rollout;
@@ -83,7 +83,7 @@ function agentsOf(world: World, isAtRest: boolean, mayBeLost: boolean): string[]
       each === undefined
         ? ''
         : `${each.commit}${about(each.rollout)}${each.rollout === number || mayBeLost ? each.state : ''}`;
-    // Compared with these: whether it came later, and whether it was not ready before.
+    // Compared with these: whether it was created later, and whether it was unready before.
     const relations = isAtRest
       ? ''
       : `${createdAt > started}${createdAt > waveStarted}${createdAt > admitted}${notReadySince !== undefined && notReadySince < started}`;

@@ -27,7 +27,7 @@ const begun = (setup: Setup, commit: Commit = 'A', world = makeWorld(setup)) =>
 const rolloutOf = ({ state }: World) => state?.rollout as NonNullable<World['state']>['rollout'];
 const later = (world: World, ms: number): World => ({ ...world, now: world.now + ms });
 
-/** Until nothing changes any more. */
+/** Reconciles until nothing changes. */
 function settle(world: World, setup: Setup): World {
   let next = world;
   for (let turn = 0; turn < 8; turn += 1) {

@@ -36,7 +36,7 @@ const anyWindow = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constantFrom<RolloutWindow>({ kind: 'Allow' }, allow('0 25 * * *', '1h')) },
 );
-/** Weeks in which clocks change, and one in which none does. */
+/** Weeks in which clocks change, and one without a change. */
 const anyWeek = fc
   .constantFrom('2026-03-05', '2026-03-26', '2026-04-02', '2026-10-01', '2026-10-22', '2026-10-29', '2028-02-26')
   .map(time);

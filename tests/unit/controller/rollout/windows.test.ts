@@ -61,7 +61,7 @@ suite('an Allow window opens and closes', () => {
     ['over a change to winter', '0 22 * * 6', 'Europe/Berlin', '8h', '2026-10-24T20:00Z', '2026-10-25T04:00Z'],
     ['joined with the next time', '0,30 2 * * 2', 'UTC', '45m', '2026-11-24T02:00Z', '2026-11-24T03:15Z'],
     ['joined with a time that it touches', '0 2,3 * * 2', 'UTC', '1h', '2026-11-24T02:00Z', '2026-11-24T04:00Z'],
-    // A day of 25 hours has an hour that 24 do not cover.
+    // A day of 25 hours has an hour that 24 don't cover.
     ['for a day each day', '0 0 * * *', 'Europe/Berlin', '24h', '2026-10-25T23:00Z', undefined],
   ] as const) {
     test(`${what}: ${schedule}, ${timeZone ?? 'UTC'}, ${duration}`, () => {
@@ -74,7 +74,7 @@ suite('an Allow window opens and closes', () => {
       assert.deepEqual(judge(time(opens) - 1), { isOpen: false, changesAt: new Date(opens) });
       assert.equal(judge(time(opens)).isOpen, true);
       if (closes === undefined) return;
-      // A window that opens again before it closes stays open.
+      // A window that opens again before it closes remains open.
       let at = time(opens);
       while (judge(at).isOpen) at = Number(judge(at).changesAt);
       assert.deepEqual(new Date(at), new Date(closes));

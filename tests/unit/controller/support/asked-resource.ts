@@ -7,15 +7,15 @@ import { gatewaySpecOf } from '../../../support/objects.ts';
 
 const created = Date.parse('2026-01-01T00:00:00Z');
 
-/** Milliseconds since the epoch, so many seconds after the resource was made. */
+/** Time this number of seconds after the creation of the resource (ms since the epoch). */
 export const second = (seconds: number): number => created + seconds * 1000;
-/** The same as an annotation has it. */
+/** The same in the format of an annotation. */
 export const at = (seconds: number): string => new Date(second(seconds)).toISOString();
 
 export interface Asked {
   ref?: string;
   repo?: string;
-  /** Second at which spec.git.ref was written; 0 is when the resource was made. */
+  /** Second at which spec.git.ref was written; the resource was created at 0. */
   refWritten?: number;
   repoWritten?: number;
   allowedRefs?: string[];
@@ -26,7 +26,7 @@ export interface Asked {
   status?: GatewaySyncStatus;
 }
 
-/** A resource with what people and webhooks ask of it; annotations are stored long after they were made. */
+/** A resource with requests of users and webhooks; annotations are stored long after they were made. */
 export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
   const { allowedRefs = [], repositories = [], paused = false, status = {} } = asked;
@@ -49,7 +49,7 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
 }
 
 const hash = (letter: string) => letter.repeat(40);
-/** What the repository shows. */
+/** Refs of the repository. */
 export const refs: AdvertisedRefs = new Map([
   ['refs/heads/main', hash('a')],
   ['refs/heads/next', hash('b')],
@@ -59,7 +59,7 @@ export const refs: AdvertisedRefs = new Map([
   ['refs/tags/v2', hash('2')],
 ]);
 
-/** Decides long after everything was made, unless `now` says when; without pods. */
+/** Decides long after all events, unless `now` is specified; without pods. */
 export function decideFor(
   gatewaySync: ObservedGatewaySync,
   { query, now = second(100_000) }: { query?: Parameters<typeof decide>[0]['query']; now?: number } = {},

@@ -3,7 +3,7 @@ import { configSchema } from '../../../../controller/config.ts';
 
 const config = v.parse(configSchema, { WEBHOOK_PORT: '0' });
 
-/** How much git hosts are asked at most where the environment says nothing. */
+/** Default limits for queries of git servers. */
 export const DEFAULT_LIMITS = {
   total: config.GIT_CONCURRENCY,
   perNamespace: config.GIT_CONCURRENCY_PER_NAMESPACE,

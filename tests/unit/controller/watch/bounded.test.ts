@@ -25,7 +25,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 const entries = <T>(count: number, length: number, value: T): Record<string, T> =>
   Object.fromEntries(times(count, (n) => [`${n}`.padEnd(length, 'k'), value]));
 
-/** As large as the CRD lets each part be of which something is kept. */
+/** The largest spec that the CRD allows, in all fields that are kept. */
 function largestSpec() {
   const secret = { name: 'n'.repeat(253), key: 'k'.repeat(253) };
   const wide = (length: number) => '\u4e00'.repeat(length);
@@ -80,7 +80,7 @@ const gateway: Pod['spec'] = {
   initContainers: [{ name: 'sync-agent', env: [{ name: 'GATEWAY_NAME', value: ofEmoji }] }],
 };
 
-/** With all that a tenant may write at any length. */
+/** A pod with everything that a tenant can write at any length. */
 const largestPod = (labels: Record<string, string>, spec: Pod['spec']): Pod => ({
   metadata: {
     ...metadata,
@@ -97,7 +97,7 @@ const largestPod = (labels: Record<string, string>, spec: Pod['spec']): Pod => (
   status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: ofEmoji }] },
 });
 
-/** As large as the CRD lets each field be. */
+/** The largest report that the CRD allows. */
 function largestReport(owner: OwnerReference): SyncReport {
   const text = (length: number) => '\u{1f600}'.repeat(length);
   const count = BOUNDS.count;
@@ -128,7 +128,7 @@ function largestReport(owner: OwnerReference): SyncReport {
   });
 }
 
-/** Two bytes for each character, as V8 keeps texts with unusual letters. */
+/** Two bytes per character, as V8 stores texts with characters outside Latin-1. */
 const bytesOf = (kept: object): number => Buffer.byteLength(JSON.stringify(kept), 'utf16le');
 
 suite('however large an object is, the cache keeps little', () => {
@@ -142,7 +142,7 @@ suite('however large an object is, the cache keeps little', () => {
     const raw = gatewaySyncOf({ metadata: { ...metadata, annotations }, spec: largestSpec() });
     assert.ok(JSON.stringify(raw).length > 1_000_000);
     const kept = JSON.stringify(projectGatewaySync(raw));
-    // Two bytes for each character, as V8 keeps texts with unusual letters.
+    // Two bytes per character, as V8 stores texts with characters outside Latin-1.
     assert.ok(2 * kept.length < 130_000, `${2 * kept.length} bytes`);
   });
 

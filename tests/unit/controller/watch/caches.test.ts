@@ -24,7 +24,7 @@ const report = (podUID: string, message: string) => ({
   status: { state: 'Synced', message },
 });
 
-/** An API server whose watches bring what the test says, in its order. */
+/** An API server whose watches deliver the events of the test, in order. */
 async function arrange(t: TestContext, stored: Partial<Record<Kind, Stored>> = {}) {
   const watches = new Map<Kind, ServerResponse>();
   const asked: string[] = [];

@@ -66,7 +66,7 @@ suite('a request and a push that are complete', () => {
       const answer = { kind: 'refs' as const, refs: new Map([['refs/heads/main', 'a'.repeat(40)]]) };
       const { status } = decideFor(observe({}), { query: answer });
       assert.ok(status.lastRequest && status.lastPush);
-      // Go puts U+FFFD in the place of half a character.
+      // Go replaces lone surrogates with U+FFFD.
       const stored = JSON.parse(JSON.stringify(status), (_, value) =>
         typeof value === 'string' ? value.toWellFormed() : value,
       );

@@ -28,13 +28,13 @@ const created = {
   creationTimestamp: '2026-01-01T00:00:00Z',
 };
 
-/** A pod that is a gateway, as far as it has to be. */
+/** A minimal gateway pod. */
 const gateway: Pod = {
   metadata: { ...created, annotations: { 'sync.io/cr-name': 'app' } },
   spec: { initContainers: [{ name: 'sync-agent' }] },
 };
 
-/** The environment that a pod's sidecar gets when it is created like this. */
+/** The environment of the sidecar that is injected into such a pod. */
 function injectedInto(metadata: Named): Env {
   const spec = gatewaySpecOf();
   const pod: AdmittedPod = {
@@ -61,7 +61,7 @@ function observe({ annotations, labels }: Named, env: Env) {
   return projectPod({ metadata, spec: { initContainers: [{ name: 'sync-agent', env }] } });
 }
 
-/** The same as the agent has it: the kubelet turns `$$` into `$`. */
+/** The same in the agent: the kubelet replaces `$$` with `$`. */
 function nameInAgent(env: Env, { labels = {} }: Named): string {
   const variable = env.find(({ name }) => name === 'GATEWAY_NAME');
   const value = variable?.valueFrom ? created.name : variable?.value?.replaceAll('$$', () => '$');
