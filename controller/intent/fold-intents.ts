@@ -1,6 +1,6 @@
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Target, Wish } from './intents.ts';
-import { type Judgement, judgePush, judgeRequest, type RefPolicy } from './judge-asked.ts';
+import { type Judgement, judgePush, judgeRequest, type RefPolicy } from './judge-event.ts';
 import { type Outcomes, outcomesOf } from './outcomes.ts';
 import { type AdvertisedRefs, resolveRef } from './resolve-ref.ts';
 

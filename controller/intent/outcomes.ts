@@ -3,7 +3,7 @@ import { earliest } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import type { ObservedGatewaySync, PushAnnotations, RequestAnnotations } from '../watch/observed-gateway-sync.ts';
 import type { Intents, Open, Wish } from './intents.ts';
-import { competes, type Judgement, type RefPolicy } from './judge-asked.ts';
+import { competes, type Judgement, type RefPolicy } from './judge-event.ts';
 import { nextQueryInMs } from './next-query.ts';
 
 /** Outcomes of requests and pushes; absent fields stay unchanged. */

@@ -59,7 +59,7 @@ test('only an API server that is configured as documented gets answers to its re
     describe: 'the sidecar',
     accept: (answer) => answer.includes('"sync-agent"'),
   });
-  await assert.rejects(askAsStranger(port), /certificate required|ECONNRESET|socket hang up/);
+  await assert.rejects(connectWithoutCertificate(port), /certificate required|ECONNRESET|socket hang up/);
 });
 
 /** Follows the page, but in another directory, and for a webhook that is found by its address. */
@@ -78,7 +78,7 @@ async function followDocs(directory: string, port: number): Promise<void> {
   }
 }
 
-function askAsStranger(port: number): Promise<unknown> {
+function connectWithoutCertificate(port: number): Promise<unknown> {
   const options = { port, host: '127.0.0.1', path: '/mutate-v1-pod', method: 'POST', rejectUnauthorized: false };
   return new Promise((resolve, reject) =>
     request({ ...options, agent: false }, resolve)

@@ -52,7 +52,7 @@ export async function tokenCases(t: TestContext): Promise<CredentialCase[]> {
 export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[]; secrets: () => string[] }> {
   const minted = randomSecret('ghs_');
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const api = await startGithubApi(t, publicKey, { mint: () => minted });
   const host = await serveGit(t, { username: 'x-access-token', password: minted });
   const keyCase = (name: string, key: typeof privateKey, reason: Reason): CredentialCase => {
@@ -65,7 +65,7 @@ export async function appCases(t: TestContext): Promise<{ cases: CredentialCase[
   return {
     cases: [
       keyCase('app-right', privateKey, 'Resolved'),
-      keyCase('app-wrong', stranger.privateKey, 'AuthenticationFailed'),
+      keyCase('app-wrong', foreign.privateKey, 'AuthenticationFailed'),
     ],
     secrets: () => [minted, ...api.jwts],
   };
@@ -78,8 +78,8 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
   const directory = await temporaryFolder(t, 'keys-');
-  const stranger = path.join(directory, 'stranger');
-  await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
+  const foreign = path.join(directory, 'stranger');
+  await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', foreign]);
   const fileCase = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {
     const secret = await readFile(file, 'utf8');
     const sshKey = { secretRef: { name, key: 'key' }, knownHosts: { secretRef: { name, key: 'hosts' } } };
@@ -88,7 +88,7 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   };
   return [
     await fileCase('ssh-right', server.keyFile, 'Resolved'),
-    await fileCase('ssh-wrong', stranger, 'AuthenticationFailed'),
+    await fileCase('ssh-wrong', foreign, 'AuthenticationFailed'),
   ];
 }
 

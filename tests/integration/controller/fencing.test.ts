@@ -83,10 +83,10 @@ suite('a write of the leader', () => {
     renewedAt = performance.now();
     const endsAt = Date.now() + leaseMs;
     const writes = Array.from({ length: 150 }, (_, index) => write(`write-${index}`));
-    await sleep(1); // the first of them are on their way
+    await sleep(1); // the first of them are in progress
     standStill(4_000);
     await Promise.allSettled(writes);
-    await sleep(1_000); // what was sent arrives
+    await sleep(1_000); // sent writes arrive
     // Times of the API server are whole seconds, rounded down.
     const late = (await list()).filter(({ creationTimestamp }) => Date.parse(creationTimestamp) > endsAt);
     assert.deepEqual(late, []);

@@ -247,12 +247,12 @@ suite('the RoleBinding of the agents', { concurrency: 4 }, () => {
     const read = () => kubectl('get', ...named, '--output', 'jsonpath={.metadata.resourceVersion}');
     const before = await read();
     await apply(injectedPod(namespace, 'pod', name));
-    const told = await untilGatewaySync(
+    const reported = await untilGatewaySync(
       address,
       'told',
       (resource) => condition(resource, 'AgentAccess')?.status === 'False',
     );
-    assert.equal(condition(told, 'AgentAccess')?.reason, 'ForeignRoleBinding');
+    assert.equal(condition(reported, 'AgentAccess')?.reason, 'ForeignRoleBinding');
     assert.equal(await read(), before);
     await kubectl('delete', ...named);
     await untilSubjects(address, ['default']);

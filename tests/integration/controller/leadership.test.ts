@@ -66,10 +66,10 @@ interface Replicas {
 /** Ends the leader, and asserts that the spare leads after the release of the lease, not after its expiry. */
 async function expectHandOver(t: TestContext, { namespace, leader, spare }: Replicas, withinMs?: number) {
   const holders = await followHolders(t, namespace);
-  const told = performance.now();
+  const stoppedAt = performance.now();
   const ended = leader.stop();
   await spare.waitForLog(/became leader/, withinMs);
-  t.diagnostic(`handed over within ${Math.round(performance.now() - told)} ms`);
+  t.diagnostic(`handed over within ${Math.round(performance.now() - stoppedAt)} ms`);
   await until(() => holders.at(-1) === 'two', { describe: 'the lease of the spare' });
   assert.deepEqual(holders, ['one', '', 'two']);
   assert.equal((await ended).code, 0);
@@ -188,7 +188,7 @@ suite('of two controllers', { concurrency: 4 }, () => {
   test("the leader continues when its lease is deleted, and the other one doesn't lead as well", async (t) => {
     const { namespace, spare } = await arrange(t);
     const holders = await followHolders(t, namespace);
-    await sleep(2_000); // the spare has looked at the lease
+    await sleep(2_000); // the spare has checked the lease
     for (let round = 0; round < 4; round += 1) {
       await kubectl('delete', 'lease', LEASE, '--namespace', namespace);
       await until(() => holderOf(namespace), { describe: 'the lease made anew' });

@@ -91,7 +91,7 @@ test('a lease whose holder is removed stays with the leader', async (t) => {
   const holding = lease.hold(ending.signal);
   const spare = replica('two', { checkMs: 50 });
   const waiting = spare.acquire(ending.signal).catch(() => {});
-  await sleep(1_000); // the spare has looked at the lease
+  await sleep(1_000); // the spare has checked the lease
   for (const spec of [{ holderIdentity: '' }, { holderIdentity: null }, null]) {
     await change({ spec });
     await sleep(1_500); // several looks, and a renewal

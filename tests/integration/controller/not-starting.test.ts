@@ -108,11 +108,11 @@ suite("a pod that doesn't start", { concurrency: 2 }, () => {
     const homeless = 'not scheduled: Unschedulable: 0/1 nodes are available';
     const imageless = 'container sync-agent waits: ImagePullBackOff (agent:1)';
     const messages = ({ status }: GatewaySync) => status?.discoveredGateways?.map((gateway) => gateway.message);
-    const told = await untilGatewaySync(address, 'both', (resource) =>
+    const reported = await untilGatewaySync(address, 'both', (resource) =>
       isDeepStrictEqual(messages(resource), [homeless, imageless]),
     );
-    assert.equal(ready(told), 'Unknown Syncing');
-    assert.equal(condition(told, 'Ready')?.message, `0/2 synced; homeless: ${homeless}; imageless: ${imageless}`);
+    assert.equal(ready(reported), 'Unknown Syncing');
+    assert.equal(condition(reported, 'Ready')?.message, `0/2 synced; homeless: ${homeless}; imageless: ${imageless}`);
     await setStatus(address, 'imageless', waiting('PodInitializing'));
     await setStatus(address, 'homeless', { conditions: [{ type: 'PodScheduled', status: 'True' }] });
     for (const pod of ['homeless', 'imageless']) await report({ namespace, name: pod }, { commit, generation: 1 });

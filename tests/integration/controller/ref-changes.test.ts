@@ -239,13 +239,13 @@ suite('a shared repository', { concurrency: 4 }, () => {
     const { server, repository, address } = await arrangeAlone(t);
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const asked = server.requests.length;
-    const meanwhile = Promise.withResolvers<void>();
-    server.fault = { delay: meanwhile.promise, times: 1 };
+    const blocked = Promise.withResolvers<void>();
+    server.fault = { delay: blocked.promise, times: 1 };
     await push(address, 'main');
     await until(() => server.requests.length > asked, { describe: 'the query is under way' });
     await repository.tag('v2', { target: second });
     await request(address, 'v2', { id: 'meanwhile' });
-    meanwhile.resolve();
+    blocked.resolve();
     const { status } = await untilGatewaySync(
       address,
       'both',

@@ -66,7 +66,7 @@ class Agents {
       : [rollout.stableCommit, rollout.stableRevision];
     const had = this.had[name] ?? [];
     if (had.at(-1) !== `${commit} ${revision}`) had.push(`${commit} ${revision}`);
-    const isTold = isAdmitted || /^Roll/.test(rollout.phase);
+    const isAssigned = isAdmitted || /^Roll/.test(rollout.phase);
     const wrong = this.bad.has(commit) ? ({ state: 'Error', hasFailed: true, message: 'no such file' } as const) : {};
     const { namespace } = this.#address;
     await report(
@@ -77,7 +77,7 @@ class Agents {
         ref: 'main',
         generation: metadata.generation ?? 0,
         agentVersion: '0.1.0',
-        ...(isTold && { rollout: rollout.number }),
+        ...(isAssigned && { rollout: rollout.number }),
         ...wrong,
       },
     );

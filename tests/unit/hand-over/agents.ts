@@ -16,8 +16,8 @@ import { MAPPINGS, podNameOf, prune, syncOf } from './store.ts';
 import { type Agent, replaceAt, type Setup, type World } from './world.ts';
 
 /*
- * The loop of `agent/sync/sync-loop.ts` around what it asks: what is wanted, what stays in force, whether what is under
- * way still holds, what is worth a report. A sync is one step, as its files come at once or not at all.
+ * The loop of `agent/sync/sync-loop.ts`, which calls the real functions for the wanted release, its validity during a
+ * sync, and the report. A sync is one step, because its files are delivered all at once or not at all.
  */
 
 /** Delivers the next version to the watch, or the last one after an interruption. */

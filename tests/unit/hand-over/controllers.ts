@@ -14,9 +14,9 @@ import { type Controller, liveOf, type Question, replaceAt, type Setup, type Wor
 const KEY = 'ns/app';
 
 /*
- * The rest of a reconcile (`controller/reconcile/reconcile.ts`, `status-writer.ts`), whose calls cannot be stepped: it
- * observes, decides and sends a patch, and what the answer means is judged. `controller/polling` is three rules: what is
- * new is not answered from memory, what a question did not ask for is asked, and an error keeps what was said before.
+ * The rest of a reconcile (`controller/reconcile/reconcile.ts`, `status-writer.ts`), which can't run step by step: it
+ * observes, decides, sends a patch, and handles the response. `controller/polling` is reduced to three rules: a new event
+ * requires a new query, and so does a ref that wasn't queried, and an error keeps the last refs.
  */
 
 /** Starts a process, which lists all objects and reconciles them once. */
@@ -29,7 +29,7 @@ export function start(world: World, setup: Setup): Controller {
     lastGood: undefined,
     isAwake: true,
     looks: 0,
-    lookAgainAt: undefined,
+    nextQueryAt: undefined,
     turn: undefined,
     write: undefined,
     cached: setup.parts.projectGatewaySync(liveOf(world)),
@@ -108,17 +108,17 @@ export function observe(world: World, index: number, { parts }: Setup): World {
     return withController(world, index, { ...controller, ...asked, isAwake: false, turn: { seen, answer: undefined } });
   }
   const intents = readIntents(seen);
-  const isDue = controller.lookAgainAt !== undefined && controller.lookAgainAt <= world.now;
+  const isDue = controller.nextQueryAt !== undefined && controller.nextQueryAt <= world.now;
   const looks = controller.looks + (isDue ? 1 : 0);
   const event = eventOf(seen, intents);
   const question = { event: event && `${event}${looks}`, prefixes: neededRefs(intents).prefixes };
   const answer = serves(controller, question) ? controller.answer?.value : undefined;
-  const lookAgainAt = isDue ? undefined : controller.lookAgainAt;
+  const nextQueryAt = isDue ? undefined : controller.nextQueryAt;
   return withController(world, index, {
     ...controller,
     question,
     looks,
-    lookAgainAt,
+    nextQueryAt,
     isAwake: false,
     turn: { seen, answer: answer ?? 'querying' },
   });
@@ -161,8 +161,8 @@ export function decideAndSend(world: World, index: number, setup: Setup, { isPat
     reportOf: ({ uid }: ObservedPod) => reports.find((report) => report?.podUID === uid),
   };
   const { status, holdForMs, requeryInMs } = parts.decide(observation, world.now);
-  const lookAgainAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
-  const planned = { ...controller, turn: undefined, ...(turn.answer !== 'querying' && { lookAgainAt }) };
+  const nextQueryAt = requeryInMs === undefined ? undefined : world.now + requeryInMs;
+  const planned = { ...controller, turn: undefined, ...(turn.answer !== 'querying' && { nextQueryAt }) };
   if (holdForMs > 0) return withController(world, index, planned);
   const latest = parts.latestIn(controller.memory, controller.cached);
   if (latest && !parts.stillApplies(status, seen, latest))

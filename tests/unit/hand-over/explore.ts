@@ -72,7 +72,7 @@ function comesToRest(from: World, setup: Setup, known: Set<string>): void {
     if (known.has(key)) return;
     known.add(key);
     const move = [...receiverMoves(world, setup), ...controllerMoves(world, setup), ...agentMoves(world, setup)][0];
-    const due = world.controllers.flatMap((controller) => controller?.lookAgainAt ?? []);
+    const due = world.controllers.flatMap((controller) => controller?.nextQueryAt ?? []);
     if (!move && due.length === 0) break;
     assert.ok(step < MAX_STEPS, `does not come to rest: ${JSON.stringify(liveOf(world).status)}`);
     world = move ? move[1]() : wakeByTime({ ...world, now: Math.max(world.now, ...due) });
@@ -111,7 +111,7 @@ function makeKey(world: World): string {
   const controllers = world.controllers.map(
     (controller) =>
       controller && [
-        ...[controller.mayWrite, controller.isAwake, controller.looks, controller.lookAgainAt],
+        ...[controller.mayWrite, controller.isAwake, controller.looks, controller.nextQueryAt],
         ...[place(Number(controller.cached.resourceVersion)), observedId(controller.cached)],
         controller.reports.map((report) => report?.status && textOf(report.status)),
         memoryText(controller.memory, place),

@@ -219,7 +219,7 @@ function accidents(world: World, setup: Setup): Move[] {
 /** Makes delayed work due. */
 export function wakeByTime(world: World): World {
   const wake = (controller: World['controllers'][number]) =>
-    controller?.lookAgainAt !== undefined && controller.lookAgainAt <= world.now
+    controller?.nextQueryAt !== undefined && controller.nextQueryAt <= world.now
       ? { ...controller, isAwake: true }
       : controller;
   return { ...world, controllers: world.controllers.map(wake) };

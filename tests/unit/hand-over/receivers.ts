@@ -10,9 +10,9 @@ import { type Delivery, liveOf, type Receiver, replaceAt, type Setup, type Waite
 const target = { namespace: 'ns', name: 'app' };
 
 /*
- * The queue of `receiver/annotations/annotation-queue.ts`, whose timers and promises cannot be stepped: one patch under
- * way for a resource, and what comes meanwhile waits for the next one. What goes into a patch and what its answer means
- * is the code's.
+ * The queue of `receiver/annotations/annotation-queue.ts`, whose timers and promises can't run step by step: each resource
+ * has one patch in progress, and later deliveries wait for the next one. The real code makes the patch, and handles the
+ * response.
  */
 
 /** Receives an authentic delivery from a known sender. */

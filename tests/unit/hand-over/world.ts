@@ -54,7 +54,7 @@ export interface Controller {
   lastGood: ReadonlyMap<string, string> | undefined;
   /** Number of repeated queries for a missing ref, and the time of the next one. */
   looks: number;
-  lookAgainAt: number | undefined;
+  nextQueryAt: number | undefined;
   isAwake: boolean;
   /** The observation from which it will decide. */
   turn: { seen: ObservedGatewaySync; answer: QueryResult | undefined | 'querying' } | undefined;
@@ -139,7 +139,7 @@ export interface World {
   controllers: readonly (Controller | undefined)[];
   agents: readonly Agent[];
   host: { refs: Readonly<Record<string, string>>; isDown: boolean };
-  /** Deliveries whose senders were asked to retry. */
+  /** Deliveries whose senders have to retry. */
   unanswered: readonly Delivery[];
   left: Budget;
   truth: Truth;

@@ -55,12 +55,12 @@ suite('self-signed certificates', () => {
   });
 
   test("are recreated if they don't match", () => {
-    const stranger = renew(undefined, 0);
+    const foreign = renew(undefined, 0);
     const broken: [what: string, fields: Partial<WebhookSecret>, keepsAuthority: boolean][] = [
-      ['a foreign key', { 'tls.key': stranger['tls.key'] }, true],
-      ['a foreign certificate', { 'tls.crt': stranger['tls.crt'], 'tls.key': stranger['tls.key'] }, true],
+      ['a foreign key', { 'tls.key': foreign['tls.key'] }, true],
+      ['a foreign certificate', { 'tls.crt': foreign['tls.crt'], 'tls.key': foreign['tls.key'] }, true],
       ['no certificate', { 'tls.crt': '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' }, true],
-      ['a foreign CA key', { 'ca.key': stranger['ca.key'] }, false],
+      ['a foreign CA key', { 'ca.key': foreign['ca.key'] }, false],
       ['no CA', { 'ca.crt': '-----BEGIN nonsense' }, false],
     ];
     for (const [what, fields, keepsAuthority] of broken) {
@@ -120,17 +120,17 @@ suite('the CA', () => {
   });
 
   test('that is made because the Secret is gone leaves the last one published for an hour', () => {
-    const anew = renew(undefined, DAY, bundleOf(first));
-    assert.notEqual(anew['ca.crt'], first['ca.crt']);
-    assert.ok(isTrusted(first, bundleOf(anew)));
-    assert.ok(isTrusted(anew, bundleOf(anew)));
-    assert.ok(!isTrusted(first, bundleOf(renew(anew, DAY + 2 * HOUR))));
+    const renewed = renew(undefined, DAY, bundleOf(first));
+    assert.notEqual(renewed['ca.crt'], first['ca.crt']);
+    assert.ok(isTrusted(first, bundleOf(renewed)));
+    assert.ok(isTrusted(renewed, bundleOf(renewed)));
+    assert.ok(!isTrusted(first, bundleOf(renew(renewed, DAY + 2 * HOUR))));
   });
 
   test('is no longer published once it has expired', () => {
-    const anew = renew(first, 400 * DAY);
-    assert.ok(!isTrusted(first, bundleOf(anew)));
-    assert.ok(isTrusted(anew, bundleOf(anew)));
+    const renewed = renew(first, 400 * DAY);
+    assert.ok(!isTrusted(first, bundleOf(renewed)));
+    assert.ok(isTrusted(renewed, bundleOf(renewed)));
   });
 
   test('is replaced over the years without a gap in trust', () => {

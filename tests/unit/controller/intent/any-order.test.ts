@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
-import { type Asked, at, decideFor, resourceOf } from '../support/asked-resource.ts';
+import { type Asked, at, decideFor, resourceOf } from '../support/requested-resource.ts';
 
 /** An event, its effect on the resource, and the second at which it was made. */
 interface Arrival {

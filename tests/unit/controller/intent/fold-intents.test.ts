@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { processorMs } from '../../../support/processor-time.ts';
-import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/asked-resource.ts';
+import { type Asked, at, decideFor, refs, resourceOf, second } from '../support/requested-resource.ts';
 
 const followsMain: GatewaySyncStatus = {
   observedGeneration: 1,

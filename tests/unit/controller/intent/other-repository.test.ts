@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ENTRIES, SPELLINGS } from '../../../support/repositories.ts';
-import { type Asked, at, decideFor, resourceOf } from '../support/asked-resource.ts';
+import { type Asked, at, decideFor, resourceOf } from '../support/requested-resource.ts';
 
 const asked = { ref: 'v1', id: '1', at: at(10) };
 const pushed = { ref: 'refs/heads/dev', at: at(10) };

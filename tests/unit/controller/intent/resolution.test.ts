@@ -6,7 +6,7 @@ import { type PendingQuery, type QueryResult, resolve } from '../../../../contro
 import { LAST_TIME, readStatedTime } from '../../../../controller/intent/stated-time.ts';
 import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
 import { TerminalError, TransientError } from '../../../../shared/errors.ts';
-import { type Asked, at, refs, resourceOf, second } from '../support/asked-resource.ts';
+import { type Asked, at, refs, resourceOf, second } from '../support/requested-resource.ts';
 
 const followsMain: GatewaySyncStatus = {
   observedGeneration: 1,

@@ -7,7 +7,7 @@ import { ADVERTISEMENT, startHost, VERSION_2 } from './query-world.ts';
 import { arrange, commitOf } from './repositories-world.ts';
 
 const tip = 'a'.repeat(40);
-const madeUp = (index: number) => createHash('sha1').update(`made up ${index}`).digest('hex');
+const fabricated = (index: number) => createHash('sha1').update(`made up ${index}`).digest('hex');
 
 /** Starts a server that advertises its refs, and never responds whether a commit exists. */
 const startEvilHost = (t: TestContext) =>
@@ -26,7 +26,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
   test('in 200 requests of one resource cost the server a few requests, and delay no other resource', async (t) => {
     const { query, untilAnswered, fetches, first, queries } = await arrange(t);
     for (let index = 0; index < 200; index += 1) {
-      query('evil/one', { commit: madeUp(index), event: `request ${index}` });
+      query('evil/one', { commit: fabricated(index), event: `request ${index}` });
       if (index % 50 === 0)
         assert.equal(commitOf(await untilAnswered(`good/${index}`, { event: 'push' }), 'refs/heads/main'), first);
     }
@@ -36,7 +36,8 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
 
   test('of many resources of a namespace wait behind the queries of another namespace', async (t) => {
     const { query, untilAnswered, fetches, first, enqueued } = await arrange(t);
-    for (let index = 0; index < 200; index += 1) query(`evil/${index}`, { commit: madeUp(index), event: 'request' });
+    for (let index = 0; index < 200; index += 1)
+      query(`evil/${index}`, { commit: fabricated(index), event: 'request' });
     await until(() => enqueued.length > 0, { describe: 'the first result', interval: 1 });
     const before = fetches();
     assert.equal(commitOf(await untilAnswered('good/one', { event: 'request' }), 'refs/heads/main'), first);
@@ -47,10 +48,10 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
     const { query, untilAnswered } = await arrange(t, 5_000);
     const repo = await startEvilHost(t);
     for (let index = 0; index < 8; index += 1)
-      query(`evil/${index}`, { repo, commit: madeUp(index), event: 'request' });
+      query(`evil/${index}`, { repo, commit: fabricated(index), event: 'request' });
     for (const key of ['good/one', 'evil/good'])
       assert.equal(commitOf(await untilAnswered(key, { repo, event: 'request' }), 'refs/heads/main'), tip);
-    const failed = await untilAnswered('evil/7', { repo, commit: madeUp(7), event: 'request' });
+    const failed = await untilAnswered('evil/7', { repo, commit: fabricated(7), event: 'request' });
     assert.ok(failed.kind === 'error');
     assert.equal(failed.error.code, 'git.timeout');
     assert.equal(failed.lastGood?.get('refs/heads/main'), tip, 'its refs stay known');
@@ -58,9 +59,9 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
 
   test('are looked up once per request, however often the refs are polled', async (t) => {
     const { untilAnswered, query, fetches, queries } = await arrange(t);
-    const wish = { commit: madeUp(1), intervalMs: 50, event: 'request' };
+    const wish = { commit: fabricated(1), intervalMs: 50, event: 'request' };
     const result = await untilAnswered('evil/one', wish);
-    assert.ok(result.kind === 'refs' && !result.refs.has(madeUp(1)));
+    assert.ok(result.kind === 'refs' && !result.refs.has(fabricated(1)));
     const before = queries();
     await until(() => queries() >= before + 5, { describe: 'five polls of its refs' });
     assert.equal(query('evil/one', wish).kind, 'refs');
@@ -69,7 +70,7 @@ suite('fabricated commit hashes', { concurrency: 4 }, () => {
 
   test('are looked up six times at once, and then every ten seconds, even if the resource is paused', async (t) => {
     const { repositories, untilAnswered, query, fetches } = await arrange(t);
-    const wish = { commit: madeUp(1), prefixes: [] };
+    const wish = { commit: fabricated(1), prefixes: [] };
     for (let index = 0; index < 6; index += 1) await untilAnswered('evil/one', { ...wish, event: `request ${index}` });
     assert.equal(fetches(), 6);
     repositories.unsubscribe('evil/one');

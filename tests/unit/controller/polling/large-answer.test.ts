@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 
 /** Queries in a process with the memory of the image, and returns its output. */
 async function askInSmallProcess(repo: string): Promise<{ refs?: Record<string, string>; message?: string }> {
-  const script = fileURLToPath(import.meta.resolve('./ask-once.ts'));
+  const script = fileURLToPath(import.meta.resolve('./query-once.ts'));
   const slim = fileURLToPath(import.meta.resolve('../../../../scripts/test/slim-imports.ts'));
   const flags = ['--import', slim, '--max-semi-space-size=1', '--optimize-for-size', '--max-old-space-size=64'];
   const { stdout } = await run(process.execPath, [...flags, script, repo], { timeout: 60_000 });

@@ -552,11 +552,11 @@ suite('the status of a resource', () => {
     const orders = { approve: commit };
     const orderedBy = { approve: { user: 'anna', manager: 'kubectl' } };
     const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
-    const told = (areAuthorsChecked: boolean) =>
+    const eventFor = (areAuthorsChecked: boolean) =>
       decideFor({ ...observed(), spec, orders, orderedBy, status: { ...observed().status, rollout } }, refs, {
         areAuthorsChecked,
       }).transitions.find(({ reason }) => reason === 'RolloutApproved')?.message;
-    assert.match(told(true) ?? '', / by anna$/);
-    assert.match(told(false) ?? '', / \(by the client kubectl\)$/);
+    assert.match(eventFor(true) ?? '', / by anna$/);
+    assert.match(eventFor(false) ?? '', / \(by the client kubectl\)$/);
   });
 });

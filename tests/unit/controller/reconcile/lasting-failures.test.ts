@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 
 suite('a resource that keeps failing', () => {
   /** Numbers of the failures with an event, after pauses (ms). */
-  const told = (pausesMs: number[]) => {
+  const reportedFailures = (pausesMs: number[]) => {
     const lasting = new LastingFailures();
     let now = 0;
     return pausesMs.flatMap((pauseMs, index) => {
@@ -24,11 +24,11 @@ suite('a resource that keeps failing', () => {
   });
 
   test('gets no other event for further quick failures, such as while its gateways keep changing', () => {
-    assert.deepEqual(told(Array(300).fill(300)), [5]);
+    assert.deepEqual(reportedFailures(Array(300).fill(300)), [5]);
   });
 
   test('gets another event an hour later', () => {
-    assert.deepEqual(told(Array(20).fill(5 * MINUTE_MS)), [5, 10, 15, 20]);
+    assert.deepEqual(reportedFailures(Array(20).fill(5 * MINUTE_MS)), [5, 10, 15, 20]);
   });
 
   test('gets another event in another row of failures', () => {

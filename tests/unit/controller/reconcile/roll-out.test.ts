@@ -411,7 +411,12 @@ suite('the result of a rollout', () => {
     const failing = (state: GatewaySyncStatus) =>
       ({ ...state, rollout: { ...state.rollout, failures: ['gateway-0'] } }) as GatewaySyncStatus;
     /** The request in the status after another reconcile. */
-    const told = (before: object, lastRequest: object | undefined, more: object = { target }, rollback?: string) => {
+    const requestAfter = (
+      before: object,
+      lastRequest: object | undefined,
+      more: object = { target },
+      rollback?: string,
+    ) => {
       const annotations = rollback === undefined ? {} : { 'sync.io/rollback': rollback };
       const gatewaySync = projectGatewaySync(
         gatewaySyncOf({
@@ -447,17 +452,19 @@ suite('the result of a rollout', () => {
     test('if it stopped, with a message that stays true', () => {
       const before = { ...failing(begun), lastRequest: request };
       const message = `commit ${newest} failed on gateway-0`;
-      assert.deepEqual(told(before, request), { phase: 'Stopped', ...request, outcome: 'Failed', message });
-      assert.deepEqual(told(before, request, { target: { ref: 'v2', source: 'Push' } }), { phase: 'Stopped' });
-      assert.deepEqual(told(before, request, { target: { ref: 'v3', source: 'Request' } }), { phase: 'Stopped' });
-      assert.deepEqual(told(before, { ...request, outcome: 'Superseded' }), { phase: 'Stopped' });
-      assert.deepEqual(told(before, undefined), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(before, request), { phase: 'Stopped', ...request, outcome: 'Failed', message });
+      assert.deepEqual(requestAfter(before, request, { target: { ref: 'v2', source: 'Push' } }), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(before, request, { target: { ref: 'v3', source: 'Request' } }), {
+        phase: 'Stopped',
+      });
+      assert.deepEqual(requestAfter(before, { ...request, outcome: 'Superseded' }), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(before, undefined), { phase: 'Stopped' });
     });
 
     test('if a user rolled it back before all gateways had the commit', () => {
       const before = { ...begun, lastRequest: request };
       const message = `commit ${newest} was rolled back before all gateways had it`;
-      assert.deepEqual(told(before, request, undefined, 'previous'), {
+      assert.deepEqual(requestAfter(before, request, undefined, 'previous'), {
         phase: 'RollingBack',
         ...request,
         outcome: 'Failed',
@@ -466,24 +473,24 @@ suite('the result of a rollout', () => {
     });
 
     test('but not if all gateways had the commit once, whatever follows', () => {
-      assert.deepEqual(told(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
+      assert.deepEqual(requestAfter(wasComplete, request, undefined, 'previous'), { phase: 'RollingBack' });
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const { targetTime } = wasComplete;
-      assert.deepEqual(told({ ...back, lastRequest: request, targetTime }, request), { phase: 'RollingBack' });
+      assert.deepEqual(requestAfter({ ...back, lastRequest: request, targetTime }, request), { phase: 'RollingBack' });
       const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
       assert.equal(retried.rollout?.phase, 'Progressing');
       const failed = { ...failing(retried), lastRequest: request, targetTime };
-      assert.deepEqual(told(failed, request), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(failed, request), { phase: 'Stopped' });
       const edited = { ...wasComplete, rollout: { ...wasComplete.rollout, stableRevision: 'earlier' } };
       const again = { ...edited, rollout: { ...edited.rollout, phase: 'Progressing', wave: 'rest' } };
-      assert.deepEqual(told(failing(again as never), request), { phase: 'Stopped' });
+      assert.deepEqual(requestAfter(failing(again as never), request), { phase: 'Stopped' });
     });
 
     test('if the request repeats a commit that was rolled back before', () => {
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const other = { ...request, id: '2' };
       const message = `commit ${newest} failed or was rolled back before; to retry it, set sync.io/retry-rollout: ${newest}`;
-      assert.deepEqual(told({ ...back, lastRequest: request }, other), {
+      assert.deepEqual(requestAfter({ ...back, lastRequest: request }, other), {
         phase: 'RollingBack',
         ...other,
         outcome: 'Failed',
@@ -495,7 +502,7 @@ suite('the result of a rollout', () => {
       const back = next(wasComplete as never, { annotations: { 'sync.io/rollback': 'previous' } }).fields;
       const retried = next(back, { annotations: { 'sync.io/retry-rollout': newest } }).fields;
       const failed = { ...failing(retried), lastRequest: request, targetTime: '2026-11-22T11:45:00Z' };
-      assert.equal(told(failed, request).outcome, 'Failed');
+      assert.equal(requestAfter(failed, request).outcome, 'Failed');
     });
   });
 

@@ -27,10 +27,13 @@ test('an applied request and an applied push are each reported with their age', 
 test('a delivery for another repository is reported with the repository, for one event each', () => {
   const repo = 'team/unrelated';
   const lastRequest = { ...request, repo, outcome: 'Ignored' as const, message: otherRepository(repo) };
-  const [told, ...others] = transitionsOf({}, { lastRequest });
+  const [transition, ...others] = transitionsOf({}, { lastRequest });
   assert.deepEqual(others, []);
-  assert.deepEqual([told?.type, told?.reason, told?.repository], ['Warning', 'OtherRepository', repo]);
-  assert.match(String(told?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
+  assert.deepEqual(
+    [transition?.type, transition?.reason, transition?.repository],
+    ['Warning', 'OtherRepository', repo],
+  );
+  assert.match(String(transition?.message), /^v1: .*team\/unrelated.*spec\.webhook\.repositories/);
 });
 
 test("deliveries that were already applied, or aren't, aren't reported", () => {
@@ -67,8 +70,8 @@ test("a user's command is reported once, with its author", () => {
 });
 
 test('a command without effect is reported as a warning', () => {
-  const told = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
-  assert.deepEqual(told, [
+  const transitions = orderTransitions(withOrders(), withOrders({ rollback: 'abc', ignored: ['rollback'] }), {});
+  assert.deepEqual(transitions, [
     { type: 'Warning', reason: 'RollbackOrdered', message: 'sync.io/rollback: abc was set, but has no effect' },
   ]);
 });
@@ -220,8 +223,10 @@ suite('events report', () => {
   ];
   for (const [name, before, after, events] of cases) {
     test(name, () => {
-      const told = transitionsOf(before, after).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
-      assert.deepEqual(told, events);
+      const transitions = transitionsOf(before, after).map(
+        ({ type, reason, message }) => `${type} ${reason} ${message}`,
+      );
+      assert.deepEqual(transitions, events);
     });
   }
 
@@ -237,12 +242,12 @@ suite('events report', () => {
       named('ended', { live: false }),
       named('other'),
     ];
-    const told = podTransitions(listing('old'), listing('old', 'new', 'set', 'ended'), pods);
+    const transitions = podTransitions(listing('old'), listing('old', 'new', 'set', 'ended'), pods);
     assert.deepEqual(
-      told.map(({ type, reason, pod }) => ({ type, reason, pod })),
+      transitions.map(({ type, reason, pod }) => ({ type, reason, pod })),
       [{ type: 'Warning', reason: 'RunAsUserNotSet', pod: { name: 'new', uid: 'uid of new' } }],
     );
-    assert.match(told[0]?.message ?? '', /has no securityContext\.runAsUser/);
+    assert.match(transitions[0]?.message ?? '', /has no securityContext\.runAsUser/);
     const many = Array.from({ length: 11 }, (_, index) => named(`pod-${index}`));
     assert.equal(podTransitions({}, listing(...many.map(({ name }) => name)), many).length, 10);
   });

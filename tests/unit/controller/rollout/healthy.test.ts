@@ -69,7 +69,7 @@ suite('to the exact millisecond,', () => {
     return { fleet, began: fleet.now };
   };
   /** Reconciles at this time. */
-  const lookAt = (fleet: Fleet, time: number, more = {}) => {
+  const reconcileAt = (fleet: Fleet, time: number, more = {}) => {
     fleet.now = time - 1_000;
     fleet.look('B', more);
   };
@@ -81,11 +81,11 @@ suite('to the exact millisecond,', () => {
     test(`a gateway has failed at the deadline, counted from ${field ?? 'its admission'}`, () => {
       const { fleet, began } = begin(canary);
       const counts = field ? 5 * MINUTE : 0;
-      lookAt(fleet, began + counts + 1);
+      reconcileAt(fleet, began + counts + 1);
       if (field) change(fleet, 0, { [field]: began + counts });
-      lookAt(fleet, began + counts + DEADLINE - 1);
+      reconcileAt(fleet, began + counts + DEADLINE - 1);
       assert.deepEqual([fleet.rollout.failures, fleet.wakeInMs], [undefined, 1]);
-      lookAt(fleet, began + counts + DEADLINE);
+      reconcileAt(fleet, began + counts + DEADLINE);
       assert.deepEqual([fleet.rollout.phase, fleet.rollout.failures], ['Stopped', ['g0']]);
     });
   }
@@ -94,28 +94,28 @@ suite('to the exact millisecond,', () => {
     const { fleet, began } = begin(canary);
     fleet.crash(0);
     fleet.well(0);
-    lookAt(fleet, began + DEADLINE / 2 - 1);
+    reconcileAt(fleet, began + DEADLINE / 2 - 1);
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified, fleet.wakeInMs], ['canary', 0, 1]);
-    lookAt(fleet, began + DEADLINE / 2);
+    reconcileAt(fleet, began + DEADLINE / 2);
     assert.deepEqual([fleet.rollout.wave, fleet.rollout.verified], ['rest', 1]);
   });
 
   test('a wave soaks for its duration', () => {
     const { fleet, began } = begin({ waves: [{ name: 'canary', soak: '10m' }] });
     fleet.well(0);
-    lookAt(fleet, began + MINUTE);
-    lookAt(fleet, began + 11 * MINUTE - 1);
+    reconcileAt(fleet, began + MINUTE);
+    reconcileAt(fleet, began + 11 * MINUTE - 1);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Soaking', 1]);
-    lookAt(fleet, began + 11 * MINUTE);
+    reconcileAt(fleet, began + 11 * MINUTE);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.wave], ['Progressing', 'rest']);
   });
 
   test('a rollback ends at the deadline', () => {
     const { fleet, began } = begin({ ...canary, onFailure: 'Rollback' });
-    lookAt(fleet, began + DEADLINE);
-    lookAt(fleet, began + 2 * DEADLINE - 1);
+    reconcileAt(fleet, began + DEADLINE);
+    reconcileAt(fleet, began + 2 * DEADLINE - 1);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RollingBack', 1]);
-    lookAt(fleet, began + 2 * DEADLINE);
+    reconcileAt(fleet, began + 2 * DEADLINE);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['RolledBack', undefined]);
   });
 
@@ -123,10 +123,10 @@ suite('to the exact millisecond,', () => {
     const { fleet, began } = begin(canary);
     fleet.well(0);
     fleet.gateways.splice(1, 1);
-    lookAt(fleet, began + MINUTE);
-    lookAt(fleet, began + MINUTE + DEADLINE - 1);
+    reconcileAt(fleet, began + MINUTE);
+    reconcileAt(fleet, began + MINUTE + DEADLINE - 1);
     assert.deepEqual([fleet.rollout.phase, fleet.wakeInMs], ['Progressing', 1]);
-    lookAt(fleet, began + MINUTE + DEADLINE);
+    reconcileAt(fleet, began + MINUTE + DEADLINE);
     assert.deepEqual([fleet.rollout.phase, fleet.rollout.waitsSince], ['Complete', undefined]);
   });
 
@@ -138,7 +138,7 @@ suite('to the exact millisecond,', () => {
       [late, 'Gateways'],
     ] as const) {
       change(fleet, 0, { readySince: time - MINUTE });
-      lookAt(fleet, time);
+      reconcileAt(fleet, time);
       assert.equal(fleet.rollout.waitsFor, waitsFor);
       assert.equal(fleet.rollout.phase, 'Progressing');
     }
@@ -151,9 +151,9 @@ suite('to the exact millisecond,', () => {
     fleet.gateways = fleet.gateways.map((gateway) => ({ ...gateway, fits: [false] }));
     fleet.look('B', pilot);
     const edited = fleet.now;
-    lookAt(fleet, edited + DEADLINE - 1, pilot);
+    reconcileAt(fleet, edited + DEADLINE - 1, pilot);
     assert.deepEqual([fleet.rollout.wave, fleet.wakeInMs], ['pilot', 1]);
-    lookAt(fleet, edited + DEADLINE, pilot);
+    reconcileAt(fleet, edited + DEADLINE, pilot);
     assert.equal(fleet.rollout.wave, 'rest');
   });
 

@@ -132,7 +132,7 @@ test('a commit that was rolled back stays so, however far later rollbacks go', (
     return state?.rollout.stableCommit;
   };
   for (const commit of 'ABCDEFGH') order({ wanted: releaseOf(commit), rollback: undefined });
-  const wanted = releaseOf('W'); // it came together with the first order, so it is given up as well
+  const wanted = releaseOf('W'); // it arrived together with the first order, so it is abandoned as well
   for (const commit of 'GFEDCBA') {
     assert.equal(order({ wanted, rollback: 'previous' }), commit);
     assert.equal(order({ wanted, rollback: undefined }), commit);

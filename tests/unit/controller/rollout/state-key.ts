@@ -7,9 +7,9 @@ const DEADLINE = 2;
 const LATE = 2 * DEADLINE;
 
 /**
- * Tells states apart as far as they differ in what can follow: times by how long ago they are, up to the longest that
- * anything asks for; rollouts by whether they are the present one; orders by whether they were handled. What nobody asks
- * for any more is left out. (The exhaustive check looks at some of the states with one key whether the same follows.)
+ * Distinguishes states by everything that affects later moves: times by their age, up to the longest that matters;
+ * rollouts by whether they are the current one; orders by whether they were handled. Unused facts are omitted. (The
+ * exhaustive test checks for some states with the same key that they have the same moves.)
  */
 export function keyOf({ world, left, givenUp, had, shown }: Node): string {
   const { rollout, history = [] } = world.state ?? {};

@@ -7,7 +7,7 @@ import { setByAnnotation } from '../../../../shared/api/names.ts';
 import type { ObjectMeta } from '../../../../shared/api/object-meta.ts';
 import { omit } from '../../../../shared/domain/objects.ts';
 import { gatewaySpecOf, gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
-import { decideFor } from '../support/asked-resource.ts';
+import { decideFor } from '../support/requested-resource.ts';
 
 suite('the time at which a request or a push was stored', () => {
   const names = { ref: 'f:sync.io/requested-ref', at: 'f:sync.io/requested-at', push: 'f:sync.io/pushed-ref' };

@@ -247,14 +247,14 @@ suite('the cached fields', () => {
 
   test("of a pod that isn't a gateway are its name only", () => {
     const metadata = { ...created, labels: { a: '1', [LABEL]: 'x' }, annotations: { [NAME]: 'y' } };
-    const nobody = { ...kept, crName: undefined, gatewayName: '', profile: '', serviceAccountName: '', live: true };
+    const unrelated = { ...kept, crName: undefined, gatewayName: '', profile: '', serviceAccountName: '', live: true };
     assert.deepEqual(projectPod({ metadata, spec: { serviceAccountName: 'runner' } }), {
-      ...nobody,
+      ...unrelated,
       sidecar: 'unasked',
     });
     const named = { ...metadata, annotations: { 'sync.io/cr-name': 'app' } };
     assert.deepEqual(projectPod({ metadata: named, spec: {} }).labels, undefined);
-    assert.deepEqual(projectPod({ metadata, spec: gateway.spec }), { ...nobody, sidecar: 'present' });
+    assert.deepEqual(projectPod({ metadata, spec: gateway.spec }), { ...unrelated, sidecar: 'present' });
   });
 
   test('of a waiting pod', () => {
@@ -350,8 +350,8 @@ suite('the cached fields', () => {
   test('of a report include its pod, which owns the report if it is a gateway', () => {
     const report = projectReport(reportOf({ state: 'Synced' }));
     assert.ok(isReportOf(report, projectPod(gateway)));
-    const stranger = { ...gateway, metadata: { ...gateway.metadata, uid: 'another' } };
-    for (const pod of [stranger, { ...gateway, metadata: created }, { ...gateway, spec: {} }])
+    const foreign = { ...gateway, metadata: { ...gateway.metadata, uid: 'another' } };
+    for (const pod of [foreign, { ...gateway, metadata: created }, { ...gateway, spec: {} }])
       assert.ok(!isReportOf(report, projectPod(pod)));
     assert.ok(!isReportOf(report, undefined));
     const unowned = projectReport(reportOf({ state: 'Synced' }, owners.slice(0, 1)));

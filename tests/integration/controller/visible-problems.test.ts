@@ -140,10 +140,10 @@ suite('events and conditions notify users', { concurrency: 4 }, () => {
     await apply(gatewayPod(namespace, 'stranger', { 'sync.io/cr-name': 'other', 'sync.io/inject': 'no' }));
     await applyGatewaySync(address, { repo: repository.url });
     await startController(t, namespace);
-    const told = await untilGatewaySync(address, 'told', (resource) =>
+    const reported = await untilGatewaySync(address, 'told', (resource) =>
       /forgetful/.test(condition(resource, 'Ready')?.message ?? ''),
     );
-    const { status, reason, message } = condition(told, 'Ready') ?? {};
+    const { status, reason, message } = condition(reported, 'Ready') ?? {};
     assert.equal(`${status} ${reason}`, 'False GatewaysRefused');
     assert.equal(
       message,
