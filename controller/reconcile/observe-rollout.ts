@@ -112,9 +112,9 @@ function gatewayOf(pod: ObservedPod, waves: NonNullable<RolloutSpec['waves']>) {
 }
 
 /** Whether a gateway has not started, unless it waits for its agent. */
-function shownBy(pod: ObservedPod, said: ReturnType<typeof reportedBy>) {
-  const waitsForAgent = pod.hasAgentRun === true && said.report?.state !== 'well';
-  return { ...said, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
+function shownBy(pod: ObservedPod, reported: ReturnType<typeof reportedBy>) {
+  const waitsForAgent = pod.hasAgentRun === true && reported.report?.state !== 'healthy';
+  return { ...reported, isUnstarted: pod.isUnstarted === true && !waitsForAgent };
 }
 
 /** What the agent reports. */
@@ -122,10 +122,10 @@ function reportedBy(
   { waiting }: ObservedPod,
   report: ObservedReport | undefined,
   { verifies, number }: { verifies: boolean; number: number | undefined },
-): Pick<RolloutGateway, 'report' | 'says' | 'isOutdated'> {
+): Pick<RolloutGateway, 'report' | 'problem' | 'isOutdated'> {
   const status = report?.status;
-  const says = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
-  if (!status) return { report: undefined, says, isOutdated: false };
+  const problem = [status && messageOn(number, status), waiting].filter(Boolean).join('; ') || undefined;
+  if (!status) return { report: undefined, problem, isOutdated: false };
   const { rollout, agentVersion, commit = '', revision = '' } = status;
   return {
     report: {
@@ -135,7 +135,7 @@ function reportedBy(
       revision: isRevision(revision) ? revision : undefined,
       state: healthOf(status, verifies),
     },
-    says,
+    problem,
     isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
   };
 }
@@ -151,5 +151,5 @@ function messageOn(number: number | undefined, { rollout, state, message }: Obse
 
 function healthOf({ state, verification, hasFailed }: ObservedReportStatus, verifies: boolean): GatewayReport['state'] {
   if (hasFailed || verification === 'Failed') return 'failed';
-  return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'well' : 'busy';
+  return state === 'Synced' && (verifies ? verification === 'Passed' : verification !== 'Running') ? 'healthy' : 'busy';
 }

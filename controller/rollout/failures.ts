@@ -101,9 +101,9 @@ export const noteTimes = ({ rollout, history }: RolloutState, context: Context):
 
 /** Returns the reason of a failure in one line; empty if unknown. */
 function reasonOf(name: string, { standing: { failing }, input: { gateways, deadlineMs } }: Context): string {
-  const { says } = gateways.find((gateway) => gateway.name === name) ?? {};
+  const { problem } = gateways.find((gateway) => gateway.name === name) ?? {};
   const isLate = !failing.includes(name);
-  const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, says].filter(Boolean);
+  const parts = [isLate && `not healthy within ${formatDuration(deadlineMs)}`, problem].filter(Boolean);
   return parts
     .join(': ')
     .replace(/\p{Cc}+/gu, ' ')

@@ -8,7 +8,7 @@ import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
 export function isVerified(gateway: RolloutGateway, rollout: RolloutStatus, input: RolloutInput): boolean {
   const { report, notReadySince } = gateway;
   if (notReadySince !== undefined || input.now < recoversAt(gateway, rollout, input)) return false;
-  return hasRelease(gateway, rollout) && report?.state === 'well';
+  return hasRelease(gateway, rollout) && report?.state === 'healthy';
 }
 
 /** Whether a gateway reports the release of this rollout, healthy or not. */

@@ -50,11 +50,11 @@ function countsOf(rollout: RolloutStatus, { counted, admitted, verified }: Stand
   const { phase, failures = [], total } = rollout;
   if ((phase === 'Complete' || phase === 'RolledBack') && total > 0 && rollout.verified >= total) return {};
   const isBackwards = phase === 'RollingBack' || phase === 'RolledBack';
-  const well = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
+  const healthy = isBackwards ? counted.filter((gateway) => isRolledBack(gateway, rollout)).length : verified.size;
   return {
     total: counted.length,
     admitted: isBackwards ? 0 : admitted.size,
-    verified: well,
+    verified: healthy,
     failed: failures.length,
   };
 }

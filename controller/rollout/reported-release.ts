@@ -22,7 +22,7 @@ export function reportedRelease(input: ReportedInput): Release | undefined {
     if (!release || !readable.includes(release.revision)) continue;
     const name = `${release.commit} ${release.revision}`;
     const full = revision === undefined ? HEALTHY + 1 : HEALTHY;
-    const weight = !isResting && (state === 'well' || revision === undefined) ? full : 1;
+    const weight = !isResting && (state === 'healthy' || revision === undefined) ? full : 1;
     reported.set(name, { release, votes: (reported.get(name)?.votes ?? 0) + weight });
   }
   const newest = `${wanted?.commit} ${wanted?.revision}`;

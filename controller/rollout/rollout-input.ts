@@ -25,7 +25,7 @@ export interface RolloutGateway {
   /** Its agent doesn't support rollouts, and follows the newest commit. */
   isOutdated: boolean;
   /** Problem reported by its agent and its pod; undefined if there is none. */
-  says?: string | undefined;
+  problem?: string | undefined;
   /** Report of its agent; undefined if there is none. */
   report: GatewayReport | undefined;
 }
@@ -36,7 +36,7 @@ export interface GatewayReport {
   rollout: number | undefined;
   commit: string | undefined;
   revision: string | undefined;
-  state: 'well' | 'failed' | 'busy';
+  state: 'healthy' | 'failed' | 'busy';
 }
 
 export interface RolloutInput {

@@ -44,11 +44,11 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
   const eligible = counted.filter((gateway) => !skipped.includes(gateway));
   const awaited = awaitedOf(eligible, circumstances);
   const pending = awaited.filter((gateway) => !verified.has(gateway) && !failed.has(gateway.name));
-  const well = eligible.filter((gateway) => verified.has(gateway));
+  const healthy = eligible.filter((gateway) => verified.has(gateway));
   // Gateways created since the rollout began may still start.
   const isStarting = (gateway: RolloutGateway) =>
     isLater(gateway) && (gateway.isUnstarted === true || isYoung(gateway, input));
-  const isHealthy = well.length > 0 && pending.every(isStarting);
+  const isHealthy = healthy.length > 0 && pending.every(isStarting);
   const mayBeMissing = Math.floor((admission[index]?.gateways ?? 0) / MISSING_SHARE);
   // Gateways that don't block the wave matter as well: if most of them are unhealthy, the others are lucky.
   const unhealthy = counted.filter(
@@ -59,7 +59,7 @@ export function waveStandingOf(present: RolloutGateway[], circumstances: Circums
     isHealthy &&
     awaited.every((gateway) => admitted.has(gateway)) &&
     pending.length <= mayBeMissing &&
-    unhealthy.length <= well.length;
+    unhealthy.length <= healthy.length;
   return { present, counted, skipped, awaited, pending, unhealthy, isHealthy, isDone };
 }
 

@@ -78,7 +78,7 @@ suite('a pod that requests the sidecar', { concurrency: 4 }, () => {
 
   test('is denied with a message that names the remedy', async (t) => {
     const { namespace } = await arrange(t);
-    await assert.rejects(create(gatewayPod(namespace, 'none')), /there is no GatewaySync in namespace .*: create one/);
+    await assert.rejects(create(gatewayPod(namespace, 'none')), /there is no GatewaySync in namespace .*; create one/);
     await applyGatewaySync({ namespace, name: 'one' }, { ...git });
     await assert.rejects(
       create(gatewayPod(namespace, 'profile', { 'sync.io/profile': 'blue' })),

@@ -244,7 +244,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await apply({ ...manifest, metadata: { ...address, annotations } }, '--field-manager=flux', '--force-conflicts');
     const { status } = await untilOutcome(address, 'kept', 'Ignored');
     assert.equal(status?.lastSyncCommit, commits.main);
-    assert.match(status?.lastRequest?.message ?? '', /comes from a manifest/);
+    assert.match(status?.lastRequest?.message ?? '', /applied from a manifest/);
   });
 
   test('that a backup restores with its resource is ignored', async (t) => {

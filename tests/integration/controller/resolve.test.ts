@@ -144,7 +144,7 @@ suite('a condition names the remedy for', { concurrency: 4 }, () => {
       name: 'a missing ref',
       git: (_, repo) => ({ repo, ref: 'nowhere' }),
       reason: 'RefNotFound',
-      words: /no branch, tag or commit nowhere: check spec\.git\.ref/,
+      words: /ref "nowhere" not found in .*; push it, or change spec\.git\.ref/,
     },
     {
       name: 'a missing repository',

@@ -244,7 +244,7 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     const stopped = await untilPhase('Stopped', bad);
     assert.equal(stopped.status?.lastRequest?.outcome, 'Failed');
     assert.equal(condition(stopped, 'Ready')?.reason, 'RolloutStopped');
-    assert.match(stopped.status?.rollout?.message ?? '', /failed on a \(no such file\) in the wave/);
+    assert.match(stopped.status?.rollout?.message ?? '', /failed on a \(no such file\) in wave/);
     await controller.kill();
     await startController(t, address.namespace);
     await kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, 'sync.io/rollback=previous');

@@ -220,7 +220,7 @@ suite('a step of a rollout takes into account', () => {
     return { input: rolloutInput({ sync, observation, restOf, now }), revision: gatewaySync.spec.revision };
   };
   const began = Date.parse('2026-11-22T11:00:00Z');
-  const unknown = { report: undefined, says: undefined, isOutdated: false };
+  const unknown = { report: undefined, problem: undefined, isOutdated: false };
 
   test('living gateways, user commands, and the settings', () => {
     const rules = {
@@ -295,20 +295,20 @@ suite('a step of a rollout takes into account', () => {
     [
       'does not start, though its agent has done its part',
       { pod: { isUnstarted: true, hasAgentRun: true }, report: { agentVersion: '9.9.9' } },
-      { isUnstarted: true, report: 'well' },
+      { isUnstarted: true, report: 'healthy' },
     ],
-    ['is synced', { report: { agentVersion: '9.9.9' } }, { report: 'well' }],
+    ['is synced', { report: { agentVersion: '9.9.9' } }, { report: 'healthy' }],
     [
       'is synced by an agent that does not know rollouts',
       { report: { agentVersion: '0.0.9' } },
-      { report: 'well', isOutdated: true },
+      { report: 'healthy', isOutdated: true },
     ],
-    ['is synced by an agent that does not name its version', { report: {} }, { report: 'well', isOutdated: true }],
+    ['is synced by an agent that does not name its version', { report: {} }, { report: 'healthy', isOutdated: true }],
     ['waits', { report: { state: 'Pending', agentVersion: '9.9.9' } }, { report: 'busy' }],
     ['has failed', { report: { hasFailed: true, agentVersion: '9.9.9' } }, { report: 'failed' }],
     ['did not pass', { report: { verification: 'Failed', agentVersion: '9.9.9' } }, { report: 'failed' }],
     ['is being verified', { report: { verification: 'Running', agentVersion: '9.9.9' } }, { report: 'busy' }],
-    ['was verified', { report: { verification: 'Passed', agentVersion: '9.9.9' } }, { report: 'well' }],
+    ['was verified', { report: { verification: 'Passed', agentVersion: '9.9.9' } }, { report: 'healthy' }],
     [
       'was not verified, and has to be',
       { verify: { requests: [{ path: '/' }] }, report: { agentVersion: '9.9.9' } },
@@ -317,7 +317,7 @@ suite('a step of a rollout takes into account', () => {
     [
       'was verified, and had to be',
       { verify: { requests: [{ path: '/' }] }, report: { verification: 'Passed', agentVersion: '9.9.9' } },
-      { report: 'well' },
+      { report: 'healthy' },
     ],
   ];
   for (const [name, world, expected] of states) {
@@ -330,32 +330,32 @@ suite('a step of a rollout takes into account', () => {
   }
 
   test('the problem of a gateway, in the words of its agent and of its pod', () => {
-    const says = (world: World) => inputOf(world).input.gateways[0]?.says;
+    const problemOf = (world: World) => inputOf(world).input.gateways[0]?.problem;
     const report = { state: 'Error', message: 'the data volume is full' } as const;
     const pod = { waiting: 'gateway: CrashLoopBackOff' };
-    assert.equal(says({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
-    assert.equal(says({ report: {} }), undefined);
+    assert.equal(problemOf({ report, pod }), 'the data volume is full; gateway: CrashLoopBackOff');
+    assert.equal(problemOf({ report: {} }), undefined);
   });
 
   test('the problem of a gateway, but not one with an earlier commit', () => {
     const status = { rollout: rolloutStatusOf({ number: 3 }) };
-    const says = (report: World['report']) =>
-      inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.says;
-    assert.equal(says({ rollout: 3, state: 'Error' }), 'words');
-    assert.equal(says({ rollout: 3, state: 'Synced' }), 'words');
-    assert.equal(says({ rollout: 2, state: 'Error' }), undefined);
-    assert.equal(says({ state: 'Synced' }), undefined, 'it has not been let in, and has the stable release');
-    assert.equal(says({ state: 'Error' }), 'words', 'it may be what keeps it from taking part');
-    assert.equal(says({ state: 'Pending' }), 'words', 'it may be what keeps it from taking part');
+    const problemOf = (report: World['report']) =>
+      inputOf({ status, report: { message: 'words', ...report } }).input.gateways[0]?.problem;
+    assert.equal(problemOf({ rollout: 3, state: 'Error' }), 'words');
+    assert.equal(problemOf({ rollout: 3, state: 'Synced' }), 'words');
+    assert.equal(problemOf({ rollout: 2, state: 'Error' }), undefined);
+    assert.equal(problemOf({ state: 'Synced' }), undefined, 'it has not been let in, and has the stable release');
+    assert.equal(problemOf({ state: 'Error' }), 'words', 'it may be what keeps it from taking part');
+    assert.equal(problemOf({ state: 'Pending' }), 'words', 'it may be what keeps it from taking part');
   });
 
   test("a report's information about rollouts", () => {
     const said = { rollout: 3, commit: newest, revision: 'c'.repeat(32), agentVersion: '9.9.9' };
     const { rollout, commit, revision } = said;
     const reported = (report: NonNullable<World['report']>) => inputOf({ report }).input.gateways[0]?.report;
-    assert.deepEqual(reported(said), { rollout, commit, revision, state: 'well' });
+    assert.deepEqual(reported(said), { rollout, commit, revision, state: 'healthy' });
     const fabricated = { ...said, commit: '--upload-pack=x', revision: '../x' };
-    assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'well' });
+    assert.deepEqual(reported(fabricated), { rollout, commit: undefined, revision: undefined, state: 'healthy' });
   });
 
   test('the revision of an approval', () => {

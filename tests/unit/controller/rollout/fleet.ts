@@ -70,7 +70,7 @@ export class Fleet {
   well(...indexes: number[]): void {
     for (const index of indexes) {
       const { number: rollout, commit, revision } = this.rollout;
-      const report = { rollout, commit, revision, state: 'well' as const };
+      const report = { rollout, commit, revision, state: 'healthy' as const };
       this.gateways[index] = { ...(this.gateways[index] as RolloutGateway), notReadySince: undefined, report };
     }
   }

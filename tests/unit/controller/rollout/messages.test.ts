@@ -46,7 +46,7 @@ const shut = { window: { isOpen: false, message: 'no window is open' } };
 const onTwo = [[true], [false]];
 
 /** Makes a gateway report the commit of the rollout in this state. */
-function report(fleet: Fleet, index: number, state: 'well' | 'failed', changes: object = {}): void {
+function report(fleet: Fleet, index: number, state: 'healthy' | 'failed', changes: object = {}): void {
   const { number: rollout, commit, revision } = fleet.rollout;
   const gateway = fleet.gateways[index] as RolloutGateway;
   fleet.gateways[index] = { ...gateway, report: { rollout, commit, revision, state, ...changes } };
@@ -307,7 +307,7 @@ const readings: [
     () => {
       const fleet = begin(canary, onTwo);
       report(fleet, 0, 'failed');
-      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'GET /ready\nanswers 500' };
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), problem: 'GET /ready\nanswers 500' };
       fleet.look(B);
       return fleet;
     },
@@ -321,11 +321,11 @@ const readings: [
     () => {
       const fleet = begin({ ...rollback, maxFailures: 1 }, [[true], [true], [true], [false]]);
       report(fleet, 0, 'failed');
-      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'the data volume is full' };
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), problem: 'the data volume is full' };
       fleet.look(B);
-      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'something else' };
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), problem: 'something else' };
       fleet.pass(15).look(B);
-      for (const index of [0, 1, 2, 3]) report(fleet, index, 'well', { commit: 'A' });
+      for (const index of [0, 1, 2, 3]) report(fleet, index, 'healthy', { commit: 'A' });
       fleet.look(B);
       return fleet;
     },
@@ -338,7 +338,7 @@ const readings: [
     'a gateway takes too long',
     () => {
       const fleet = begin(canary, onTwo);
-      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), says: 'CrashLoopBackOff' };
+      fleet.gateways[0] = { ...(fleet.gateways[0] as RolloutGateway), problem: 'CrashLoopBackOff' };
       fleet.pass(15).look(B);
       return fleet;
     },
@@ -375,7 +375,7 @@ const readings: [
     'all go back',
     () => {
       const fleet = failed(rollback);
-      report(fleet, 1, 'well', { commit: 'A' });
+      report(fleet, 1, 'healthy', { commit: 'A' });
       fleet.look(B);
       return fleet;
     },
@@ -388,7 +388,7 @@ const readings: [
     'not all are back by the deadline',
     () => {
       const fleet = failed(rollback);
-      report(fleet, 1, 'well', { commit: 'A' });
+      report(fleet, 1, 'healthy', { commit: 'A' });
       fleet.pass(15).look(B);
       return fleet;
     },
@@ -401,11 +401,11 @@ const readings: [
     'all are back but for one that rests with the commit',
     () => {
       const fleet = begin(rollback, [[true], [true]]);
-      report(fleet, 1, 'well');
+      report(fleet, 1, 'healthy');
       fleet.gateways[1] = { ...(fleet.gateways[1] as RolloutGateway), isResting: true };
       report(fleet, 0, 'failed');
       fleet.look(B);
-      report(fleet, 0, 'well', { commit: 'A' });
+      report(fleet, 0, 'healthy', { commit: 'A' });
       fleet.look(B);
       return fleet;
     },
@@ -482,7 +482,7 @@ suite('the summary of a rollout shows', () => {
       fleet.look(B);
       assert.deepEqual(countsOf(fleet), [fits.length, fits.length, fits.length]);
       const back = failed(rollback, fits);
-      for (const index of fits.keys()) report(back, index, 'well', { commit: 'A' });
+      for (const index of fits.keys()) report(back, index, 'healthy', { commit: 'A' });
       back.look(B);
       assert.equal(back.rollout.phase, 'RolledBack');
       back.gateways = [];

@@ -168,7 +168,7 @@ export function apply(world: World, index: number, { bad }: Setup): World {
   const { aim, isResting } = world.agents[index] as Agent;
   if (!aim || isResting) return world;
   const { commit, number } = aim;
-  const state = bad.includes(commit) ? 'failed' : 'well';
+  const state = bad.includes(commit) ? 'failed' : 'healthy';
   const report: GatewayReport = { rollout: number, commit, revision: 'r', state };
   return withAgent(world, index, { aim: undefined, holds: commit, report });
 }

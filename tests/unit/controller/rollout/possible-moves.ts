@@ -92,7 +92,7 @@ function peoplesMoves(node: Node, setup: Setup): Move[] {
 /** Without `spec.rollout`, all get the newest commit; then it is added again. */
 function without(world: World, setup: Setup): World {
   const { wanted } = world;
-  const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'well' } as const);
+  const report = wanted && ({ rollout: undefined, commit: wanted, revision: 'r', state: 'healthy' } as const);
   const agents = world.agents.map((agent) =>
     agent.createdAt === undefined || !report
       ? agent
@@ -129,7 +129,8 @@ function seen({ had, shown }: Node, world: World, setup: Setup): Pick<Node, 'had
     const wave = waveOf(gateway.fits, gateway.key, rollout.admission);
     waves.add(`${world.plan} ${wave}`);
     const { report, notReadySince } = gateway;
-    const isHealthy = report?.state === 'well' && report.rollout === rollout.number && report.commit === rollout.commit;
+    const isHealthy =
+      report?.state === 'healthy' && report.rollout === rollout.number && report.commit === rollout.commit;
     if (isHealthy && notReadySince === undefined) well.add(`${rollout.number} ${wave}`);
   }
   return { had: [...waves].sort(), shown: [...well].sort() };

@@ -4,7 +4,7 @@ import { reportedRelease } from '../../../../controller/rollout/reported-release
 import type { GatewayReport } from '../../../../controller/rollout/rollout-input.ts';
 
 const newest = { commit: 'new', ref: 'main', revision: 'r' };
-const say = (commit: string, state: GatewayReport['state'] = 'well', revision = 'r') => ({
+const say = (commit: string, state: GatewayReport['state'] = 'healthy', revision = 'r') => ({
   rollout: 1,
   commit,
   revision,
@@ -30,14 +30,14 @@ suite('the release that gateways report', () => {
   test('is not the newest one in a tie', () => {
     assert.deepEqual(found(say('new'), say('old')), release('old'));
     assert.deepEqual(found(say('old'), say('new')), release('old'));
-    assert.deepEqual(found(say('new'), say('new', 'well', 'earlier')), release('new', 'earlier'));
+    assert.deepEqual(found(say('new'), say('new', 'healthy', 'earlier')), release('new', 'earlier'));
   });
 
   test('is not one whose revision is not stored', () => {
-    const fabricated = say('fabricated', 'well', 'other');
+    const fabricated = say('fabricated', 'healthy', 'other');
     assert.equal(found(fabricated), undefined);
     assert.deepEqual(found(fabricated, fabricated, say('old', 'busy')), release('old'));
-    assert.deepEqual(found(say('old', 'well', 'earlier')), release('old', 'earlier'));
+    assert.deepEqual(found(say('old', 'healthy', 'earlier')), release('old', 'earlier'));
   });
 
   test('is the one in place if most gateways report no revision', () => {

@@ -87,7 +87,7 @@ test("a flapping gateway doesn't keep another one from failing", () => {
   let world = sync(begun(setup), 0, setup);
   const { seen } = world.agents[0] ?? {};
   for (let turn = 0; turn < 2; turn += 1) {
-    const state = turn % 2 === 1 ? 'well' : 'busy';
+    const state = turn % 2 === 1 ? 'healthy' : 'busy';
     world = control(withAgent(later(world, DEADLINE_MS / 2), 0, { seen: seen && { ...seen, state } }), setup);
   }
   assert.deepEqual([rolloutOf(world).phase, rolloutOf(world).failures?.includes('g1')], ['Stopped', true]);
