@@ -120,7 +120,7 @@ function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: Abort
 
 /** No failure: nobody has to look into it. */
 const cutOff = () =>
-  new WaitingError('the pod ends before the git host or the gateway answered: the next agent asks again', {
+  new WaitingError('the pod is shutting down before the git server or the gateway responded; the next agent retries', {
     code: 'agent.ends',
     reason: 'AgentEnds',
     retryAfterMs: 0,

@@ -10,13 +10,13 @@ export class AgentMetrics {
   readonly #register = { registers: [this.registry] };
   readonly #syncs = new Counter({
     name: 'sync_agent_syncs_total',
-    help: 'Syncs by result: success, dry_run or error. A check that found nothing to do is none.',
+    help: 'Syncs by result: success, dry_run, or error. Checks that find nothing to do are not counted.',
     labelNames: ['result'],
     ...this.#register,
   });
   readonly #duration = new Histogram({
     name: 'sync_agent_sync_duration_seconds',
-    help: 'Time of a sync, from the decision to the last file.',
+    help: 'Duration of a sync, from the decision to the last file.',
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     ...this.#register,
   });
@@ -28,33 +28,33 @@ export class AgentMetrics {
   });
   readonly #drift = new Counter({
     name: 'sync_agent_drift_total',
-    help: 'Files that somebody else changed or removed, and that were repaired.',
+    help: 'Files that were changed or removed by other means than the agent, and repaired.',
     ...this.#register,
   });
   readonly #drifted = new Gauge({
     name: 'sync_agent_drifted_files',
-    help: 'Files that somebody else changed or removed, and that are left so.',
+    help: 'Files that were changed or removed by other means than the agent, and not repaired.',
     ...this.#register,
   });
   readonly #lastSuccess = new Gauge({
     name: 'sync_agent_last_success_timestamp_seconds',
-    help: 'When the files were last known to be in line, in seconds since the epoch.',
+    help: 'Time when the files were last known to match, in seconds since the epoch.',
     ...this.#register,
   });
   readonly #period = new Gauge({
     name: 'sync_agent_sync_period_seconds',
-    help: 'Seconds between two checks that the files are in line; 0 while the agent leaves them alone: paused, held back, or a dry run.',
+    help: 'Seconds between two checks of the files; 0 while the agent does not check them (paused, held back, or dry run).',
     ...this.#register,
   });
   readonly #reloads = new Counter({
     name: 'sync_agent_reloads_total',
-    help: 'Attempts to tell the gateway of changes, by result: success or error.',
+    help: 'Attempts to notify the gateway of changes, by result: success or error.',
     labelNames: ['result'],
     ...this.#register,
   });
   readonly #fetch = new Histogram({
     name: 'sync_agent_fetch_duration_seconds',
-    help: 'Time of a successful git fetch.',
+    help: 'Duration of a successful git fetch.',
     buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     ...this.#register,
   });
@@ -62,7 +62,7 @@ export class AgentMetrics {
   constructor(version: string) {
     new Gauge({
       name: 'sync_agent_info',
-      help: 'Always 1; the label tells the version.',
+      help: 'Always 1; the version is in the label.',
       labelNames: ['version'],
       ...this.#register,
     }).set({ version }, 1);

@@ -82,7 +82,7 @@ export class ContentReader implements AsyncDisposable {
     const pointer = parseLfsPointer(content);
     if (!pointer) {
       throw new TerminalError(
-        `${source} is a pointer of Git LFS that is damaged or asks for an extension: commit the file again, or exclude it`,
+        `${source} is a damaged Git LFS pointer or requires an extension: commit the file again, or exclude it`,
         {
           code: 'lfs.pointer',
           reason: 'ContentInvalid',
@@ -102,7 +102,7 @@ const isLeftOut = (error: unknown): boolean =>
 const NOT_FETCHED = 'lfs.missing';
 
 const notFetched = (file: string) =>
-  new TransientError(`the content of ${file} is in Git LFS, and not fetched`, {
+  new TransientError(`the content of ${file} is stored in Git LFS and hasn't been fetched`, {
     code: NOT_FETCHED,
     reason: 'LfsUnavailable',
   });

@@ -83,7 +83,9 @@ async function deliverAsIs(blob: Content, file: DesiredFile, sink: ContentSink):
     await sink(chunk);
   }
   if (file.template && !isBinary(head)) {
-    throw contentError(`${file.source} is too large for a template (over ${MAX_RENDERED_BYTES} bytes): map it without`);
+    throw contentError(
+      `${file.source} is too large for a template (over ${MAX_RENDERED_BYTES} bytes): map it without template: true`,
+    );
   }
   return {
     sha256: hash.digest('hex'),

@@ -42,7 +42,7 @@ export function renderContent(content: Buffer, values: TemplateValues): Delivera
 
 function notUtf8(content: Buffer, invalid: number): DeliverableContent {
   const wide = wideEncodingOf(content);
-  const encoding = wide ? ` (its byte order mark says ${wide.name})` : '';
+  const encoding = wide ? ` (its byte order mark is that of ${wide.name})` : '';
   return unlessBraces(content, wide, `byte ${invalid} isn't UTF-8${encoding}`);
 }
 

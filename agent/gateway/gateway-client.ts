@@ -70,7 +70,7 @@ export class GatewayClient {
     const isExpected =
       expectStatus === undefined ? answer.status >= 200 && answer.status < 300 : answer.status === expectStatus;
     if (isExpected) return answer;
-    throw new TransientError(`the gateway answered ${answer.status} to ${method} ${path}${hint(answer.status)}`, {
+    throw new TransientError(`the gateway responded with ${answer.status} to ${method} ${path}${hint(answer.status)}`, {
       code: 'gateway.refused',
       reason: 'GatewayRefused',
     });
@@ -79,10 +79,13 @@ export class GatewayClient {
   async #readApiKey(): Promise<string> {
     const { apiKeyFile } = this.#address;
     if (apiKeyFile) return await readSecretFile(apiKeyFile, 'the API key of the gateway');
-    throw new TransientError('the gateway wants an API key: name its Secret in spec.gateway.api, and restart the pod', {
-      code: 'gateway.credentials',
-      reason: 'CredentialsMissing',
-    });
+    throw new TransientError(
+      'the gateway requires an API key: specify its Secret in spec.gateway.api, and recreate the pod',
+      {
+        code: 'gateway.credentials',
+        reason: 'CredentialsMissing',
+      },
+    );
   }
 
   async #exchange(request: GatewayRequest, headers: Record<string, string>) {
@@ -138,15 +141,15 @@ interface Call {
 
 function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }: Call): Error {
   if (cause.name === 'TimeoutError' || cause.name === 'AbortError') {
-    const message = `the gateway did not answer ${method} ${path} within ${formatDuration(timeoutMs)}`;
+    const message = `the gateway did not respond to ${method} ${path} within ${formatDuration(timeoutMs)}`;
     return gatewayAway(message, { code: 'gateway.silent', cause });
   }
   const code = codeOf(cause) ?? cause.message;
   if (away.has(code)) {
-    const message = `the gateway does not answer on port ${port}, its spec.gateway.port when the pod was created (${code})`;
+    const message = `the gateway does not respond on port ${port}, which was spec.gateway.port when the pod was created (${code})`;
     return gatewayAway(message, { code: code === 'ECONNREFUSED' ? 'gateway.down' : 'gateway.silent', cause });
   }
-  return new TransientError(`the gateway cannot be called on port ${port}: ${code}`, {
+  return new TransientError(`cannot connect to the gateway on port ${port}: ${code}`, {
     code: 'gateway.call',
     reason: 'GatewayRefused',
     cause,
@@ -166,7 +169,7 @@ function codeOf(error: NodeJS.ErrnoException): string | undefined {
 }
 
 function hint(status: number): string {
-  if (status === 401 || status === 403) return ': check the Secrets that are named in spec.gateway';
-  if (status >= 300 && status < 400) return ': redirects are not followed, name the place itself';
+  if (status === 401 || status === 403) return ': check the Secrets specified in spec.gateway';
+  if (status >= 300 && status < 400) return ': redirects are not followed, specify the final path';
   return '';
 }

@@ -82,7 +82,7 @@ export class Gateway {
       throw error;
     });
     if (editors.length === 0) return;
-    const message = `somebody edits on the gateway (${editors.slice(0, 5).join(', ')}), and designerSessionPolicy says ${policy}`;
+    const message = `the gateway is being edited (${editors.slice(0, 5).join(', ')}), and designerSessionPolicy is ${policy}`;
     const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' };
     if (policy === 'wait') throw new WaitingError(message, { ...details, retryAfterMs: EDITORS_RETRY_MS });
     throw new TerminalError(message, details);

@@ -14,9 +14,9 @@ export async function readHeaders(
 ): Promise<Record<string, string>> {
   const pairs = headersFrom.map(async ({ name, secretRef }) => {
     const what = `the key ${secretRef.key} of the Secret ${secretRef.name}`;
-    if (!/^[A-Za-z0-9-]+$/.test(name)) throw invalid(`${JSON.stringify(name)} is no name of a header`);
+    if (!/^[A-Za-z0-9-]+$/.test(name)) throw invalid(`${JSON.stringify(name)} isn't a valid header name`);
     if (!folder || !SECRET_NAME.test(secretRef.name) || !SECRET_KEY.test(secretRef.key)) {
-      throw invalid(`${what} is not mounted: restart the pod after a change of spec.gateway.reload.requests`);
+      throw invalid(`${what} is not mounted: recreate the pod after a change of spec.gateway.reload.requests`);
     }
     return [name, await readSecretFile(join(folder, secretRef.name, secretRef.key), what)] as const;
   });
@@ -29,7 +29,7 @@ const invalid = (message: string) =>
 /** Reads a mounted Secret's value without the line feed that it may end in; `what` names it for people. */
 export async function readSecretFile(file: string, what: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    const hint = cause.code === 'ENOENT' ? ': it was not there when the pod was created, restart the pod' : '';
+    const hint = cause.code === 'ENOENT' ? ': it did not exist when the pod was created, recreate the pod' : '';
     throw new TransientError(`${what} cannot be read (${cause.code ?? 'unknown error'})${hint}`, {
       code: 'gateway.credentials',
       reason: 'CredentialsMissing',
@@ -39,7 +39,7 @@ export async function readSecretFile(file: string, what: string): Promise<string
   const value = text.trim();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   if (value !== '' && !/[\u0000-\u001f\u007f]|[^\u0000-\u00ff]/.test(value)) return value;
-  throw new TransientError(`${what} is empty or holds line feeds: a header cannot carry it`, {
+  throw new TransientError(`${what} is empty or contains line feeds or other characters that are invalid in a header`, {
     code: 'gateway.credentials',
     reason: 'CredentialsMissing',
   });

@@ -38,7 +38,7 @@ interface Run {
 
 /** A gateway that goes wrong in ever new ways must not have the report written with each look. */
 const MAX_NEWS = 10;
-const NOTHING_TO_ASK = 'there is nothing to ask it: name requests in spec.gateway.verify';
+const NOTHING_TO_ASK = 'nothing to probe: specify requests in spec.gateway.verify';
 
 /** Checks in the background whether the gateway is healthy with a commit. */
 export class Verifier {
@@ -101,7 +101,7 @@ export class Verifier {
     try {
       return this.#options.results.read();
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'verdict on the gateway not read');
+      this.#options.log.warn({ err: error }, 'verification result not read');
       return undefined;
     }
   }
@@ -141,7 +141,7 @@ export class Verifier {
     try {
       results.write(this.#result);
     } catch (error) {
-      log.warn({ err: error }, 'verdict on the gateway not saved: a restarted agent verifies it again');
+      log.warn({ err: error }, 'verification result not saved: after a restart, the agent verifies the gateway again');
     }
     onNews();
   }
@@ -157,7 +157,7 @@ export class Verifier {
         await client.send({ ...call, timeoutMs, signal, ignoresBody: true });
       } catch (error) {
         const message = messageOf(error);
-        const words = message.includes(call.path) ? message : `${message}, asked for ${call.path}`;
+        const words = message.includes(call.path) ? message : `${message} (${call.method} ${call.path})`;
         const isDown = error instanceof WaitingError && error.code === 'gateway.down';
         return { words, isBeforeStart: isDown && !client.hasAnswered };
       }

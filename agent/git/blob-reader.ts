@@ -47,9 +47,9 @@ export class BlobReader implements AsyncDisposable {
     const header = await this.#readLine();
     if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) {
       const kind = / (commit|tag|tree) \d+$/.exec(header)?.[1];
-      if (kind) throw otherKind(`the commit has a file whose object ${blob} is a ${kind}`);
+      if (kind) throw otherKind(`the commit contains a file whose object ${blob} is a ${kind}`);
       const isMissing = header.endsWith(' missing');
-      throw new (isMissing ? MissingBlobError : DamagedCloneError)(`cat-file says: ${header}`);
+      throw new (isMissing ? MissingBlobError : DamagedCloneError)(`unexpected output of cat-file: ${header}`);
     }
     const size = Number(header.slice(blob.length + ' blob '.length));
     return { size, chunks: this.#read(size) };
@@ -135,7 +135,7 @@ export class BlobReader implements AsyncDisposable {
     const { value, done } = await this.#chunks.next();
     if (!done) return value as Buffer;
     await this.#stream.finish();
-    throw new DamagedCloneError('cat-file ended early');
+    throw new DamagedCloneError('cat-file exited early');
   }
 }
 

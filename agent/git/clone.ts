@@ -84,7 +84,7 @@ export class Clone {
       return await run(lookup);
     } finally {
       await rm(lookup.repository.path, { recursive: true, force: true }).catch((err) =>
-        log.warn({ err }, 'look-up not removed'),
+        log.warn({ err }, 'temporary repository not removed'),
       );
     }
   }

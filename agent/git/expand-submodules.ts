@@ -73,7 +73,8 @@ class Run {
   async expand(entries: TreeEntry[], holder: Holder): Promise<TreeEntry[]> {
     const links = entries.filter(({ kind, path }) => kind === 'submodule' && !this.#expansion.isExcluded(path));
     if (links.length === 0) return entries;
-    if (this.#followed + links.length > MAX_MODULES) throw refused(`at most ${MAX_MODULES} submodules are followed`);
+    if (this.#followed + links.length > MAX_MODULES)
+      throw refused(`the repository has more than ${MAX_MODULES} submodules`);
     const urls = await this.#urls(holder);
     const followed = new Set(links);
     const expanded = entries.filter((entry) => !followed.has(entry));
@@ -123,9 +124,9 @@ class Run {
     } = this.#tools;
     const { intent, signal, isRefetch } = this.#expansion;
     this.#followed += 1;
-    if (holder.depth >= MAX_DEPTH) throw refused(`submodules are followed ${MAX_DEPTH} deep at most`);
+    if (holder.depth >= MAX_DEPTH) throw refused(`submodules are nested more than ${MAX_DEPTH} levels deep`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
-    if (given === undefined) throw refused('.gitmodules does not say where it comes from');
+    if (given === undefined) throw refused('.gitmodules does not specify its URL');
     const resolved = submoduleUrl(given, { parent: holder.repo, root: intent.repo });
     if (resolved.kind === 'problem') throw refused(resolved.message);
     const { url, isTrusted } = resolved;
@@ -157,7 +158,7 @@ async function refuseLocal(url: string, root: string): Promise<void> {
   if (host === parseRepository(root)?.host) return;
   const addresses = isIP(host) ? [{ address: host }] : await lookup(host, { all: true }).catch(() => []);
   if (addresses.some(({ address }) => isLocalAddress(address))) {
-    throw refused('it is at a loopback or link-local address, which is refused');
+    throw refused("its address is loopback or link-local, which isn't allowed");
   }
 }
 
@@ -171,7 +172,7 @@ function named(path: string, error: unknown): unknown {
 const detailsOf = ({ code, reason }: TerminalError | TransientError) => ({ code, reason });
 
 const noGitmodules = (path: string) =>
-  new TerminalError(`${path || 'the repository'} has submodules, and no .gitmodules`, {
+  new TerminalError(`${path || 'the repository'} has submodules but no .gitmodules`, {
     code: 'sync.SubmoduleInvalid',
     reason: 'SubmoduleInvalid',
   });

@@ -72,14 +72,14 @@ export async function fetchCommit(git: Git, source: CommitSource, options: Fetch
   const fetched = await fetchFirst(git, { ...source, names: qualifiedNames(source.ref) }, options);
   if (fetched) return fetched.filter;
   throw new TransientError(
-    `the git host does not serve commit ${source.commit} by its id, and ${source.ref} does not lead to it any more`,
+    `the git server does not serve commit ${source.commit} by its hash, and ${source.ref} no longer leads to it`,
     { code: 'git.commitNotServed', reason: 'CommitNotServed' },
   );
 }
 
 const commitNotServed = (commit: string, cause: unknown) =>
   new TerminalError(
-    `the git server has no commit ${commit}, or doesn't serve it by its hash: check spec.git.ref, or name a branch or tag`,
+    `the git server has no commit ${commit}, or doesn't serve it by its hash: check spec.git.ref, or specify a branch or tag`,
     { code: 'git.commitNotServed', reason: 'CommitNotServed', cause },
   );
 

@@ -72,7 +72,7 @@ export const isTooDeep = (printed: string): boolean => TOO_DEEP.test(printed);
 /** Says of a fetch that failed, and not because of what is on disk, that the commit or the host is at fault where git says so. */
 export function faultOfFetch(error: unknown, commit: string): unknown {
   if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return error;
-  if (isOfOtherKind(error)) return otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
+  if (isOfOtherKind(error)) return otherKind(`commit ${commit} has an entry whose object has the wrong type`, error);
   const printed = String(error.cause);
   if (isTooDeep(printed)) return tooDeep(error);
   if (DAMAGED.test(printed)) return badPack(error);
@@ -83,28 +83,28 @@ const invalid = (message: string, cause: unknown): TerminalError =>
   new TerminalError(message, { code: 'commit.invalid', reason: 'ContentInvalid', cause });
 
 export const tooLong = (): TerminalError =>
-  invalid('the commit has a path of more than 1 MiB: make a commit without it', undefined);
+  invalid('the commit has a path longer than 1 MiB: remove it in a new commit', undefined);
 
 export const tooDeep = (cause: unknown): TerminalError =>
-  invalid('the commit has folders that are nested too deep for git: nothing of it is used', cause);
+  invalid('the commit has directories that are nested too deep for git: flatten them in a new commit', cause);
 
 const badPack = (cause: unknown): TransientError =>
   new TransientError(
-    'the git host sent a damaged pack: look at the repository there by git fsck, and at proxies on the way; it is tried again',
+    'the git server sent a damaged pack; retrying. If it happens again, run git fsck on the server and check the proxies in between',
     { code: 'git.badPack', reason: 'CommitNotServed', cause },
   );
 
 /** An object of a commit is there, and of another kind than it has to be. */
 export const otherKind = (what: string, cause?: unknown): TerminalError =>
-  invalid(`${what}: nothing of the commit is used; make a commit without that entry`, cause);
+  invalid(`${what}: commit rejected; remove the entry in a new commit`, cause);
 
 /** A ref leads to something else: hosts let tags name anything. */
 export const noCommit = (id: string, cause: unknown): TerminalError =>
-  invalid(`${id} is no commit: nothing of it is used; let the ref lead to a commit`, cause);
+  invalid(`${id} isn't a commit: point the ref at one`, cause);
 
 /** A host was asked for everything of a commit, and some of it is not there. */
 export const leftOut = (commit: string, cause: unknown): TransientError =>
   new TransientError(
-    `the git host left out objects of commit ${commit} that it had to send: look at the repository there by git fsck; it is tried again`,
+    `the git server omitted required objects of commit ${commit}; retrying. If it happens again, run git fsck on the server`,
     { code: 'git.incomplete', reason: 'CommitNotServed', cause },
   );

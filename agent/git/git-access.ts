@@ -86,7 +86,7 @@ function withRemedy(error: unknown): unknown {
   const field = MOUNTED.get(error.reason);
   if (!field) return error;
   const { message, code, reason, cause } = error;
-  const remedy = `a pod keeps the Secrets that it was created with: recreate it if it is older than ${field}`;
+  const remedy = `Secrets are mounted when a pod is created: recreate the pod if it is older than ${field}`;
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
 }
 
@@ -152,7 +152,7 @@ async function readAuthorization(
 
 async function readSecret(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new TransientError(`the credentials of the git host cannot be read: ${cause.code ?? 'unknown error'}`, {
+    throw new TransientError(`the credentials for the git server cannot be read: ${cause.code ?? 'unknown error'}`, {
       code: 'git.credentials',
       reason: 'CredentialsMissing',
       cause,
@@ -162,12 +162,14 @@ async function readSecret(file: string): Promise<string> {
 
 const invalidRepository = (repo: string) =>
   new TerminalError(
-    hasForeignHost(repo) ? `spec.git.repo is ambiguous: ${ASCII_HOST}` : 'spec.git.repo is no URL that the agent knows',
+    hasForeignHost(repo)
+      ? `spec.git.repo is ambiguous: ${ASCII_HOST}`
+      : "spec.git.repo isn't a URL that the agent supports",
     { code: 'git.url', reason: 'InvalidRepository' },
   );
 
 const knownHostsMissing = () =>
   new TerminalError(
-    'the keys of the ssh host are not in this pod: name them in spec.git.auth.sshKey.knownHosts, and recreate pods that are older than that',
+    'the SSH host keys are not mounted in this pod: specify them in spec.git.auth.sshKey.knownHosts, and recreate pods that are older than the change',
     { code: 'git.knownHostsMissing', reason: 'KnownHostsMissing' },
   );

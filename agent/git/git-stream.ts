@@ -8,7 +8,7 @@ import { isTooDeep, tooDeep, tooLong } from './find-fault.ts';
 /** The repository on disk cannot be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
   constructor(complaint: string) {
-    super('the clone on disk cannot be read: it is made again', {
+    super('the local clone is corrupt; recreating it', {
       code: 'clone.damaged',
       reason: 'CloneDamaged',
       cause: new Error(complaint.slice(0, 500)),

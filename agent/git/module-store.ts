@@ -50,9 +50,9 @@ export class ModuleStore {
 
   /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). Throws {@link TerminalError}. */
   async urls(blob: string): Promise<Map<string, string>> {
-    if (Number(await this.#run(['cat-file', '-s', blob])) > MAX_GITMODULES) throw unusable('holds too much');
+    if (Number(await this.#run(['cat-file', '-s', blob])) > MAX_GITMODULES) throw unusable('is too large');
     const text = await this.#run(['config', `--blob=${blob}`, '-z', '--list']).catch((error) => {
-      if (error instanceof TransientError && error.code === 'git.tooMuchOutput') throw unusable('holds too much');
+      if (error instanceof TransientError && error.code === 'git.tooMuchOutput') throw unusable('is too large');
       if (error instanceof TransientError && error.code === 'git.unreachable') throw unusable('cannot be read');
       throw error;
     });
@@ -72,10 +72,13 @@ export class ModuleStore {
 }
 
 const noCommit = (id: string) =>
-  new TerminalError(`it names ${id}, which is no commit`, { code: 'submodule.refused', reason: 'SubmoduleInvalid' });
+  new TerminalError(`it points at ${id}, which isn't a commit`, {
+    code: 'submodule.refused',
+    reason: 'SubmoduleInvalid',
+  });
 
 const unusable = (what: string) =>
-  new TerminalError(`.gitmodules ${what}: it may have 1 MiB, and is a file in the form of gitmodules(5)`, {
+  new TerminalError(`.gitmodules ${what}: it must be at most 1 MiB, in the format of gitmodules(5)`, {
     code: 'submodule.refused',
     reason: 'SubmoduleInvalid',
   });

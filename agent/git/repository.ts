@@ -95,7 +95,7 @@ export class Repository {
   async openFor(commit: string): Promise<void> {
     if (!this.#contents) await this.open(commit);
     if (commit.length === this.#idLength) return;
-    throw new TerminalError(`commit ${commit} is none of this repository: its ids have ${this.#idLength} digits`, {
+    throw new TerminalError(`commit ${commit} isn't an object ID of this repository (${this.#idLength} hex digits)`, {
       code: 'git.refNotFound',
       reason: 'RefNotFound',
     });
@@ -134,7 +134,7 @@ export class Repository {
 
   /** Deletes everything and starts from nothing. */
   async recreate(commit: string): Promise<void> {
-    this.#log.warn({ path: this.path }, 'recreating the clone: a rollback needs the git server');
+    this.#log.warn({ path: this.path }, 'recreating the clone; rolling back now needs the git server');
     this.#contents = undefined;
     this.pins.forget();
     await emptyFolder(this.path);
@@ -222,7 +222,7 @@ export class Repository {
       if (saidNothing(cause)) throw cause;
       const details = { code: 'clone.unusable', reason: 'CloneUnusable', cause };
       throw new TransientError(
-        `no repository can be made in ${this.path} (REPO_PATH): is it full or read-only?`,
+        `cannot create a repository in ${this.path} (REPO_PATH): check that it isn't full or read-only`,
         details,
       );
     });

@@ -63,6 +63,6 @@ async function writePrivate(file: string, content: string): Promise<void> {
 
 const noMemory = (folder: string) =>
   new TerminalError(
-    `ssh does not take the mounted SSH key as it is, and ${folder}, where a copy of it would be made, is on a disk: let the key end with a line feed, or restart the pod so that its sidecar gets a volume in memory`,
+    `ssh does not accept the mounted SSH key unchanged, and ${folder}, where a copy would be made, is on a disk: let the key end with a line feed, or recreate the pod so that its sidecar gets a volume in memory`,
     { code: 'git.keyOnDisk', reason: 'CredentialsMissing' },
   );

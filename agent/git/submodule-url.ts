@@ -15,16 +15,16 @@ const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
  */
 export function submoduleUrl(given: string, { parent, root }: { parent: string; root: string }): SubmoduleUrl {
   const url = /^\.\.?(\/|$)/.test(given) ? resolveRelative(given, parent) : given;
-  if (url === undefined) return problem('its relative URL leads out of the host');
+  if (url === undefined) return problem('its relative URL leads outside the git server');
   const repository = parseRepository(url);
   if (hasForeignHost(url)) return problem(`its URL in .gitmodules is ambiguous: ${ASCII_HOST}`);
   if (!repository || forbidden.test(url) || optionLike.test(url)) {
-    return problem('its URL in .gitmodules is none that is allowed: use https, http, ssh or git, or a relative one');
+    return problem("its URL in .gitmodules isn't allowed: use https, http, ssh, git, or a relative URL");
   }
-  if (hasCredentials(url)) return problem('its URL in .gitmodules holds credentials, which are never sent');
+  if (hasCredentials(url)) return problem('its URL in .gitmodules contains credentials, which are never sent');
   const isTrusted = placeOf(url) === placeOf(root);
   if (repository.transport === 'ssh' && !isTrusted) {
-    return problem(`it is at another host by ssh (${repository.host}), for which there is no key: use https there`);
+    return problem(`it is on another SSH server (${repository.host}), for which the agent has no key: use https`);
   }
   // A committer has no say in whose password the token is.
   const user = isTrusted ? parseRepository(root)?.user : undefined;

@@ -91,12 +91,12 @@ async function hasRoom(gitDir: string): Promise<boolean> {
 
 const packTooLarge = (bytes: number, cause: Error) =>
   new TransientError(
-    `the git host sent more than ${bytes / 1e6} MB at once: map less of the repository, leave submodules out, or keep large files in Git LFS`,
+    `the git server sent more than ${bytes / 1e6} MB in one fetch: map less of the repository, exclude submodules, or keep large files in Git LFS`,
     { code: 'git.packTooLarge', reason: 'GitAnswerTooLarge', cause },
   );
 
 const tooLong = (ms: number) =>
-  new TransientError(
-    `the fetch took longer than ${ms / 1000} s (spec.git.timeout) and was stopped: it is tried again`,
-    { code: 'git.timeout', reason: 'GitTimeout' },
-  );
+  new TransientError(`the fetch took longer than ${ms / 1000} s (spec.git.timeout) and was stopped; retrying`, {
+    code: 'git.timeout',
+    reason: 'GitTimeout',
+  });

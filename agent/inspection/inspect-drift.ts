@@ -35,7 +35,7 @@ export async function inspectDrift({ resource, dependencies, signal }: Inspectio
 }
 
 const notComplete = () =>
-  new TerminalError('no sync is complete on this gateway, so there is nothing to compare its files with', {
+  new TerminalError('no sync has completed on this gateway, so there is nothing to compare its files with', {
     code: 'inspection.notComplete',
     reason: 'NotComplete',
   });
@@ -85,7 +85,7 @@ async function fetchMissing(
     clone.fetchBlobsById({ repo, ref, commit }, missing, { access, signal }),
   ).catch((error) => {
     signal.throwIfAborted();
-    log.warn({ err: error }, 'content of files not fetched for a question');
+    log.warn({ err: error }, 'content of files not fetched for an inspection');
   });
 }
 

@@ -72,7 +72,7 @@ export class Inspector implements Inspections {
     if (answer) await this.#say(answer, question);
     if (question.kind === 'drift' || signal.aborted) return;
     await this.#options.tidy(resource).catch((err) => {
-      this.#options.log.warn({ err }, 'clone not tidied after a question');
+      this.#options.log.warn({ err }, 'clone not tidied after an inspection');
     });
   }
 
@@ -85,7 +85,7 @@ export class Inspector implements Inspections {
       const sealed = await sealAnswer(answer, { to: question.key, about });
       if (this.#question === question) this.#show({ id: question.id, sealed });
     } catch (err) {
-      this.#options.log.warn({ err, question: question.id }, 'answer not sealed'); // the key is none
+      this.#options.log.warn({ err, question: question.id }, 'inspection not sealed'); // the key is none
     }
   }
 
@@ -97,12 +97,16 @@ export class Inspector implements Inspections {
     const none = { changes: [], more: 0 };
     try {
       const answer = await inspect(question, resource, AbortSignal.any([signal, timeout]));
-      log.info({ question: id, kind, ref, commit: answer.commit, changes: answer.changes.length }, 'question answered');
+      log.info(
+        { question: id, kind, ref, commit: answer.commit, changes: answer.changes.length },
+        'inspection finished',
+      );
       return answer;
     } catch (err) {
       if (signal.aborted) return undefined;
-      log.warn({ err, question: id, kind, ref }, 'question not answered');
-      if (timeout.aborted) return { problem: `the look at the files took longer than ${LOOK_MS / 1000} s`, ...none };
+      log.warn({ err, question: id, kind, ref }, 'inspection failed');
+      if (timeout.aborted)
+        return { problem: `the inspection of the files took longer than ${LOOK_MS / 1000} s`, ...none };
       return { problem: describeFailure(err).message.slice(0, PROBLEM_LENGTH), ...none };
     }
   }

@@ -6,12 +6,12 @@ const TERMINAL = {
   /** The host of the repository is there, and the content is not. */
   objectNotFound: {
     reason: 'LfsObjectNotFound',
-    message: 'the Git LFS server does not have the content of a mapped file: has it been pushed (git lfs push)?',
+    message: 'the Git LFS server does not have the content of a mapped file: push it (git lfs push)',
   },
   noServer: {
     reason: 'LfsUnavailable',
     message:
-      'mapped files are kept in Git LFS, and the git host has no Git LFS for the repository, or hides it: only pointers would be delivered',
+      'mapped files are stored in Git LFS, but the git server has no Git LFS for the repository, or hides it: enable it, check the credentials, or exclude the files',
   },
   authentication: {
     reason: 'AuthenticationFailed',
@@ -20,30 +20,33 @@ const TERMINAL = {
   insecure: {
     reason: 'UnexpectedRedirect',
     message:
-      'the Git LFS server wants content to be fetched by http, while the repository is at https or ssh: let it offer https',
+      'the Git LFS server offers content over http only, but the repository uses https or ssh: configure the server to offer https',
   },
   redirect: {
     reason: 'UnexpectedRedirect',
-    message: 'the Git LFS server sends the request elsewhere: set spec.git.repo to the address that it redirects to',
+    message: 'the Git LFS server redirects the request: set spec.git.repo to the address that it redirects to',
   },
   transport: {
     reason: 'LfsUnavailable',
-    message: 'mapped files are kept in Git LFS, which git:// does not have: use https or ssh, or exclude them',
+    message: 'mapped files are stored in Git LFS, which git:// does not support: use https or ssh, or exclude them',
   },
 };
 
 const TRANSIENT = {
-  unusable: { reason: 'LfsUnavailable', message: 'the answer of the Git LFS server cannot be read: it is tried again' },
+  unusable: { reason: 'LfsUnavailable', message: 'the response of the Git LFS server is invalid; retrying' },
   unreachable: {
     reason: 'LfsUnavailable',
-    message: 'the Git LFS server cannot be reached or answered with an error: it is tried again',
+    message: 'the Git LFS server is unreachable or responded with an error; retrying',
   },
-  cutOff: { reason: 'LfsUnavailable', message: 'the Git LFS server broke off: the rest is fetched at the next try' },
+  cutOff: {
+    reason: 'LfsUnavailable',
+    message: 'the Git LFS server closed the connection early; the next try fetches the rest',
+  },
   timeout: {
     reason: 'GitTimeout',
-    message: 'files in Git LFS took longer to fetch than spec.git.timeout allows: the rest is fetched at the next try',
+    message: 'files in Git LFS took longer to fetch than spec.git.timeout allows; the next try fetches the rest',
   },
-  damaged: { reason: 'LfsUnavailable', message: 'an object of Git LFS is damaged: it is fetched again' },
+  damaged: { reason: 'LfsUnavailable', message: 'an object from Git LFS is damaged; fetching it again' },
 };
 
 const ERRORS = { ...TERMINAL, ...TRANSIENT };
@@ -59,7 +62,7 @@ export function lfsError(kind: keyof typeof ERRORS, cause?: unknown, retryAfterM
 
 /** What an answer means that is no success. */
 export function errorOfStatus({ statusCode = 0, headers }: IncomingMessage, what: 'server' | 'object') {
-  const cause = new Error(`the Git LFS server answered ${statusCode}`);
+  const cause = new Error(`the Git LFS server responded with ${statusCode}`);
   if (statusCode === 401 || statusCode === 403) return lfsError('authentication', cause);
   if (statusCode === 404 || statusCode === 410)
     return lfsError(what === 'server' ? 'noServer' : 'objectNotFound', cause);

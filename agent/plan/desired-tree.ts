@@ -35,12 +35,12 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   const { source, type } = mapping;
   const single = input.entries.find(({ path }) => path === source);
   if (single) {
-    if (type === 'dir' && single.kind === 'file') return [`${source} is a file, and type says dir`];
+    if (type === 'dir' && single.kind === 'file') return [`${source} is a file, but type is dir`];
     return [...layEntries([single], { mapping, input, tree }), ...unusedPatches(mapping, [single])];
   }
   const below = input.entries.filter(({ path }) => isWithin(path, source));
   if (below.length === 0 && source !== '') return layMissing(mapping, input, tree);
-  if (type === 'file') return [`${source || '.'} is a folder, and type says file`];
+  if (type === 'file') return [`${source || '.'} is a directory, but type is file`];
   return [...layEntries(below, { mapping, input, tree }), ...unusedPatches(mapping, below)];
 }
 
@@ -50,7 +50,7 @@ function unusedPatches(mapping: RenderedMapping, entries: TreeEntry[]): string[]
   if (patches.length === 0) return [];
   const files = entries.map(({ path }) => placeOf(path, mapping).inside);
   return patches.flatMap(({ file, matches }, index) =>
-    files.some(matches) ? [] : [`patches[${index}].file: ${source || '.'} holds no ${file || 'such file'}`],
+    files.some(matches) ? [] : [`patches[${index}].file: ${source || '.'} contains no ${file || 'such file'}`],
   );
 }
 
@@ -76,7 +76,7 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | u
   if (input.isExcluded(entry.path)) return undefined;
   if (isTooLong(destination)) return tooLong(destination);
   if (entry.kind !== 'file') return notAFile(entry);
-  if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} is no name for a file`;
+  if (!isFilePath(destination)) return `${JSON.stringify(entry.path)} isn't a valid file name`;
   if (isAgentPath(destination)) return agentPath(destination);
   tree.files.set(destination, desiredFile(entry, place));
   tree.retained.delete(destination);
@@ -99,20 +99,20 @@ function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInp
 function noSource({ source, namedSource }: RenderedMapping): string {
   if (namedSource === undefined)
     return `the repository has no ${source}: correct the mapping, or set required: false if it is optional`;
-  return `the repository has no ${source} (${namedSource}): name the gateway with the annotation sync.io/gateway-name on its pod, commit that path, or set required: false if it is optional`;
+  return `the repository has no ${source} (${namedSource}): set the annotation sync.io/gateway-name on the gateway's pod, commit that path, or set required: false if it is optional`;
 }
 
 function notAFile({ path, kind }: TreeEntry): string {
-  if (kind === 'unreadable') return `the name of ${path} in the repository is not UTF-8: rename it, or exclude it`;
+  if (kind === 'unreadable') return `the name of ${path} in the repository isn't UTF-8: rename it, or exclude it`;
   return kind === 'link'
-    ? `${path} is a symbolic link in the repository, which is never followed: exclude it, or commit the file itself`
-    : `${path} is a submodule, which is followed only where spec.git.submodules is true: set that, exclude it, or leave it out of the mappings`;
+    ? `${path} is a symbolic link in the repository, and links are never followed: exclude it, or commit the file itself`
+    : `${path} is a submodule, and spec.git.submodules isn't true: set it to true, exclude the path, or omit it from the mappings`;
 }
 
-const agentPath = (path: string) => `${path} is the place of the agent's own files: exclude it`;
+const agentPath = (path: string) => `${path} is reserved for the agent's files: exclude it`;
 
 const tooLong = (path: string) =>
-  `${path.slice(0, 100)}… is too long: a path may have 3,072 bytes in 128 folders, and each name in it 255. Shorten it, or exclude it`;
+  `${path.slice(0, 100)}… is too long: a path can have at most 3,072 bytes and 128 directories, and each name in it 255 bytes. Shorten it, or exclude it`;
 
 /** A file cannot lie where another file needs a folder. */
 function overlaps({ files, folders, retained }: DesiredTree): string[] {
@@ -124,5 +124,8 @@ function overlaps({ files, folders, retained }: DesiredTree): string[] {
       if (isFile(folder) && !inside.has(folder)) inside.set(folder, path);
     }
   }
-  return [...inside].map(([folder, path]) => `${folder} would have to be a file and, for ${path}, a folder`);
+  return [...inside].map(
+    ([folder, path]) =>
+      `${folder} is mapped as a file, but ${path} needs it to be a directory: change the mappings, or exclude one`,
+  );
 }

@@ -39,7 +39,7 @@ export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<
   });
   const invalid = firstInvalidByte(given);
   if (invalid !== undefined) return problem(`isn't UTF-8 at byte ${invalid}`);
-  if (!isBoundedJson(given, BOUNDS)) return problem(`holds more than ${BOUNDS.parts} keys and values`);
+  if (!isBoundedJson(given, BOUNDS)) return problem(`contains more than ${BOUNDS.parts} keys and values`);
   yield;
   const syntax = syntaxProblem(given.toString('utf8', startOf(given)));
   if (syntax) return problem(`isn't JSON (RFC 8259): ${syntax}`);
@@ -187,7 +187,7 @@ class Places {
     }
     const [absent] = missing.keys();
     if (absent === undefined) return at + 1;
-    throw new PlaceError(`has no element ${[...path, absent].join('.')}: the array holds ${length}`);
+    throw new PlaceError(`has no element ${[...path, absent].join('.')}: the array has ${length}`);
   }
 }
 

@@ -73,7 +73,7 @@ function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, v
 }
 
 const foreignProblem = (path: string) =>
-  `${path} is a file in the data volume that the agent did not write, with other content or another mode (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
+  `${path} exists in the data volume with different content or mode, and the agent did not write it (onConflict: refuse): remove it, exclude it, or set onConflict to takeOver`;
 
 function drifted(path: string, existing: LiveEntry, input: PlanInput): Judged {
   return staysDrifted(path, input)

@@ -72,9 +72,9 @@ const costOf = (kind: Kind, ...paths: string[]): number =>
   COST[kind].entry + COST[kind].character * Math.max(...paths.map(({ length }) => length));
 
 function tooManyFiles(files: number, folders: number, others: number): TerminalError {
-  const more = others > 0 ? `, and ${others} others were delivered before` : '';
+  const more = others > 0 ? `, in addition to ${others} delivered earlier` : '';
   return new TerminalError(
-    `the profile maps more than ${files} files in ${folders} folders${more}, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or map fewer files`,
+    `the profile maps more than ${files} files in ${folders} directories${more}, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or map fewer files`,
     { code: 'sync.TooManyFiles', reason: 'TooManyFiles' },
   );
 }

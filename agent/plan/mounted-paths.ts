@@ -44,4 +44,4 @@ export class MountedPaths {
 }
 
 const problem = (path: string, point: string): string =>
-  `the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;
+  `the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another path, or exclude it`;

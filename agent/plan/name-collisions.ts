@@ -19,7 +19,7 @@ export function findCollisions({ files, folders, retained }: DesiredTree, foldin
     const other = seen.get(folded) ?? path;
     seen.set(folded, other);
     if (other === path) return [];
-    const by = folding.case ? 'case' : 'the normal form of Unicode';
-    return [`${path} and ${other} are one name on this volume, which does not tell names apart by ${by}: rename one`];
+    const trait = folding.case ? 'is case-insensitive' : 'normalizes Unicode';
+    return [`${path} and ${other} collide on this volume, which ${trait}: rename one`];
   });
 }

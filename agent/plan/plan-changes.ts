@@ -88,7 +88,7 @@ const unwantedPaths = ({ desired, manifest }: Pick<PlanInput, 'desired' | 'manif
 const refused = (reason: RefusalReason, problems: string[]): PlanResult => ({ kind: 'refused', reason, problems });
 
 const nothingLeft = ({ length }: string[]) =>
-  `no file is left to deliver, and all ${length} files of the agent would go: the commit is empty or excludePatterns match everything (allowEmpty: true lets it happen)`;
+  `the sync would remove all ${length} files of the agent and deliver none: the commit is empty or excludePatterns match everything (to allow this, set allowEmpty: true)`;
 
 function judgeFiles(input: PlanInput) {
   const { desired, manifest } = input;
@@ -138,8 +138,8 @@ function displacedProblem(writes: Change[], { manifest, whole = manifest }: Plan
   for (const { displaced } of whole.files.values()) if (displaced) sizes.push(displaced.size);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (sizes.length <= DISPLACED_LIMITS.files && bytes <= DISPLACED_LIMITS.bytes) return undefined;
-  const size = `${sizes.length} files of other people, with ${Math.ceil(bytes / 1024 ** 2)} MiB,`;
-  return `${size} would have to be kept in .sync-agent/taken-over, which takes at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove from the data volume what is not needed, or exclude it`;
+  const size = `${sizes.length} files that the agent did not write (${Math.ceil(bytes / 1024 ** 2)} MiB)`;
+  return `${size} would have to be kept in .sync-agent/taken-over, which holds at most ${DISPLACED_LIMITS.files} files and ${DISPLACED_LIMITS.bytes / 1024 ** 2} MiB: remove unneeded ones from the data volume, or exclude them`;
 }
 
 type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;

@@ -39,9 +39,10 @@ function canRemove(path: string, input: PlanInput): boolean {
 /** A folder is needed at that path. */
 function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'folder') return undefined;
-  if (entry.kind === 'link') return `${path} is a symbolic link in the data volume: nothing is written through it`;
+  if (entry.kind === 'link')
+    return `${path} is a symbolic link in the data volume, and the agent never writes through links: remove it`;
   if (entry.kind === 'file' && canRemove(path, input)) return undefined;
-  return `${path} is a file in the data volume that the agent did not write, where a folder is needed: remove it`;
+  return `${path} is a file in the data volume that the agent did not write, but a directory is needed there: remove it`;
 }
 
 /** A file is needed at that path. */
@@ -49,8 +50,8 @@ function fileProblem(path: string, entry: LiveEntry | undefined, input: PlanInpu
   if (!entry || entry.kind === 'file') return undefined;
   if (entry.kind !== 'folder') {
     if (isOwned(path, input)) return undefined;
-    return `${path} is ${entry.kind === 'link' ? 'a symbolic link' : 'no regular file'} in the data volume that the agent did not write: remove it`;
+    return `${path} is ${entry.kind === 'link' ? 'a symbolic link' : 'not a regular file'} in the data volume, and the agent did not write it: remove it`;
   }
   if (canRemove(path, input) && entry.content?.every((below) => canRemove(below, input))) return undefined;
-  return `${path} is a folder in the data volume that holds more than the agent wrote, where a file is needed: remove it, or end the destination with / to put the file into it`;
+  return `${path} is a directory in the data volume with files that the agent did not write, but a file is needed there: remove it, or end the destination with / to put the file into it`;
 }

@@ -50,7 +50,7 @@ export class Announcer {
       if (files.length > 0) this.#options.log.warn({ ...logFields(intent), count: names.length, files }, message);
     };
     warn(named, 'attributes in .gitattributes ignored');
-    warn(pointers, 'delivered without filter=lfs, though they look like pointers of Git LFS');
+    warn(pointers, 'files that look like Git LFS pointers delivered without filter=lfs');
   }
 
   /** The gateway was notified of changes, or could not be. */
@@ -59,6 +59,6 @@ export class Announcer {
     metrics.onReload(error ? 'error' : 'success');
     const fields = logFields(intent);
     if (!error) log.info(fields, 'gateway notified');
-    else log[describeFailure(error).isWaiting ? 'info' : 'warn']({ ...fields, err: error }, 'gateway not told');
+    else log[describeFailure(error).isWaiting ? 'info' : 'warn']({ ...fields, err: error }, 'gateway not notified');
   }
 }

@@ -13,21 +13,21 @@ export interface Failure {
 }
 
 const notAllowed =
-  "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or give the agent's user the files";
+  "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or change the owner of the files to the agent's user";
 
 /** What the errors of a file system mean to a person. */
 const words: Record<string, string> = {
   ENOSPC: 'the data volume is full',
   EDQUOT: 'the data volume is full (quota)',
   EROFS: 'the data volume is mounted read-only',
-  EIO: 'the disk or the server of the data volume fails',
+  EIO: 'the disk or file server of the data volume reports I/O errors',
   EACCES: notAllowed,
   EPERM: notAllowed,
-  EISDIR: 'a folder took the place of a file during the sync',
-  ENOTDIR: 'a file took the place of a folder during the sync',
-  EXDEV: 'another volume is mounted inside the data volume: the agent cannot deliver into it',
-  EBUSY: 'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it',
-  ENAMETOOLONG: 'the name of a file is too long for the data volume',
+  EISDIR: 'a directory replaced a file during the sync',
+  ENOTDIR: 'a file replaced a directory during the sync',
+  EXDEV: 'another volume is mounted inside the data volume, and the agent cannot deliver into it',
+  EBUSY: 'a mount or a program uses a file or directory of the data volume, so the agent cannot replace or remove it',
+  ENAMETOOLONG: 'a file name is too long for the data volume',
 };
 
 /** Of these a try that is repeated says the same. A full volume may get room, and what is in the way may go. */

@@ -14,7 +14,7 @@ export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: 
 
 function plannedFinding({ intent, plan, ignored }: SyncOutcome<'synced' | 'planned'>): Finding {
   const { commit, ref } = intent;
-  const planned = `dry run: ${plan.changes.length} changes would bring commit ${commit} (${ref}) in place`;
+  const planned = `dry run: ${plan.changes.length} changes would deliver commit ${commit} (${ref})`;
   const message = [planned, ignoredAttributes(ignored)].filter(Boolean).join('; ');
   return { state: 'DryRun', message, changes: describeChanges(plan, BOUNDS.changes) };
 }
@@ -24,11 +24,11 @@ function syncedFinding(outcome: SyncOutcome<'synced' | 'planned'>, drift: readon
   const failure = reloadError ? describeFailure(reloadError) : undefined;
   const messages = [
     failure &&
-      `the files of commit ${intent.commit} (${intent.ref}) are in place, and the gateway is still to be told: ${failure.message}`,
+      `files of commit ${intent.commit} (${intent.ref}) delivered; gateway not notified yet: ${failure.message}`,
     describeDrift(drift, intent),
     ignoredAttributes(ignored),
     plainPointers(pointers),
-    lockWeakness && `the data volume has no lock (${lockWeakness}): make sure that no other pod syncs to it`,
+    lockWeakness && `the data volume is not locked (${lockWeakness}): make sure that no other pod syncs to it`,
   ].filter(Boolean);
   const changes = drift.slice(0, BOUNDS.changes).map(({ path, reason }) => `differs ${path} (${reason})`.slice(-1024));
   const finding: Finding = { state: failure ? stateAfter(failure) : 'Synced' };
@@ -41,15 +41,15 @@ function describeDrift(drift: readonly Drift[], { profile }: Intent): string | u
   if (drift.length === 0) return undefined;
   const names = firstOf(drift.map(({ path }) => path));
   return profile.drift === 'report'
-    ? `${drift.length} files differ from what was delivered (drift: report): ${names}`
-    : `the gateway rewrites ${names}: repaired ${MAX_REPAIRS} times in a row, and left as it is until the commit or the spec changes`;
+    ? `${drift.length} files differ from the delivered ones (drift: report): ${names}`
+    : `the gateway rewrites ${names}: repaired ${MAX_REPAIRS} consecutive times, and not again until the commit or the spec changes`;
 }
 
 /** What a report shows of a gateway that isn't healthy. */
 export function describeVerification({ commit, ref }: Intent, { state, words }: Verification): string | undefined {
   if (!words) return undefined;
-  if (state === 'Failed') return `the gateway is not well with commit ${commit} (${ref}): ${words}`;
-  return `the gateway is being verified with commit ${commit} (${ref}), and a look went wrong: ${words}`;
+  if (state === 'Failed') return `gateway unhealthy on commit ${commit} (${ref}): ${words}`;
+  return `verification of commit ${commit} (${ref}) in progress; last check failed: ${words}`;
 }
 
 function ignoredAttributes(ignored: ReadonlyMap<string, string> = new Map()): string | undefined {
@@ -61,7 +61,7 @@ function ignoredAttributes(ignored: ReadonlyMap<string, string> = new Map()): st
 /** In a repository whose .gitattributes were lost, these are not what the gateway needs. */
 function plainPointers(pointers: string[] = []): string | undefined {
   if (pointers.length === 0) return undefined;
-  return `delivered as they are, because no .gitattributes says filter=lfs, though they look like pointers of Git LFS: ${firstOf(pointers)}`;
+  return `files look like Git LFS pointers, but no .gitattributes sets filter=lfs, so they were delivered unchanged: ${firstOf(pointers)}`;
 }
 
 function firstOf(names: string[]): string {

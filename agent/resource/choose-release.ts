@@ -36,8 +36,9 @@ export interface Release {
 
 /** Returns the release that a gateway follows while changes are rolled out in waves, or the message why there is none yet. */
 export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Release | string {
-  if (status === undefined) return 'waiting for the controller to begin a rollout (status.rollout)';
-  if (!isSound(status)) return 'status.rollout cannot be understood: are controller and agent of one version?';
+  if (status === undefined) return 'waiting for the controller to start a rollout (status.rollout)';
+  if (!isSound(status))
+    return 'status.rollout is invalid: check that the controller and the agent have the same version';
   const { number, phase, commit, ref, revision, stableCommit, stableRef, stableRevision } = status;
   const stable: Release = { commit: stableCommit, ref: stableRef, revision: stableRevision };
   if (phase === 'RollingBack' || phase === 'RolledBack') return { ...stable, rollout: number };
@@ -45,9 +46,9 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   const next: Release = { commit, ref, revision, rollout: number };
   if (phase === 'Complete' && isSame) return next;
   if (status.plan !== planOf(waves) || status.admission.length !== waves.length + 1) {
-    return 'waiting for the controller to admit gateways by the latest waves of spec.rollout';
+    return 'waiting for the controller to admit gateways according to the latest waves of spec.rollout';
   }
-  if (!self.labels) return 'the labels of the pod cannot be read: nobody can say which wave it belongs to';
+  if (!self.labels) return 'the labels of the pod cannot be read, so its wave is unknown';
   return isAdmitted(status, waves, self.labels, self) ? next : stable;
 }
 

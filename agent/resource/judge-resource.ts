@@ -73,7 +73,7 @@ export type Verdict =
 /** Until the API server has said whether there is a GatewaySync. */
 export const UNKNOWN: Verdict = {
   kind: 'unknown',
-  message: 'waiting for the API server to say what the GatewaySync asks for',
+  message: 'waiting for the API server to return the GatewaySync',
 };
 
 /** What the agent has to know besides the resource where changes go by waves. */
@@ -91,7 +91,7 @@ export function judgeResource(
   if (!resource)
     return {
       kind: 'absent',
-      message: 'there is no GatewaySync of that name: the files stay as they are until there is one',
+      message: 'the GatewaySync does not exist: the files remain unchanged until it is created',
     };
   const { spec, generation } = resource;
   if (spec.paused) return { kind: 'paused', generation, message: 'the GatewaySync is paused (spec.paused)' };
@@ -128,7 +128,7 @@ function judgeByWaves(
   if (typeof view === 'string') return wait(`waiting for revision ${revision} of spec.sync: ${view}`);
   const { profile, startPolicy } = view;
   if (!profile) {
-    const message = `${missingProfile(view)} (in revision ${revision} of spec.sync, which this gateway is to have)`;
+    const message = `${missingProfile(view)} (in revision ${revision} of spec.sync, which was chosen for this gateway)`;
     return { kind: 'refused', generation, message, startPolicy };
   }
   const isGone = live.profile === undefined;
@@ -195,7 +195,7 @@ function missingProfile({ name, names }: ProfileView): string {
   return `the GatewaySync has no profile named ${name}, only ${names.sort().join(', ')}: change the pod's annotation sync.io/profile`;
 }
 
-const NOT_OBSERVED = 'waiting for the controller to look at the latest change of the GatewaySync';
+const NOT_OBSERVED = 'waiting for the controller to observe the latest change of the GatewaySync';
 
 /**
  * Returns the commit that the controller resolved for exactly this spec, or the message why there is none yet: new mappings

@@ -113,23 +113,23 @@ export class Revisions {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const text = await readText(await client.stream({ method: 'GET', path, signal }));
     const object = readJson(controllerRevisionSchema, Buffer.from(text), BOUNDS);
-    if (!object) throw new Error(`${name} holds no spec.sync`);
+    if (!object) throw new Error(`${name} contains no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];
     if (!owners.some(({ uid }) => uid === owner)) throw new Error(`${name} does not belong to the GatewaySync`);
     // Whoever may write ControllerRevisions must not decide on files thereby.
     if (syncRevision(object.data.sync) !== revision)
-      throw new Error(`${name} holds another spec.sync than its name says`);
+      throw new Error(`${name} contains a spec.sync that does not match its name`);
     const parsed = v.safeParse(syncSchema, object.data.sync, { abortEarly: true });
-    if (!parsed.success) throw new Error(`${name} holds a spec.sync that is not valid`);
+    if (!parsed.success) throw new Error(`${name} contains an invalid spec.sync`);
     return viewProfile(parsed.output, identity.profile);
   }
 
   #explain(error: unknown, { revision }: Attempt): string {
     const { namespace, crName } = this.#options.identity;
     const name = `${namespace}/${revisionName(crName, revision)}`;
-    if (isApiError(error, 404)) return `there is no ControllerRevision ${name}`;
+    if (isApiError(error, 404)) return `the ControllerRevision ${name} does not exist`;
     if (isApiError(error, 403)) {
-      return `the agent may not read the ControllerRevision ${name}: the ClusterRole sync-agent has to grant get on controllerrevisions (apps)`;
+      return `the agent has no permission to read the ControllerRevision ${name}: grant get on controllerrevisions (apps) in the ClusterRole sync-agent`;
     }
     return messageOf(error).slice(0, 300);
   }

@@ -85,7 +85,7 @@ export class Signatures {
 const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 async function readKeys(folder: string | undefined): Promise<Map<string, string>> {
-  const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: restart the pod after a change of it';
+  const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: recreate the pod after a change of it';
   if (!folder) throw keysError(hint);
   // Kubernetes keeps the versions of a mounted Secret in folders whose names begin with two dots.
   const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('..')).sort();
@@ -103,14 +103,17 @@ function explain(what: string, cause: unknown): unknown {
     return new TransientError(message, { code: 'git.signatureTool', reason: 'SignatureInvalid', cause });
   }
   if (/\bEXPKEYSIG\b/.test(complaint)) {
-    const message = `${what} is signed by a key that has expired: put the extended key, or another one, into the Secret of spec.git.verify.keysSecretRef`;
+    const message = `${what} is signed with a key that has expired: add the extended key or another one to the Secret of spec.git.verify.keysSecretRef`;
     return new TerminalError(message, { code: 'git.signature', reason: 'SignatureInvalid', cause });
   }
-  return new TerminalError(`${what} has no signature by a key of spec.git.verify.keysSecretRef: nothing is applied`, {
-    code: 'git.signature',
-    reason: 'SignatureInvalid',
-    cause,
-  });
+  return new TerminalError(
+    `${what} isn't signed with a key of spec.git.verify.keysSecretRef, so it isn't delivered: sign it, or add the key`,
+    {
+      code: 'git.signature',
+      reason: 'SignatureInvalid',
+      cause,
+    },
+  );
 }
 
 const keysError = (message: string) =>
@@ -141,12 +144,12 @@ function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeys {
     }
     for (const line of linesOf(text)) {
       const match = SSH_KEY.exec(line);
-      if (!match) throw keysError(`${name} in the Secret of spec.git.verify holds a line that is no public key`);
+      if (!match) throw keysError(`${name} in the Secret of spec.git.verify contains a line that isn't a public key`);
       keys.allowedSigners.push(match.index === 0 ? `* namespaces="git" ${line}` : line);
     }
   }
   if (keys.allowedSigners.length + keys.openPgp.length > 0) return keys;
-  throw keysError('the Secret of spec.git.verify holds no key');
+  throw keysError('the Secret of spec.git.verify contains no key');
 }
 
 function linesOf(text: string): string[] {
@@ -159,7 +162,7 @@ async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> 
   await writeFile(file, keys.join('\n'));
   const args = ['--homedir', folder, '--batch', '--quiet', '--no-autostart', '--import', file];
   await promisify(execFile)('gpg', args, { timeout: 30_000 }).catch((cause) => {
-    throw new TransientError('the OpenPGP keys of spec.git.verify cannot be read by gpg: is it in the image?', {
+    throw new TransientError('gpg cannot read the OpenPGP keys of spec.git.verify: check that the image contains gpg', {
       code: 'git.signatureTool',
       reason: 'SignatureInvalid',
       cause,

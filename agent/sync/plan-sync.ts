@@ -78,12 +78,12 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
   const folding = root.traitsBy(whole);
   if (touchFile !== undefined && part.desired.files.has(touchFile)) {
     throw syncProblems('ProfileInvalid', [
-      `${touchFile} is mapped, and is spec.gateway.reload.touchFile: name another`,
+      `${touchFile} is both mapped and spec.gateway.reload.touchFile: specify another file to touch`,
     ]);
   }
   if (touchFile !== undefined && new MountedPaths(mounts, folding).touches(touchFile)) {
     throw syncProblems('PathConflict', [
-      `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: name another file`,
+      `spec.gateway.reload.touchFile: the gateway's pod mounts another volume at ${touchFile}, above or below it: specify another file`,
     ]);
   }
   const algorithm = intent.commit.length === 64 ? 'sha256' : 'sha1';

@@ -62,7 +62,7 @@ export async function makeRoom(commit: string, cause: unknown, dependencies: Syn
 
 const tooSmall = (commit: string, cause: unknown) =>
   new TransientError(
-    `${CLONE_VOLUME} is full, although it was emptied for commit ${commit}: free disk space on the node, or map fewer files`,
+    `${CLONE_VOLUME} is full even after it was emptied for commit ${commit}: free disk space on the node, or map fewer files`,
     { code: 'git.noSpace', reason: 'CloneUnusable', cause },
   );
 
@@ -109,7 +109,7 @@ export async function verifyCommit(
   const tag = await clone.tag(commit);
   if (tag && isWanted(tag)) return await check({ kind: 'tag', id: tag.id, name: tag.name });
   throw syncProblems('SignatureInvalid', [
-    `${ref} is no annotated tag of that name on commit ${commit}: it cannot be signed`,
+    `${ref} isn't an annotated tag of that name on commit ${commit}, so it cannot be signed`,
   ]);
 }
 

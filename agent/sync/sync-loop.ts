@@ -255,7 +255,7 @@ export class SyncLoop {
     if (this.#mayStart) return;
     const lastGood = await this.#options.lastGood().catch(() => undefined); // the next sync says what is wrong with it
     if (!lastGood || (policy ?? lastGood.startPolicy) !== 'useLastGood') return;
-    this.#options.log.info({ commit: lastGood.commit }, 'gateway may start on the files of an earlier sync');
+    this.#options.log.info({ commit: lastGood.commit }, 'gateway can start with the files of an earlier sync');
     this.#mayStart = true;
   }
 }

@@ -54,14 +54,14 @@ async function remedyFor(
 ): Promise<Remedy> {
   const fault = await clone.repository.faultIn(commit, signal);
   if (fault === 'noCommit') throw noCommit(commit, error);
-  if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object is of another kind`, error);
+  if (fault === 'commit') throw otherKind(`commit ${commit} has an entry whose object has the wrong type`, error);
   if (fault === 'clone' && tried !== 'madeAgain') {
-    log.warn({ err: error }, 'clone cannot be read');
+    log.warn({ err: error }, 'clone is corrupt; recreating it');
     await clone.repository.recreate(commit);
     return 'madeAgain';
   }
   if (fault === 'missing' && tried === 'none') {
-    log.warn({ err: error, commit }, 'commit cannot be read: fetching it once more');
+    log.warn({ err: error, commit }, 'commit cannot be read; fetching it again');
     return 'fetchedAgain';
   }
   throw fault === 'missing' ? leftOut(commit, error) : error;
@@ -124,7 +124,7 @@ async function planWithoutGit(aim: SyncAim, dependencies: SyncDependencies): Pro
     return undefined;
   } catch (error) {
     aim.signal.throwIfAborted();
-    log.info({ err: error, commit }, 'commit not fetched: the files are right without it');
+    log.info({ err: error, commit }, 'commit not fetched; the files are correct without it');
     return plan;
   }
 }

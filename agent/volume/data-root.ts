@@ -36,7 +36,7 @@ export class DataRoot {
   checkPlace(): void {
     if (this.#root.isAt(this.path)) return;
     throw new TransientError(
-      `another folder is at ${this.path} than when the agent started, or none: nothing changes until the first one is back; to deliver to this one, recreate the pod`,
+      `the directory at ${this.path} was replaced or removed after the agent started: restore it, or recreate the pod to deliver to the new one`,
       { code: 'data.replaced', reason: 'VolumeUnusable' },
     );
   }
@@ -100,7 +100,7 @@ const NO_FOLDER = new Set(['ENOTDIR', 'data.symbolicLink']);
 
 /** Something else is in the place of a folder with the agent's own files. */
 export const noAgentFolder = (path: string, cause: unknown) =>
-  new TerminalError(`${path} must be a folder, since it holds the agent's own files: remove what is there`, {
+  new TerminalError(`${path} must be a directory because it holds the agent's files: remove it`, {
     code: 'data.agentFolder',
     reason: 'PathConflict',
     cause,

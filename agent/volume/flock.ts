@@ -30,14 +30,14 @@ export async function flock(descriptor: number, timeoutMs = TIMEOUT_MS): Promise
     reject(failure(`no response within ${timeoutMs / 1000} s: check the volume's file server`));
   }, timeoutMs);
   child.once('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') resolve({ kind: 'unsupported', reason: 'there is no flock(1)' });
+    if (error.code === 'ENOENT') resolve({ kind: 'unsupported', reason: 'flock(1) is not installed' });
     else reject(failure(error.message));
   });
   child.once('close', (code, signal) => {
     if (code === 0) resolve({ kind: 'locked' });
     else if (code === CONFLICT || REFUSED.test(output)) resolve({ kind: 'held' });
     else if (NO_LOCKS.test(output)) resolve({ kind: 'unsupported', reason: output.trim() });
-    else reject(failure(output.trim() || `flock ended with ${code ?? signal}`));
+    else reject(failure(output.trim() || `flock exited with ${code ?? signal}`));
   });
   return await promise.finally(() => clearTimeout(timer));
 }

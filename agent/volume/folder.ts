@@ -67,10 +67,13 @@ export class Folder implements Disposable {
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
       if (!lstatSync(this.at(name), { throwIfNoEntry: false })?.isSymbolicLink()) throw error;
     }
-    throw new TerminalError(`${path} is a symbolic link in the data volume: nothing is written through it`, {
-      code: 'data.symbolicLink',
-      reason: 'PathConflict',
-    });
+    throw new TerminalError(
+      `${path} is a symbolic link in the data volume, and the agent never writes through links: remove it`,
+      {
+        code: 'data.symbolicLink',
+        reason: 'PathConflict',
+      },
+    );
   }
 
   /** Opens a folder by its path below this one, `''` being this one; each on the way as {@link Folder.open} does. */

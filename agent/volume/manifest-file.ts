@@ -126,12 +126,12 @@ export class ManifestFile {
     if (parsed.kind === 'manifest') {
       const { manifest, length, lines } = parsed;
       const ignored = size - length;
-      if (ignored > 0) this.#log.warn({ path, ignored }, 'end of the manifest is cut off or damaged');
+      if (ignored > 0) this.#log.warn({ path, ignored }, 'end of the manifest is truncated or damaged');
       return { manifest, length, lines };
     }
     if (parsed.kind === 'tooLarge') throw tooLarge(size);
     if (parsed.kind === 'damaged') {
-      this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs have no owner any more');
+      this.#log.warn({ path }, 'manifest is damaged: files of earlier syncs no longer have an owner');
       return none;
     }
     throw parsed.kind === 'earlier' ? earlierVersion(path) : newerVersion(parsed.version);
@@ -213,10 +213,13 @@ async function readFrom(path: string): Promise<Found | undefined> {
 }
 
 const newerVersion = (version: number) =>
-  new TerminalError(`the manifest has version ${version}, of a newer agent: use that or a newer image`, {
-    code: 'manifest.newer',
-    reason: 'AgentTooOld',
-  });
+  new TerminalError(
+    `the manifest has version ${version}, written by a newer agent: use the image of that agent or a newer one`,
+    {
+      code: 'manifest.newer',
+      reason: 'AgentTooOld',
+    },
+  );
 
 const earlierVersion = (path: string) =>
   new TerminalError(
@@ -226,12 +229,12 @@ const earlierVersion = (path: string) =>
 
 const tooLarge = (size: number) =>
   new TerminalError(
-    `the manifest has ${Math.ceil(size / 1024 ** 2)} MiB, more than the agent has memory for: set a larger spec.agent.resources.limits.memory and recreate the pod, or remove .sync-agent/${NAME}, after which files of earlier syncs have no owner`,
+    `the manifest has ${Math.ceil(size / 1024 ** 2)} MiB, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or remove .sync-agent/${NAME}, after which files of earlier syncs have no owner`,
     { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
   );
 
 const isFolder = (path: string) =>
-  new TerminalError(`${path} must be a file, in which the agent lists its files, and is a folder: remove it`, {
+  new TerminalError(`${path} is a directory, but must be a file, in which the agent lists its files: remove it`, {
     code: 'manifest.folder',
     reason: 'PathConflict',
   });

@@ -2,13 +2,10 @@ import { TransientError } from '../../shared/errors.ts';
 
 /** The error where something is not as it was looked at. */
 export const changed = (path: string) =>
-  new TransientError(
-    `${path} was changed by somebody else during the sync: nothing is overwritten, and looked at again`,
-    {
-      code: 'data.changed',
-      reason: 'PathConflict',
-    },
-  );
+  new TransientError(`${path} changed during the sync and was not overwritten; retrying`, {
+    code: 'data.changed',
+    reason: 'PathConflict',
+  });
 
 /** Runs a call, in which something may come to a path where nothing was, or its folder may go. */
 export function meanwhile<T>(path: string, call: () => T): T {

@@ -47,7 +47,7 @@ export function touchFile(path: string, text: string, { root, lock }: HeldVolume
 }
 
 const NOT_ALLOWED =
-  "the agent's user can't write to it or to its directory: set runAsUser to the file's owner, let the group write it, or name another file";
+  "the agent's user can't write to it or to its directory: set runAsUser to the file's owner, let the group write it, or specify another file";
 const OBSTACLES: Record<string, string> = {
   ENOENT: "its directory doesn't exist",
   ENOTDIR: "its directory doesn't exist",

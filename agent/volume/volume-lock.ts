@@ -161,7 +161,7 @@ function openLock(folder: Folder): number {
   } catch (error) {
     if (!['EISDIR', 'ELOOP', 'EMLINK', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
-  throw new TerminalError(`${folder.pathOf(NAME)} must be a file, which the agent locks: remove what is there`, {
+  throw new TerminalError(`${folder.pathOf(NAME)} must be a regular file because the agent locks it: remove it`, {
     code: 'data.lockFile',
     reason: 'PathConflict',
   });

@@ -20,7 +20,7 @@ export const ignition = {
     const sessions = readJson(sessionsSchema, Buffer.from(body), ANSWER_BOUNDS);
     if (!sessions) throw unreadable();
     return sessions.items.map(({ user, project }) =>
-      `${user ?? 'somebody'}${project ? ` on ${project}` : ''}`.slice(0, MAX_EDITOR_LENGTH),
+      `${user ?? 'unknown user'}${project ? ` on ${project}` : ''}`.slice(0, MAX_EDITOR_LENGTH),
     );
   },
   /** A scan has no result that could be asked for; a gateway that runs answers this, and one that starts does not. */
@@ -35,7 +35,7 @@ const sessionsSchema = v.object({
 });
 
 const unreadable = () =>
-  new TransientError('the gateway does not say who edits on it: its answer to GET /data/api/v1/designers is unknown', {
+  new TransientError('cannot list the editors on the gateway: unexpected response to GET /data/api/v1/designers', {
     code: 'gateway.answer',
     reason: 'GatewayRefused',
   });

@@ -146,7 +146,7 @@ suite('a running agent', () => {
     assert.deepEqual(await agent.stop(), { code: 0, signal: null });
     const { state, message, commit } = (await pod.report()).status ?? {};
     assert.deepEqual([state, commit], ['Pending', first]);
-    assert.match(message ?? '', /the pod ends before the git host or the gateway answered/);
+    assert.match(message ?? '', /the pod is shutting down before the git server or the gateway responded/);
   });
 
   test('delivers exactly the desired tree on its next start, whenever it is killed', async (t) => {

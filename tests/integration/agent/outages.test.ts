@@ -58,7 +58,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     await agent.stop();
     await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
     await untilReady(await pod.start());
-    await pod.untilReport('Pending', ({ status }) => /there is no GatewaySync/.test(status?.message ?? ''));
+    await pod.untilReport('Pending', ({ status }) => /the GatewaySync does not exist/.test(status?.message ?? ''));
   });
 
   test("doesn't start under requireSync, whatever is missing", async (t) => {
@@ -67,7 +67,7 @@ suite('a gateway that starts on the files of an earlier sync', () => {
     await pod.client.delete(gatewaySyncPath(pod.namespace, 'gw'));
     await blind.waitForLog(/watch interrupted/);
     const seeing = await pod.start();
-    await pod.untilReport('Pending', ({ status }) => /there is no GatewaySync/.test(status?.message ?? ''));
+    await pod.untilReport('Pending', ({ status }) => /the GatewaySync does not exist/.test(status?.message ?? ''));
     assert.equal(await statusOf(`${seeing.healthUrl}/readyz`), 503);
     await new Promise((resolve) => setTimeout(resolve, 12_000));
     assert.equal(await statusOf(`${blind.healthUrl}/readyz`), 503);

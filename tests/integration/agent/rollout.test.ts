@@ -228,8 +228,8 @@ suite('while changes go in waves', () => {
     // One that is there: what has an owner that is gone is collected.
     const stranger = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
     const wrong: [changes: object, words: RegExp][] = [
-      [{ data: { sync: evil } }, /holds another spec\.sync than its name says/],
-      [{ data: { other: 1 } }, /holds no spec\.sync/],
+      [{ data: { sync: evil } }, /contains a spec\.sync that does not match its name/],
+      [{ data: { other: 1 } }, /contains no spec\.sync/],
       [{ metadata: { ...metadata, ownerReferences: [stranger] } }, /does not belong to the GatewaySync/],
     ];
     for (const [changes, words] of wrong) {
@@ -240,7 +240,7 @@ suite('while changes go in waves', () => {
       await pod.client.delete(`${revisionsOf(pod)}/${metadata.name}`);
     }
     await pod.start(env);
-    await untilPending(pod, new RegExp(`there is no ControllerRevision ${pod.namespace}/${metadata.name}`));
+    await untilPending(pod, new RegExp(`the ControllerRevision ${pod.namespace}/${metadata.name} does not exist`));
     assert.deepEqual(await pod.files(), {});
     await pod.client.create(revisionsOf(pod), sound);
     await pod.untilSynced(first);

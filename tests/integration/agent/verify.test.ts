@@ -99,15 +99,15 @@ suite('the verification of a gateway', () => {
     gateway.faults['/health'] = { status: 503 };
     await setSpec(specOf({ for: '1s' }));
     await start();
-    const words = 'the gateway answered 503 to GET /health';
+    const words = 'the gateway responded with 503 to GET /health';
     const running = await untilStatus(
       'words',
-      ({ message }) => message?.endsWith(`a look went wrong: ${words}`) ?? false,
+      ({ message }) => message?.endsWith(`last check failed: ${words}`) ?? false,
     );
     assert.deepEqual([running.state, running.verification], ['Synced', 'Running']);
     const failed = await untilIs('Failed');
     assert.equal(failed.state, 'Synced');
-    assert.equal(failed.message, `the gateway is not well with commit ${commit} (main): ${words}`);
+    assert.equal(failed.message, `gateway unhealthy on commit ${commit} (main): ${words}`);
     assert.equal(looks(), 3);
     gateway.faults = {};
     const file = path.join(pod.data, 'config/a');
@@ -129,7 +129,7 @@ suite('the verification of a gateway', () => {
     const { message } = await untilIs('Failed');
     assert.match(
       message ?? '',
-      /does not answer on port \d+, its spec.gateway.port when the pod was created \((ECONNREFUSED|ECONNRESET)\), asked for \/health$/,
+      /does not respond on port \d+, which was spec.gateway.port when the pod was created \((ECONNREFUSED|ECONNRESET)\) \(GET \/health\)$/,
     );
   });
 

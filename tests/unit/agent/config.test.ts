@@ -97,7 +97,7 @@ suite('describeFailure', () => {
       Object.assign(new Error('EBUSY: resource busy or locked'), { code: 'EBUSY', path: '/data/x' }),
       {
         message:
-          'a mount or a program holds on to a file or folder of the data volume: the agent cannot replace or remove it (EBUSY, /data/x)',
+          'a mount or a program uses a file or directory of the data volume, so the agent cannot replace or remove it (EBUSY, /data/x)',
         code: 'data.EBUSY',
         isWaiting: false,
         retryAfterMs: 0,
@@ -124,7 +124,7 @@ suite('describeFailure', () => {
       'a disk that fails',
       Object.assign(new Error('EIO: i/o error'), { code: 'EIO', path: '/data/x' }),
       {
-        message: 'the disk or the server of the data volume fails (EIO, /data/x)',
+        message: 'the disk or file server of the data volume reports I/O errors (EIO, /data/x)',
         code: 'data.EIO',
         isWaiting: false,
         retryAfterMs: 0,
@@ -136,7 +136,7 @@ suite('describeFailure', () => {
       Object.assign(new Error('EACCES: …'), { code: 'EACCES', path: '/proc/1/fd/18/.sync-agent' }),
       {
         message:
-          "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or give the agent's user the files (EACCES, .sync-agent)",
+          "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or change the owner of the files to the agent's user (EACCES, .sync-agent)",
         code: 'data.EACCES',
         isWaiting: false,
         retryAfterMs: 0,
@@ -147,7 +147,7 @@ suite('describeFailure', () => {
       'a name that the volume does not take',
       Object.assign(new Error('ENAMETOOLONG: …'), { code: 'ENAMETOOLONG', path: '/staging/0', dest: '/data/x' }),
       {
-        message: 'the name of a file is too long for the data volume (ENAMETOOLONG, /data/x)',
+        message: 'a file name is too long for the data volume (ENAMETOOLONG, /data/x)',
         code: 'data.ENAMETOOLONG',
         isWaiting: false,
         retryAfterMs: 0,
@@ -158,7 +158,7 @@ suite('describeFailure', () => {
       'a folder that the agent held open, by whatever number',
       Object.assign(new Error('EXDEV: …'), { code: 'EXDEV', path: '/proc/7/fd/32/0', dest: '/proc/7/fd/33/x' }),
       {
-        message: 'another volume is mounted inside the data volume: the agent cannot deliver into it (EXDEV, x)',
+        message: 'another volume is mounted inside the data volume, and the agent cannot deliver into it (EXDEV, x)',
         code: 'data.EXDEV',
         isWaiting: false,
         retryAfterMs: 0,

@@ -50,7 +50,7 @@ suite('the reload preset for Ignition', () => {
     await assert.rejects(syncAndReload(sandbox, target), {
       name: 'TransientError',
       message:
-        'the gateway answered 401 to POST /data/api/v1/scan/projects: check the Secrets that are named in spec.gateway',
+        'the gateway responded with 401 to POST /data/api/v1/scan/projects: check the Secrets specified in spec.gateway',
     });
     await writeFile(path.join(sandbox.folder, 'api-key'), 'name:other');
     assert.equal(await sandbox.reload(target), true);
@@ -77,7 +77,7 @@ suite('the reload preset for Ignition', () => {
   test('defers changes and repairs while a user is editing, as the policy says', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, ignition, { designerSessionPolicy: 'wait' });
     gateway.editors = [{ user: 'ann', project: 'plant' }];
-    await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /\(ann on plant\).*says wait/ });
+    await assert.rejects(sandbox.sync(target), { name: 'WaitingError', message: /\(ann on plant\).*Policy is wait/ });
     const failing = { ...target, profile: { designerSessionPolicy: 'fail' as const } };
     await assert.rejects(sandbox.sync(failing), { name: 'TerminalError', code: 'gateway.editors' });
     assert.deepEqual(await sandbox.files(), {});
@@ -190,7 +190,9 @@ suite('reload requests', () => {
   test('follow no redirect, and can expect any status', async (t) => {
     const { gateway, sandbox, target } = await prepare(t, { ...none, requests: [request({})] });
     gateway.faults['/reload'] = { status: 302, location: '/elsewhere' };
-    await assert.rejects(syncAndReload(sandbox, target), { message: /answered 302 .*redirects are not followed/ });
+    await assert.rejects(syncAndReload(sandbox, target), {
+      message: /responded with 302 .*redirects are not followed/,
+    });
     assert.deepEqual(lines(gateway), ['POST /reload']);
     const expecting = { ...target, reload: { ...none, requests: [request({ expectStatus: 302 })] } };
     assert.equal(await sandbox.reload(expecting), true);
@@ -214,7 +216,7 @@ suite('reload requests', () => {
     const reload = { ...none, timeoutMs: 60_000, requests: [request({ timeoutMs: 150 })] };
     const { gateway, sandbox, target } = await prepare(t, reload);
     gateway.faults['/reload'] = 'hang';
-    const message = 'the gateway did not answer POST /reload within 150ms';
+    const message = 'the gateway did not respond to POST /reload within 150ms';
     await assert.rejects(syncAndReload(sandbox, target), { name: 'WaitingError', code: 'gateway.silent', message });
     const scanning = { ...target, reload: { ...ignition, timeoutMs: 150 } };
     gateway.faults['/data/api/v1/scan/projects'] = 'hang';
@@ -258,7 +260,7 @@ suite('reload requests', () => {
     const { sandbox, target } = await prepare(t, none);
     await sandbox.sync(target);
     const touching = { ...target, reload: { ...none, touchFile: 'a' } };
-    await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /a is mapped/ });
+    await assert.rejects(sandbox.sync(touching), { code: 'sync.ProfileInvalid', message: /a is both mapped/ });
   });
 
   test('leave no pending reload if a change has no receiver', async (t) => {

@@ -14,7 +14,7 @@ const verdict: VerificationResult = {
   subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
   generation: 4,
   state: 'Failed',
-  words: 'the gateway answered 503 to GET /health',
+  words: 'the gateway responded with 503 to GET /health',
 };
 
 async function arrange(t: TestContext, checkOwner = () => {}) {

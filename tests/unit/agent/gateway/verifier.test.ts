@@ -82,13 +82,13 @@ suite('one check of a gateway', () => {
     assert.deepEqual([all.lines, all.last?.state], [['GET /a?x=1', 'GET /c'], 'Passed']);
     const { lines, last } = await look(t, verifiedBy({ requests }));
     assert.deepEqual(lines, ['GET /a?x=1', 'GET /b'], 'none after the first that goes wrong');
-    assert.deepEqual(last, { state: 'Failed', words: 'the gateway answered 200 to GET /b' });
+    assert.deepEqual(last, { state: 'Failed', words: 'the gateway responded with 200 to GET /b' });
   });
 
   test('follows no redirect', async (t) => {
     const { lines, last } = await look(t, verifiedBy(), 302);
     assert.deepEqual(lines, ['GET /health']);
-    assert.match(last?.words ?? '', /answered 302 to GET \/health: redirects are not followed/);
+    assert.match(last?.words ?? '', /responded with 302 to GET \/health: redirects are not followed/);
   });
 
   test('makes the calls of the preset with its key, and those of the spec without it', async (t) => {
@@ -100,13 +100,13 @@ suite('one check of a gateway', () => {
     assert.deepEqual((await look(t, verifiedBy({ requests: [] }, { readyPath: '/ready' }))).lines, ['GET /ready']);
     assert.deepEqual((await look(t, verifiedBy({}, { readyPath: '/ready' }))).lines, ['GET /health']);
     const unverified = await look(t, verifiedBy({ requests: [] }));
-    assert.equal(unverified.last?.words, 'there is nothing to ask it: name requests in spec.gateway.verify');
+    assert.equal(unverified.last?.words, 'nothing to probe: specify requests in spec.gateway.verify');
   });
 
   test('abandons a call that takes too long', async (t) => {
     const port = await listen(t, () => {});
     const [last] = await verify(await verifierOf(t, port), verifiedBy({}, { timeoutMs: 50 }));
-    assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not answer GET /health within 50ms' });
+    assert.deepEqual(last, { state: 'Failed', words: 'the gateway did not respond to GET /health within 50ms' });
   });
 
   test('closes the connection instead of reading an endless answer', async (t) => {
@@ -138,7 +138,7 @@ suite('the verifier of a gateway', () => {
     assert.equal(state, 'Running', 'a threshold of one');
     assert.match(
       words ?? '',
-      /does not answer on port \d+, its spec.gateway.port when the pod was created \(ECONNREFUSED\), asked for \/health$/,
+      /does not respond on port \d+, which was spec.gateway.port when the pod was created \(ECONNREFUSED\) \(GET \/health\)$/,
     );
     verifier.keepOnly(undefined);
     assert.equal(verifier.stateOf(intent), undefined);
@@ -150,7 +150,7 @@ suite('the verifier of a gateway', () => {
     const said = await verify(await verifierOf(t, port), verifiedBy({ failureThreshold: 60 }));
     assert.equal(looks, 60);
     assert.equal(said.length, 11);
-    assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway answered 460 to GET /health' });
+    assert.deepEqual(said.at(-1), { state: 'Failed', words: 'the gateway responded with 460 to GET /health' });
   });
 
   test('does nothing unless a verification is requested', async (t) => {

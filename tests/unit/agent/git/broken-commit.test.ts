@@ -112,7 +112,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
         await assert.rejects(sync(id), {
           name: 'TerminalError',
           reason: 'ContentInvalid',
-          message: `${id} is no commit: nothing of it is used; let the ref lead to a commit`,
+          message: `${id} isn't a commit: point the ref at one`,
         });
       }
       await daemon.sendOnly(['0'.repeat(40)]);
@@ -133,7 +133,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
         await assert.rejects(sync(commit), {
           name: 'TerminalError',
           reason: 'SubmoduleInvalid',
-          message: `submodule config/s: it names ${id}, which is no commit`,
+          message: `submodule config/s: it points at ${id}, which isn't a commit`,
         });
       }
       await assertPinned(world);
@@ -157,7 +157,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
       await assert.rejects(sync(commit), {
         name: 'TransientError',
         code: 'git.incomplete',
-        message: /^submodule config\/s: the git host left out objects/,
+        message: /^submodule config\/s: the git server omitted required objects/,
       });
     }
     assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set(earlier));

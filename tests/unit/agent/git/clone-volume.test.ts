@@ -69,7 +69,7 @@ suite('the volume of the clone', () => {
       await assert.rejects(sandbox.sync(target), {
         name: 'TransientError',
         code: 'git.noSpace',
-        message: /^the clone volume \(REPO_PATH\) is full, although it was emptied for commit [0-9a-f]{40}: /,
+        message: /^the clone volume \(REPO_PATH\) is full even after it was emptied for commit [0-9a-f]{40}: /,
       });
       tries.push(git.fetches);
     }

@@ -13,7 +13,7 @@ const TREE = 'd'.repeat(40);
 
 const tooDeep = { name: 'TerminalError', code: 'commit.invalid', reason: 'ContentInvalid', message: /nested too deep/ };
 const badPack = { name: 'TransientError', code: 'git.badPack', reason: 'CommitNotServed', message: /damaged pack/ };
-const leftOut = { name: 'TransientError', code: 'git.incomplete', message: /left out objects/ };
+const leftOut = { name: 'TransientError', code: 'git.incomplete', message: /omitted required objects/ };
 
 suite('an error of a fetch explains the output of git', () => {
   for (const [printed, expected] of [
@@ -24,7 +24,10 @@ suite('an error of a fetch explains the output of git', () => {
     [`fatal: bad object ${COMMIT}\nerror: remote did not send all necessary objects`, leftOut],
     ['error: --shallow-file died of signal 11\nerror: remote did not send all necessary objects', tooDeep],
     ['fatal: exceeded maximum allowed tree depth\nerror: remote did not send all necessary objects', tooDeep],
-    [`error: object ${TREE} is a blob, not a tree\nfatal: not a tree`, { code: 'commit.invalid', message: /kind/ }],
+    [
+      `error: object ${TREE} is a blob, not a tree\nfatal: not a tree`,
+      { code: 'commit.invalid', message: /the wrong type/ },
+    ],
     ['fatal: early EOF\nfatal: fetch-pack: invalid index-pack output', { code: 'git.brokeOff' }],
     [
       'fetch-pack: unexpected disconnect while reading sideband packet\nfatal: protocol error: bad pack header',

@@ -125,7 +125,7 @@ suite('withGitAccess', () => {
       withGitAccess(anyHost('https://127.0.0.1/x'), files, () => {
         throw new TerminalError('refused', { code: 'git.played', reason });
       });
-    const kept = 'a pod keeps the Secrets that it was created with: recreate it if it is older than';
+    const kept = 'Secrets are mounted when a pod is created: recreate the pod if it is older than';
     for (const [reason, field] of [
       ['AuthenticationFailed', 'spec.git.auth'],
       ['RepositoryNotFound', 'spec.git.auth'],

@@ -176,7 +176,7 @@ suite("a name that isn't UTF-8", () => {
     ];
     const sandbox = await createSandbox(t);
     const target = { repo: repository.url, commit: await commitTree(entries(id)) };
-    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', message: /Stra.e\.txt .*not UTF-8/ });
+    await assert.rejects(sandbox.sync(target), { name: 'TerminalError', message: /Stra.e\.txt .*isn't UTF-8/ });
     const profile = { excludePatterns: ['Stra*'] };
     await sandbox.sync({ ...target, profile });
     assert.deepEqual(await sandbox.files(), { a: '1' });

@@ -128,7 +128,7 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
       name: 'TransientError',
       code: 'git.packTooLarge',
       reason: 'GitAnswerTooLarge',
-      message: /more than 0\.1 MB .* map less of the repository, leave submodules out, or keep large files in Git LFS/,
+      message: /more than 0\.1 MB .* map less of the repository, exclude submodules, or keep large files in Git LFS/,
     });
     assert.deepEqual(await packs(), []);
   });

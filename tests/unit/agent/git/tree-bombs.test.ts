@@ -32,7 +32,7 @@ suite('a commit that lists too many files to count', { timeout: 60_000 }, () => 
       const sandbox = await createSandbox(t, { heapBytes: 32 * MIB });
       await assert.rejects(sandbox.sync({ ...target, profile: { excludePatterns: ['bomb/'] } }), {
         code: 'sync.TooManyFiles',
-        message: /more than \d+ files in \d+ folders.*map fewer files/,
+        message: /more than \d+ files in \d+ directories.*map fewer files/,
       });
       await sandbox.sync({ ...target, profile: mapped('ok') });
       assert.deepEqual(await sandbox.files(), { ok: 'x' });
@@ -67,7 +67,7 @@ suite('a commit that lists too many files to count', { timeout: 60_000 }, () => 
     const sandbox = await createSandbox(t);
     await assert.rejects(sandbox.sync({ repo, commit }), {
       code: 'commit.invalid',
-      message: /path of more than 1 MiB/,
+      message: /path longer than 1 MiB/,
     });
   });
 

@@ -179,9 +179,9 @@ suite('an inspection of another commit', () => {
   test("doesn't harm the clone if the commit's ID has another length", async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: {} });
     const asked = { kind: 'diff' as const, ref: 'main', commit: 'a'.repeat(64) };
-    await assert.rejects(sandbox.inspect(asked, target), /none of this repository/);
+    await assert.rejects(sandbox.inspect(asked, target), /isn't an object ID of this repository/);
     await sandbox.restart();
-    await assert.rejects(sandbox.inspect(asked, target), /none of this repository/);
+    await assert.rejects(sandbox.inspect(asked, target), /isn't an object ID of this repository/);
     const before = fetches();
     await sandbox.sync(target);
     assert.equal(fetches(), before);
@@ -223,7 +223,7 @@ suite('an inspection of another commit', () => {
       (await readdir(sandbox.data)).filter((name) => name !== '.sync-agent'),
       [],
     );
-    await assert.rejects(sandbox.inspect({ kind: 'drift' }, target), /no sync is complete/);
+    await assert.rejects(sandbox.inspect({ kind: 'drift' }, target), /no sync has completed/);
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { 'config/a': '1' });
   });

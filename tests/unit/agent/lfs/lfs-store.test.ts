@@ -206,7 +206,7 @@ suite('files in Git LFS', () => {
       repo,
       commit: await commit({ files: { a: '1', big: lfs.add('content') } }),
     };
-    const refusal = { name: 'TerminalError', message: /kept in Git LFS, and the git host has no Git LFS/ };
+    const refusal = { name: 'TerminalError', message: /stored in Git LFS, but the git server has no Git LFS/ };
     await assert.rejects(sandbox.sync({ ...target, profile: { dryRun: true } }), refusal);
     await assert.rejects(sandbox.sync(target), refusal);
     assert.deepEqual(await sandbox.files(), {});

@@ -119,12 +119,12 @@ suite('desiredTree', () => {
     {
       name: 'a file as dir',
       mapping: { source: 'top', destination: 'x', type: 'dir' },
-      problem: /top is a file, and type says dir/,
+      problem: /top is a file, but type is dir/,
     },
     {
       name: 'a folder as file',
       mapping: { source: 'base', destination: 'x', type: 'file' },
-      problem: /base is a folder/,
+      problem: /base is a directory/,
     },
     {
       name: 'a link as the source',
@@ -154,23 +154,23 @@ suite('desiredTree', () => {
       name: 'a name that is no UTF-8',
       entries: [unreadable('d/�')],
       mapping: { source: 'd', destination: 'x' },
-      problem: /^mappings\[0\]: the name of d\/� in the repository is not UTF-8: rename it, or exclude it$/,
+      problem: /^mappings\[0\]: the name of d\/� in the repository isn't UTF-8: rename it, or exclude it$/,
     },
     {
       name: 'a single file that would be the folder of the agent',
       entries: [file('d/.sync-agent')],
       mapping: { source: 'd/.sync-agent', destination: '.' },
-      problem: /^mappings\[0\]: \.sync-agent is the place of the agent's own files: exclude it$/,
+      problem: /^mappings\[0\]: \.sync-agent is reserved for the agent's files: exclude it$/,
     },
     {
       name: 'the whole repository as file',
       mapping: { source: '.', destination: 'x', type: 'file' },
-      problem: /^mappings\[0\]: \. is a folder, and type says file$/,
+      problem: /^mappings\[0\]: \. is a directory, but type is file$/,
     },
     {
       name: 'a patch that fits no file of a folder',
       mapping: { source: 'config', destination: 'x', patches: [{ file: 'sub/a', set: { a: '1' } }] },
-      problem: /^mappings\[0\]: patches\[0\]\.file: config holds no sub\/a$/,
+      problem: /^mappings\[0\]: patches\[0\]\.file: config contains no sub\/a$/,
     },
     {
       name: 'a patch of a single file that names another one',
@@ -182,24 +182,24 @@ suite('desiredTree', () => {
           { file: 'top', set: { a: '1' } },
         ],
       },
-      problem: /^mappings\[0\]: patches\[1\]\.file: top holds no top$/,
+      problem: /^mappings\[0\]: patches\[1\]\.file: top contains no top$/,
     },
     {
       name: 'a patch of a folder that names no file',
       mapping: { source: '.', destination: 'x', patches: [{ file: '.', set: { a: '1' } }] },
-      problem: /^mappings\[0\]: patches\[0\]\.file: \. holds no such file$/,
+      problem: /^mappings\[0\]: patches\[0\]\.file: \. contains no such file$/,
     },
     {
       name: 'a name that leads out',
       entries: [file('d/../../x')],
       mapping: { source: 'd', destination: 'x' },
-      problem: /no name for a file/,
+      problem: /isn't a valid file name/,
     },
     {
       name: "the agent's own folder in the repository",
       entries: [file('d/.sync-agent/manifest.json')],
       mapping: { source: 'd', destination: '.' },
-      problem: /agent's own files/,
+      problem: /reserved for the agent's files/,
     },
     {
       name: 'a name of more than 255 bytes',
@@ -291,7 +291,9 @@ suite('desiredTree', () => {
       { source: 'base', destination: 'p/x' },
     ];
     const { problems } = build(repository, mappings, { files: [owned('p/x', 'gone/x')] });
-    assert.deepEqual(problems, ['p/x would have to be a file and, for p/x/x, a folder']);
+    assert.deepEqual(problems, [
+      'p/x is mapped as a file, but p/x/x needs it to be a directory: change the mappings, or exclude one',
+    ]);
   });
 
   test('lets an excluded file block nothing', () => {
@@ -305,7 +307,7 @@ suite('desiredTree', () => {
       { source: 'top', destination: 'p' },
       { source: 'base', destination: 'p' },
     ]);
-    assert.match(result.problems?.join('\n') ?? '', /p would have to be a file and, for p\/x, a folder/);
+    assert.match(result.problems?.join('\n') ?? '', /p is mapped as a file, but p\/x needs it to be a directory/);
   });
 
   test('rejects many files in the place of directories at once', () => {

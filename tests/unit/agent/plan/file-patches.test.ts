@@ -67,7 +67,7 @@ suite('a JSON patch', () => {
     ['a string that does not end', '\ufeff{\n "\u20ac": "x', { a: '2' }, /see line 2, column 9$/],
     ['a path through a number', '{"a":1}', { 'a.b': '2' }, /has no object at a/],
     ['a scalar at the top', '1', { a: '2' }, /has no object at its top/],
-    ['an element that is not there', '{"a":[1]}', { 'a.1': '2' }, /has no element a\.1: the array holds 1/],
+    ['an element that is not there', '{"a":[1]}', { 'a.1': '2' }, /has no element a\.1: the array has 1/],
     ['a key in an array', '{"a":[1]}', { 'a.01': '2' }, /has no element a\.01/],
     ['a key that is there twice', '{"a":1,"a":2}', { a: '3' }, /has the key a more than once/],
     ['a path and one below it', '{}', { 'a.b': '1', a: '2' }, /a\.b and a overlap/],
@@ -136,7 +136,7 @@ suite('the patches of a file', () => {
     assert.equal(apply('{"a":1}', { a: '2' }, { 'a.b': '3' }), 'cannot be patched: it has no object at a');
     assert.equal(apply(Buffer.from([0x22, 0xff, 0x22]), { a: '1' }), "cannot be patched: it isn't UTF-8 at byte 1");
     const many = `[${'1,'.repeat(500_000)}1]`;
-    assert.equal(apply(many, { 0: '2' }), 'cannot be patched: it holds more than 500000 keys and values');
+    assert.equal(apply(many, { 0: '2' }), 'cannot be patched: it contains more than 500000 keys and values');
   });
 });
 

@@ -62,10 +62,10 @@ suite('the memory that a sync needs', () => {
     const message = problemOf(64, paths(200_000)) ?? '';
     assert.match(
       message,
-      /^the profile maps more than \d{5} files in 0 folders, which needs more memory than the agent has: raise spec\.agent\.resources\.limits\.memory and recreate the pod, or map fewer files$/,
+      /^the profile maps more than \d{5} files in 0 directories, which needs more memory than the agent has: raise spec\.agent\.resources\.limits\.memory and recreate the pod, or map fewer files$/,
     );
     const replaced = problemOf(64, paths(200_000), { manifest: owning(paths(5_000, 32)) }) ?? '';
-    assert.match(replaced, /folders, and 5000 others were delivered before, which needs/);
+    assert.match(replaced, /directories, in addition to 5000 delivered earlier, which needs/);
   });
 
   test('includes a file once per mapping, by the longer of its two paths', () => {
@@ -83,7 +83,7 @@ suite('the memory that a sync needs', () => {
       () => {
         for (const path of paths(1_000_000)) budget.take(path, 'folder');
       },
-      { code: 'sync.TooManyFiles', message: /more than 0 files in \d{6} folders/ },
+      { code: 'sync.TooManyFiles', message: /more than 0 files in \d{6} directories/ },
     );
   });
 

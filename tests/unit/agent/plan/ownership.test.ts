@@ -73,13 +73,13 @@ suite('a file that was there before', () => {
     assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
     const desired = { files: new Map([['a', file]]), folders: new Set<string>(), retained: new Set<string>() };
     const refused = volume.plan(desired, settings({ onConflict: 'refuse' }));
-    assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with other content or another mode \(/);
+    assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with different content or mode, and/);
   });
 
   test('is listed under onConflict: refuse if it is in the way, and unchanged if it is right', () => {
     const volume = volumeWith({ theirs: { a: 'theirs', b: '1', c: 'theirs' } });
     const refused = refusal(volume, { a: '1', b: '1', c: '1' }, settings({ onConflict: 'refuse' }));
-    assert.match(refused, /^PathConflict: a is a file .* \(onConflict: refuse\).*; c is a file/);
+    assert.match(refused, /^PathConflict: a exists .* \(onConflict: refuse\).*; c exists/);
     assert.deepEqual(describe(plan(volume, { b: '1' }, settings({ onConflict: 'refuse' }))), []);
   });
 
@@ -101,7 +101,10 @@ suite('a file that was there before', () => {
       displaced: { name: 'k', size: 1024 ** 3 },
     });
     volume.write('large', '1');
-    assert.match(refusal(volume, { a: '1', large: '1' }), /^TakenOverFull: 2 files of other people, with 1025 MiB/);
+    assert.match(
+      refusal(volume, { a: '1', large: '1' }),
+      /^TakenOverFull: 2 files that the agent did not write \(1025 MiB\)/,
+    );
   });
 });
 
@@ -141,7 +144,7 @@ suite('prune: false', () => {
 
   test('rejects a change that needs the place of a kept file or directory', () => {
     assert.match(refusal(volumeWith({ ours: { a: '1' } }), { 'a/b': '1' }, kept), /^PathConflict: a is a file/);
-    assert.match(refusal(volumeWith({ ours: { 'a/b': '1' } }), { a: '1' }, kept), /^PathConflict: a is a folder/);
+    assert.match(refusal(volumeWith({ ours: { 'a/b': '1' } }), { a: '1' }, kept), /^PathConflict: a is a directory/);
   });
 });
 
@@ -306,9 +309,9 @@ suite('on a volume that ignores case, the plan', () => {
     const volume = new MemoryVolume();
     assert.match(
       refusal(volume, { 'x/Name': '1', 'x/name': '2' }, { folding }),
-      /^NameCollision: x\/name and x\/Name are one/,
+      /^NameCollision: x\/name and x\/Name collide/,
     );
-    assert.match(refusal(volume, { 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A are one/);
+    assert.match(refusal(volume, { 'A/x': '1', 'a/y': '2' }, { folding }), /^NameCollision: a and A collide/);
     assert.match(
       refusal(volume, { '.Sync-Agent/x': '1' }, { folding }),
       /^NameCollision: \.Sync-Agent and \.sync-agent/,
@@ -321,7 +324,7 @@ suite('on a volume that ignores case, the plan', () => {
     const folding = { case: 'ascii', unicode: false } as const;
     assert.match(
       refusal(new MemoryVolume(), { README: '1', readme: '2' }, { folding }),
-      /^NameCollision: readme and README are one name on this volume, which does not tell names apart by case/,
+      /^NameCollision: readme and README collide on this volume, which is case-insensitive/,
     );
     const others = { Äpfel: '1', äpfel: '2', straße: '1', STRASSE: '2' };
     assert.equal(plan(new MemoryVolume(), others, { folding }).changes.length, 4);
@@ -338,7 +341,7 @@ suite('on a volume that ignores case, the plan', () => {
     const folding = { case: false, unicode: true };
     assert.match(
       refusal(new MemoryVolume(), { [composed]: '1', [decomposed]: '2' }, { folding }),
-      /normal form of Unicode/,
+      /normalizes Unicode/,
     );
   });
 
@@ -352,7 +355,7 @@ suite('on a volume that ignores case, the plan', () => {
 suite('a mount of the pod inside the data volume', () => {
   const mounts = ['data/cache', 'logs'];
   const problem = (path: string, point: string) =>
-    `PathConflict: the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another place, or exclude it`;
+    `PathConflict: the gateway's pod mounts another volume at ${point} in the data volume, so ${path} cannot be delivered: map it to another path, or exclude it`;
 
   for (const [path, point] of [
     ['data/cache', 'data/cache'],

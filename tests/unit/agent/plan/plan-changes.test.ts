@@ -109,28 +109,28 @@ const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
     name: 'a foreign folder where a file is needed',
     meanwhile: { 'a/x': 'x' },
     desired: { a: '1' },
-    message: /^a is a folder/,
+    message: /^a is a directory/,
   },
   {
     name: 'an own folder with a foreign file where a file is needed',
     before: { 'a/b': '1' },
     meanwhile: { 'a/x': 'x' },
     desired: { a: '1' },
-    message: /^a is a folder in the data volume that holds more/,
+    message: /^a is a directory in the data volume with files/,
   },
   {
     name: 'a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
     meanwhile: { 'a/b': 'x' },
     desired: { 'a/b/c': '1', z: '1' },
-    message: /^a\/b is a file in the data volume that the agent did not write, where a folder is needed/,
+    message: /^a\/b is a file in the data volume that the agent did not write, but a directory is needed/,
   },
   {
     name: 'an own folder where a file is needed, with a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
     meanwhile: { 'a/b': 'x' },
     desired: { a: '1', z: '1' },
-    message: /^a is a folder in the data volume that holds more/,
+    message: /^a is a directory in the data volume with files/,
   },
 ];
 

@@ -66,7 +66,7 @@ suite('announcementOf', () => {
   test('reports an unnotified gateway as an obstacle, and the changes once it is notified', () => {
     const [first, , last] = announce(synced([added], { reloadError }), synced([], { reloadError }), synced([]));
     assert.equal(first?.report?.state, 'Pending');
-    assert.match(first?.report?.message ?? '', /are in place, and the gateway is still to be told: it is down/);
+    assert.match(first?.report?.message ?? '', /delivered; gateway not notified yet: it is down/);
     assert.equal(last?.report?.state, 'Synced');
     assert.equal(last?.report?.files?.added, 1);
   });
@@ -81,7 +81,7 @@ suite('announcementOf', () => {
       first?.report?.message ?? '',
       /from a checkout: a\.bat \(eol=crlf\), .*e\.bat \(eol=crlf\) and 2 more; /,
     );
-    assert.match(first?.report?.message ?? '', /like pointers of Git LFS: docs\/p$/);
+    assert.match(first?.report?.message ?? '', /delivered unchanged: docs\/p$/);
     assert.equal(second?.report, undefined);
     assert.deepEqual([third?.report?.state, third?.report?.message], ['Synced', undefined]);
     const [planned] = announce(synced([], { ...outcome, kind: 'planned' }));
@@ -115,7 +115,7 @@ suite('announcementOf', () => {
       withDrift([]),
     );
     assert.equal(first?.report?.state, 'Synced');
-    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: repaired 3 times in a row/);
+    assert.match(first?.report?.message ?? '', /^the gateway rewrites config\/a: repaired 3 consecutive times/);
     assert.deepEqual(first?.report?.changes, ['differs config/a (Drifted)']);
     assert.equal(first?.figures.inLine?.drifted, 1);
     assert.equal(again?.report, undefined);
@@ -151,7 +151,7 @@ suite('announcementOf', () => {
     const [only] = announce(synced([], { intent: reporting, plan }));
     assert.equal(
       only?.report?.message,
-      '500 files differ from what was delivered (drift: report): 0, 1, 2, 3, 4 and 495 more',
+      '500 files differ from the delivered ones (drift: report): 0, 1, 2, 3, 4 and 495 more',
     );
     assert.equal(only?.report?.changes?.length, 100);
   });
@@ -169,14 +169,8 @@ suite('announcementOf', () => {
     );
     assert.deepEqual([running?.report?.verification, running?.report?.message], ['Running', undefined]);
     assert.deepEqual([same?.report, check?.report, still?.report], [undefined, undefined, undefined]);
-    assert.match(
-      wrong?.report?.message ?? '',
-      /^the gateway is being verified with commit a+ \(main\), and a look went/,
-    );
-    assert.equal(
-      failed?.report?.message,
-      `the gateway is not well with commit ${'a'.repeat(40)} (main): it answered 503`,
-    );
+    assert.match(wrong?.report?.message ?? '', /^verification of commit a+ \(main\) in progress; last check failed/);
+    assert.equal(failed?.report?.message, `gateway unhealthy on commit ${'a'.repeat(40)} (main): it answered 503`);
     assert.deepEqual([failed?.report?.state, failed?.report?.files?.added], ['Synced', 1], 'as it was said before');
     assert.equal(failed?.figures.sync, undefined, 'a check that found nothing to do is no sync');
   });
@@ -187,10 +181,7 @@ suite('announcementOf', () => {
     const failed = { state: 'Failed' as const, words: 'it answered 503' };
     const idle: SyncOutcome = { kind: 'idle', finding: { state: 'Paused', message: 'paused' } };
     const [both, paused, before] = announce(synced([], { plan, verification: failed }), idle, synced([], { plan }));
-    assert.match(
-      both?.report?.message ?? '',
-      /^the gateway rewrites config\/a: .*; the gateway is not well with commit/,
-    );
+    assert.match(both?.report?.message ?? '', /^the gateway rewrites config\/a: .*; gateway unhealthy on commit/);
     assert.deepEqual(paused?.report, { state: 'Paused', message: 'paused' });
     assert.equal(before?.report && 'verification' in before.report, false);
   });
@@ -268,7 +259,7 @@ suite('a message combines all of', () => {
           generation: 1,
           changes: ['differs c (Missing)'],
           message:
-            'the gateway rewrites c: repaired 3 times in a row, and left as it is until the commit or the spec changes',
+            'the gateway rewrites c: repaired 3 consecutive times, and not again until the commit or the spec changes',
         },
         log: {
           level: 'info',
@@ -293,7 +284,7 @@ suite('a message combines all of', () => {
           generation: 1,
           rollout: 7,
           changes: ['add a (New)'],
-          message: `dry run: 1 changes would bring commit ${commit} (${ref}) in place`,
+          message: `dry run: 1 changes would deliver commit ${commit} (${ref})`,
         },
         log: {
           level: 'info',
@@ -354,13 +345,11 @@ suite('a message combines all of', () => {
     const plan = planOf([], drift.slice(1));
     const [only] = announce(synced([], { plan, reloadError: new Error('it is down') }));
     assert.equal(only?.report?.state, 'Error');
-    const [untold, differing, ...others] = only?.report?.message?.split('; ') ?? [];
-    assert.equal(
-      untold,
-      `the files of commit ${commit} (${ref}) are in place, and the gateway is still to be told: it is down`,
+    const message = only?.report?.message ?? '';
+    assert.ok(
+      message.startsWith(`files of commit ${commit} (${ref}) delivered; gateway not notified yet: it is down; `),
     );
-    assert.match(differing ?? '', /^the gateway rewrites c: /);
-    assert.deepEqual(others, []);
+    assert.match(message, /; the gateway rewrites c: [^;]*$/);
   });
 
   test('differences: five paths, and the end of a path that is too long', () => {

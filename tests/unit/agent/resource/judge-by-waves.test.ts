@@ -136,18 +136,18 @@ suite('while changes go in waves', () => {
   test('a wait for something missing belongs to the generation that was read, and has no start policy', () => {
     const status = statusOf();
     const common = { kind: 'unsettled', startPolicy: undefined };
-    const words = 'waiting for the controller to look at the latest change of the GatewaySync';
+    const words = 'waiting for the controller to observe the latest change of the GatewaySync';
     assert.deepEqual(judge({ status, changes: { generation: 4 } }), { ...common, generation: 4, message: words });
     const message = `waiting for revision ${BEFORE} of spec.sync: not at hand`;
     assert.deepEqual(judge({ status }), { ...common, generation: 3, message });
-    const begin = 'waiting for the controller to begin a rollout (status.rollout)';
+    const begin = 'waiting for the controller to start a rollout (status.rollout)';
     assert.deepEqual(judge({ status: undefined }), { ...common, generation: 3, message: begin });
     const profiles = { other: { mappings: [mapping('old')] } };
     assert.deepEqual(judge({ status, before: found({ defaults: {}, profiles }) }), {
       kind: 'refused',
       generation: 3,
       startPolicy: 'requireSync',
-      message: `the GatewaySync has no profile named default, only other: change the pod's annotation sync.io/profile (in revision ${BEFORE} of spec.sync, which this gateway is to have)`,
+      message: `the GatewaySync has no profile named default, only other: change the pod's annotation sync.io/profile (in revision ${BEFORE} of spec.sync, which was chosen for this gateway)`,
     });
   });
 
@@ -206,7 +206,7 @@ suite('while changes go in waves', () => {
 suite("the agent changes nothing if it can't decide because", () => {
   const admitted = { admission: admission('all', 'all') };
   const cases: [name: string, given: Given, message: RegExp][] = [
-    ['no rollout yet', { status: undefined }, /begin a rollout/],
+    ['no rollout yet', { status: undefined }, /start a rollout/],
     [
       'a spec that the controller has not seen',
       { status: statusOf(admitted), changes: { observedGeneration: 2 } },
@@ -225,15 +225,15 @@ suite("the agent changes nothing if it can't decide because", () => {
     ],
     ['waves in another number', { status: statusOf(admitted), plan: [] }, /latest waves/],
     ['labels that cannot be read', { status: statusOf(admitted), knownLabels: undefined }, /labels of the pod/],
-    ['nothing but null', { status: null }, /cannot be understood/],
-    ['a list', { status: [] }, /cannot be understood/],
-    ['no admission', { status: { ...statusOf(), admission: undefined } }, /cannot be understood/],
-    ['an unknown phase', { status: { ...statusOf(admitted), phase: 'Sideways' } }, /cannot be understood/],
-    ['something else than a commit', { status: statusOf({ ...admitted, commit: '--x' }) }, /cannot be understood/],
-    ['something else than a stable commit', { status: statusOf({ stableCommit: '' }) }, /cannot be understood/],
-    ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /cannot be understood/],
-    ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /cannot be understood/],
-    ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /cannot be understood/],
+    ['nothing but null', { status: null }, /is invalid/],
+    ['a list', { status: [] }, /is invalid/],
+    ['no admission', { status: { ...statusOf(), admission: undefined } }, /is invalid/],
+    ['an unknown phase', { status: { ...statusOf(admitted), phase: 'Sideways' } }, /is invalid/],
+    ['something else than a commit', { status: statusOf({ ...admitted, commit: '--x' }) }, /is invalid/],
+    ['something else than a stable commit', { status: statusOf({ stableCommit: '' }) }, /is invalid/],
+    ['something else than a revision', { status: statusOf({ stableRevision: '../../x' }) }, /is invalid/],
+    ['an odd boundary', { status: statusOf({ admission: admission('zzz') }) }, /is invalid/],
+    ['odd members', { status: statusOf({ admission: admission('all', 'all', 'g') }) }, /is invalid/],
     ['a revision that is not at hand', { status: statusOf() }, /waiting for revision 2{32} .*not at hand/],
     [
       'a release of a revision that is not at hand',

@@ -122,7 +122,7 @@ suite('judgeResource', () => {
         {
           ...about,
           generation: 4,
-          message: 'waiting for the controller to look at the latest change of the GatewaySync',
+          message: 'waiting for the controller to observe the latest change of the GatewaySync',
         },
       ],
     ];

@@ -278,7 +278,7 @@ suite('a gateway pod', () => {
     await loop.run(AbortSignal.any([stop.signal, t.signal, AbortSignal.timeout(20_000)]));
     const [first] = findings;
     assert.equal(first?.state, 'Error');
-    assert.match(first?.message ?? '', /^the files of commit a+ \(main\) are in place, .* \(EACCES, x\)$/);
+    assert.match(first?.message ?? '', /^files of commit a+ \(main\) delivered; .* \(EACCES, x\)$/);
     assert.deepEqual([findings.at(-1)?.state, loop.mayServe, loop.mayStart], ['Synced', true, true]);
   });
 

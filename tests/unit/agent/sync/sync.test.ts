@@ -342,7 +342,11 @@ suite('a sync is rejected without any change because of', () => {
       profile: { mappings: [mapping('a', 'a'), mapping('c.json', 'c', { patches: [{ file: '', set: { a: '1' } }] })] },
       message: /^c\.json cannot be patched: it isn't JSON/,
     },
-    { name: "the agent's own folder", files: { '.sync-agent/manifest.json': '{}' }, message: /agent's own files/ },
+    {
+      name: "the agent's own folder",
+      files: { '.sync-agent/manifest.json': '{}' },
+      message: /reserved for the agent's files/,
+    },
   ];
   for (const { name, files, profile, message } of refused) {
     test(`${name}, even in a dry run`, async (t) => {
@@ -382,7 +386,7 @@ suite('a sync is rejected without any change because of', () => {
     const elsewhere = path.join(sandbox.folder, 'elsewhere');
     await mkdir(elsewhere);
     await symlink(elsewhere, path.join(sandbox.data, '.sync-agent'));
-    await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }), /must be a folder/);
+    await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }), /must be a directory/);
     assert.deepEqual(Object.keys(await sandbox.files()), ['.sync-agent']);
   });
 });
@@ -405,7 +409,7 @@ suite('the manifest of delivered files', () => {
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), '{"version":4}\n');
     await assert.rejects(
       sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }),
-      /version 4, of a newer agent/,
+      /version 4, written by a newer agent/,
     );
     assert.deepEqual(await sandbox.files(), {});
   });

@@ -161,7 +161,10 @@ suite('a sync of changes', () => {
     await mkdir(path.join(sandbox.data, 'a'));
     await writeFile(path.join(sandbox.data, 'a/own'), 'theirs');
     const target = { repo, commit: await commit({ files: { a: '1', b: '1' } }) };
-    await assert.rejects(sandbox.sync(target), /a is a folder in the data volume that holds more than the agent wrote/);
+    await assert.rejects(
+      sandbox.sync(target),
+      /a is a directory in the data volume with files that the agent did not write/,
+    );
     assert.deepEqual(await sandbox.files(), { 'a/own': 'theirs' });
   });
 

@@ -74,7 +74,7 @@ suite('while the agent rereads a file', () => {
           assert.ok(isRead);
           // Where a file was removed there is room for another.
           const hasRoom = kind.wanted === null && way === 'moves another over it';
-          assert.match(outcome, hasRoom ? /^done$/ : /^TransientError: f was changed by somebody else during the sync/);
+          assert.match(outcome, hasRoom ? /^done$/ : /^TransientError: f changed during the sync/);
           assert.equal(fs.readFileSync(file, 'utf8'), 'GATEWAY');
           if (!kind.isOwned) await sync();
           await sandbox.restart();

@@ -51,7 +51,7 @@ suite("the directory of the agent's own files", () => {
       assert.throws(() => root.openAgentFolder('lock'), {
         name: 'TerminalError',
         code: 'data.agentFolder',
-        message: /\.sync-agent must be a folder.*remove what is there/,
+        message: /\.sync-agent must be a directory.*remove it/,
       });
     });
   }

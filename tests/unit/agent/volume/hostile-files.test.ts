@@ -103,7 +103,7 @@ suite("a gateway can't block the agent", { timeout: 60_000 }, () => {
     const { sandbox, target, at, commit } = await prepare(t);
     const next = { ...target, commit: await commit({ files: { d: '1', 'd/a': null } }) };
     for (let n = 0; n < 500; n += 1) fs.mkdirSync(at(`d/${n}/x`), { recursive: true });
-    await assert.rejects(sandbox.sync(next), { reason: 'PathConflict', message: /^d is a folder .* holds more/ });
+    await assert.rejects(sandbox.sync(next), { reason: 'PathConflict', message: /^d is a directory .* with files/ });
     const desired = {
       files: new Map([['d', {} as DesiredFile]]),
       folders: new Set<string>(),

@@ -195,13 +195,17 @@ suite('the manifest on disk', () => {
     const { file, root, reread } = await createManifest(t);
     await mkdir(file);
     const conflict = { name: 'TerminalError', reason: 'PathConflict' };
-    const isFolder = { ...conflict, code: 'manifest.folder', message: new RegExp(`^${file} must be .*: remove it`) };
+    const isFolder = {
+      ...conflict,
+      code: 'manifest.folder',
+      message: new RegExp(`^${file} is a directory, but must be .*: remove it`),
+    };
     await assert.rejects(reread(), isFolder);
     await rm(root.agentFolder, { recursive: true });
     await writeFile(root.agentFolder, '');
     const isFile = {
       code: 'data.agentFolder',
-      message: new RegExp(`^${root.agentFolder} must be .*: remove what is there`),
+      message: new RegExp(`^${root.agentFolder} must be .*: remove it`),
     };
     await assert.rejects(reread(), { ...conflict, ...isFile });
   });
@@ -264,7 +268,7 @@ suite('the manifest on disk', () => {
       name: 'TerminalError',
       code: 'manifest.newer',
       reason: 'AgentTooOld',
-      message: /has version 4, of a newer/,
+      message: /has version 4, written by a newer/,
     });
     assert.equal(await readFile(file, 'utf8'), '{"version":4}\nanything');
   });

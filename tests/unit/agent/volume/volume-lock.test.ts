@@ -275,7 +275,7 @@ suite("an owner on another node, out of the lock's reach", () => {
 
 suite('on a volume without working locks,', () => {
   for (const [what, script, reason] of [
-    ['on a machine without flock', undefined, /^there is no flock\(1\)$/],
+    ['on a machine without flock', undefined, /^flock\(1\) is not installed$/],
     [
       'on a file system without locks',
       'echo "flock: 3: No locks available" >&2; exit 71',
@@ -297,8 +297,8 @@ suite('on a volume without working locks,', () => {
   }
 
   for (const [script, reason] of [
-    ['exit 65', /: flock ended with 65$/],
-    ['kill -9 $$', /: flock ended with SIGKILL$/],
+    ['exit 65', /: flock exited with 65$/],
+    ['kill -9 $$', /: flock exited with SIGKILL$/],
     ['echo "flock: 3: Input/output error" >&2; exit 71', /: flock: 3: Input\/output error$/],
   ] as const) {
     test(`a failing flock is retried, and nothing is held: ${script}`, async (t) => {
@@ -331,7 +331,7 @@ suite('on a volume without working locks,', () => {
 });
 
 suite("the path of the agent's lock", () => {
-  const message = /\.sync-agent\/agent\.lock must be a file, which the agent locks: remove what is there$/;
+  const message = /\.sync-agent\/agent\.lock must be a regular file because the agent locks it: remove it$/;
   const refusal = { name: 'TerminalError', code: 'data.lockFile', reason: 'PathConflict', message };
   for (const [what, make] of [
     ['a directory', (file: string) => mkdir(file)],
