@@ -15,24 +15,24 @@ const mountedPath = v.pipe(
   v.transform((path) => (path.kind === 'path' ? path.path : '')),
 );
 
-/** The agent's environment; the injector sets it. Paths of files that are not set mean 'there is none'. */
+/** The agent's environment, which the injector sets. A path that isn't set means that there is no such file. */
 export const agentConfigSchema = v.object({
   /** The pod that the agent runs in, from the downward API. */
   POD_NAME: v.string(),
   POD_NAMESPACE: v.string(),
   POD_UID: v.string(),
-  /** The node that the pod runs on, for messages about who has the data volume. */
+  /** The node that the pod runs on, for messages that name the agent with the data volume. */
   NODE_NAME: v.optional(v.string()),
   /** The pod's labels as a downward API volume writes them. */
   POD_LABELS_FILE: v.optional(path),
   /** The GatewaySync to follow, in the pod's namespace. */
   CR_NAME: v.string(),
   PROFILE: v.optional(v.string(), 'default'),
-  /** Left out: the label `app.kubernetes.io/name`, then the pod's name. */
+  /** If omitted, the label `app.kubernetes.io/name`, then the pod's name. */
   GATEWAY_NAME: v.optional(v.string()),
-  /** Folder of the bare repository; it may be emptied. */
+  /** Directory of the bare repository; the agent may empty it. */
   REPO_PATH: v.optional(path, '/repo'),
-  /** Folder in memory for copies of credentials. Left out: they are in `REPO_PATH` for the time of a fetch. */
+  /** Directory in memory for copies of credentials. If omitted, they are in `REPO_PATH` during a fetch. */
   MEMORY_PATH: v.optional(path),
   /** Root of the gateway's data volume. */
   DATA_PATH: path,
@@ -41,19 +41,19 @@ export const agentConfigSchema = v.object({
   GATEWAY_PORT: port(8088),
   GATEWAY_TLS: flag(false),
   API_KEY_FILE: v.optional(path),
-  /** Folder with a file `<secret>/<key>` for each header of `spec.gateway.reload.requests`. */
+  /** Directory with a file `<secret>/<key>` for each header of `spec.gateway.reload.requests`. */
   RELOAD_HEADERS_DIR: v.optional(path),
-  /** Credentials of the git host: read again at each fetch, since Secrets rotate. */
+  /** Credentials for the git server, read at each fetch because Secrets rotate. */
   GIT_TOKEN_FILE: v.optional(path),
   GIT_SSH_KEY_FILE: v.optional(path),
   GIT_KNOWN_HOSTS_FILE: v.optional(path),
   GIT_CA_FILE: v.optional(path),
-  /** CAs of the installation, in addition to the system's, where there is no `GIT_CA_FILE`. The file may be missing. */
+  /** CAs of the installation, in addition to the system's, unless `GIT_CA_FILE` is set. The file can be missing. */
   GIT_EXTRA_CA_FILE: v.optional(path),
-  /** Networks that no git host may be in, and whether local ones are allowed all the same. */
+  /** Networks that git servers must not be in, and whether local ones are allowed nevertheless. */
   GIT_DENIED_NETWORKS: networks(DENIED_NETWORKS),
   GIT_ALLOW_LOCAL: flag(false),
-  /** Folder with the public keys that commits or tags must be signed with, a file each. */
+  /** Directory with the public keys that commits or tags must be signed with, one file per key. */
   GIT_VERIFY_KEYS_DIR: v.optional(path),
   HEALTH_PORT: port(8082),
   METRICS_PORT: port(8083),

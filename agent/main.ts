@@ -33,9 +33,9 @@ import type { SyncDependencies } from './sync/sync-dependencies.ts';
 import { SyncLoop } from './sync/sync-loop.ts';
 import { wireSync } from './wire-sync.ts';
 
-/** A pod has 30 s to end by default: waiting for a git host or a gateway ends then, and the next agent begins again. */
+/** By default, a pod has 30 s to exit. After this delay the agent stops waiting for servers; the next agent retries. */
 const WAITING_GRACE_MS = 20_000;
-/** Labels may change while the resource does not; the kubelet takes about a minute to write them. */
+/** Labels can change while the resource doesn't; the kubelet takes about a minute to write them. */
 const RECONSIDER_MS = 15_000;
 
 async function main(): Promise<void> {
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
       findRevision: revisions.find.bind(revisions),
     },
     sync: (intent, signal) => sync(intent, dependencies, AbortSignal.any([waitingEnds, signal])),
-    isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // the sync says what is wrong
+    isAtHand: (intent) => isAtHand(intent, dependencies).catch(() => false), // a sync reports the reason
     reload: (intent) => gateway.catchUp(intent, waitingEnds),
     verifier,
     tidy: (signal) => tidy(dependencies, signal),
@@ -118,7 +118,7 @@ function stopOnSignals(log: Logger): { stopping: AbortSignal; waitingEnds: Abort
   return { stopping: stopping.signal, waitingEnds: waiting.signal };
 }
 
-/** No failure: nobody has to look into it. */
+/** Not a failure, so it needs no attention. */
 const cutOff = () =>
   new WaitingError('the pod is shutting down before the git server or the gateway responded; the next agent retries', {
     code: 'agent.ends',
@@ -133,7 +133,7 @@ function currentUser(): User {
     userInfo();
     return { uid, gid, hasName: true };
   } catch {
-    return { uid, gid, hasName: false }; // what Node throws then differs by platform
+    return { uid, gid, hasName: false }; // Node throws different errors on different platforms
   }
 }
 
@@ -156,7 +156,7 @@ interface Served {
   stopping: AbortSignal;
 }
 
-/** Ready, which is what the startup probe asks for, means that the gateway may start; in service, that it may go on. */
+/** Serves probes and metrics. Ready (the startup probe): the gateway can start. Serving: it can keep running. */
 async function serve(config: AgentConfig, { host, metrics: { registry }, loop, stopping }: Served): Promise<void> {
   const page = { contentType: registry.contentType, metrics: () => registry.metrics() };
   await serveOperations({

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FileCounts } from './plan/summarize-plan.ts';
 
-/** Results of a sync, as the metric tells them apart. */
+/** Results of a sync that the metric distinguishes. */
 export type SyncResult = 'success' | 'dry_run' | 'error';
 
 /** The agent's metrics, in their own registry. */
@@ -66,7 +66,7 @@ export class AgentMetrics {
       labelNames: ['version'],
       ...this.#register,
     }).set({ version }, 1);
-    // Prometheus sees no increase in a series that begins with its first event.
+    // Prometheus sees no increase in a series that starts with its first event.
     for (const result of ['success', 'dry_run', 'error'] satisfies SyncResult[]) this.#syncs.inc({ result }, 0);
     for (const result of ['success', 'error']) this.#reloads.inc({ result }, 0);
   }
@@ -76,7 +76,7 @@ export class AgentMetrics {
     this.#duration.observe(seconds);
   }
 
-  /** Files are in place, after so many were changed; `repaired` of them, and `drifted` are left as somebody else made them. */
+  /** Records that the files match after `files` changed. `repaired` of them had drifted; `drifted` weren't repaired. */
   onInLine({ files, repaired, drifted }: { files: FileCounts; repaired: number; drifted: number }): void {
     const { added, modified, deleted } = files;
     this.#files.inc({ change: 'added' }, added);
@@ -87,7 +87,7 @@ export class AgentMetrics {
     this.#lastSuccess.setToCurrentTime();
   }
 
-  /** Files are checked each so many seconds; 0: they are not. */
+  /** Records the interval between checks of the files in seconds; 0 if they aren't checked. */
   onPeriod(seconds: number): void {
     this.#period.set(seconds);
   }

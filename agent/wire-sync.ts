@@ -25,16 +25,16 @@ interface Given {
   git: Git;
   /** Checks the addresses that git and Git LFS connect to. */
   http: GuardedHttp;
-  /** Folder in memory, where a private copy of the SSH key and a bundle of CAs may lie for the time of a fetch. */
+  /** Directory in memory for a private copy of the SSH key and a CA bundle during a fetch. */
   keyFolder: string;
   /** The user that git runs as. */
   uid: number;
   log: Logger;
-  /** Called with how long each fetch took, in seconds. */
+  /** Called with the duration of each fetch in seconds. */
   onFetch: (seconds: number) => void;
 }
 
-/** Makes everything that a sync works with, as the agent's environment says. */
+/** Creates everything that a sync works with, from the agent's environment. */
 export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
   const { git, http, keyFolder, uid, log, onFetch } = given;
   const root = await DataRoot.open(config.DATA_PATH);

@@ -8,13 +8,13 @@ import type { DesiredFile } from '../plan/plan-input.ts';
 export interface ContentSources {
   openBlobs: () => BlobReader;
   lfs: LfsStore;
-  /** Fetches what of these files is not on disk. */
+  /** Fetches the content of these files that isn't on disk. */
   provide: (files: DesiredFile[]) => Promise<void>;
 }
 
 /**
- * Reads the content of files one after the other, whether in git or in Git LFS. A pointer is content only if `.gitattributes` doesn't say that it is one.
- * Whether all of it is on disk shows while it is read: to look at each file before would take as long as to read it.
+ * Reads the content of files in sequence, from git or Git LFS. A pointer is content itself unless `.gitattributes`
+ * marks it. Missing content is noticed during reading: checking each file first would take as long as reading it.
  */
 export class ContentReader implements AsyncDisposable {
   readonly #sources: ContentSources;
@@ -27,13 +27,13 @@ export class ContentReader implements AsyncDisposable {
     this.#blobs = sources.openBlobs();
   }
 
-  /** Says what will be opened, in this order. */
+  /** Announces the files to open, in this order. */
   announce(files: DesiredFile[]): void {
     this.#announced = files;
     this.#blobs.announce(files.map(({ blob }) => blob));
   }
 
-  /** Where the content is not on disk, it is fetched with that of all that follow, once: throws {@link TransientError} then. */
+  /** Opens a file. Fetches missing content with all that follows, once; after that, throws {@link TransientError}. */
   async open(file: DesiredFile): Promise<Content> {
     try {
       return await this.#read(file);
@@ -44,7 +44,7 @@ export class ContentReader implements AsyncDisposable {
     return await this.#read(file);
   }
 
-  /** No git may read meanwhile. */
+  /** Git must not read from the clone at the same time. */
   async #provide(file: DesiredFile): Promise<void> {
     const { openBlobs, provide } = this.#sources;
     const from = this.#announced.indexOf(file);
@@ -64,12 +64,12 @@ export class ContentReader implements AsyncDisposable {
     if (blob.size >= MAX_POINTER_BYTES) return blob;
     const content = await wholeOf(blob);
     if (!isLfsPointer(content, content.length)) return { size: blob.size, chunks: [content] };
-    // As git does: a fixture or an example that looks like a pointer is a file like any other.
+    // Like git, treats a fixture or an example that looks like a pointer as an ordinary file.
     if (!file.lfs) return { size: blob.size, chunks: [content], lfs: false };
     return { ...(await this.#openObject(file, content)), lfs: true };
   }
 
-  /** The content of a small file, where it has come already and is no pointer; undefined otherwise: it has to be opened. */
+  /** Returns the content of a small file that has arrived and isn't a pointer; undefined if it must be opened. */
   openNow({ blob }: DesiredFile): Buffer | undefined {
     return this.#blobs.openNow(blob, (content) => !isLfsPointer(content, content.length));
   }
@@ -95,7 +95,7 @@ export class ContentReader implements AsyncDisposable {
   }
 }
 
-/** Whether the content can be fetched: it was left out, or is in Git LFS. */
+/** Checks whether the content can be fetched: it was omitted of a fetch, or is in Git LFS. */
 const isLeftOut = (error: unknown): boolean =>
   error instanceof MissingBlobError || (error instanceof TransientError && error.code === NOT_FETCHED);
 

@@ -9,16 +9,16 @@ import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
 import type { ContentReader } from './content-reader.ts';
 import { HEAD_BYTES, isBinary, MAX_RENDERED_BYTES, renderContent } from './render-content.ts';
 
-/** Where content comes from, and what templates in it are filled with. */
+/** Source of content, and the values for templates in it. */
 export interface ContentSource {
   contents: Pick<ContentReader, 'open' | 'openNow'>;
   values: TemplateValues;
 }
 
-/** Takes content piece by piece; what it gives is awaited. */
+/** Takes content in chunks; its result is awaited. */
 export type ContentSink = (chunk: Buffer) => unknown;
 
-/** Hands the content that a file must have to the sink. Throws {@link TerminalError} where it cannot be made. */
+/** Passes the content that a file must have to the sink. Throws {@link TerminalError} if it can't be rendered. */
 export async function deliverContent(
   file: DesiredFile,
   { contents, values }: ContentSource,
@@ -29,7 +29,7 @@ export async function deliverContent(
   return isRendered ? await deliverRendered(blob, { file, values }, sink) : await deliverAsIs(blob, file, sink);
 }
 
-/** The same for a file that is small, delivered as it is and at hand; undefined otherwise. */
+/** Returns the content of a small file that needs no rendering and has arrived; undefined otherwise. */
 export function contentAtHand(file: DesiredFile, { contents }: ContentSource): Buffer | undefined {
   return file.template || file.patches ? undefined : contents.openNow(file);
 }
@@ -50,7 +50,7 @@ async function deliverRendered(blob: Content, rendering: Rendering, sink: Conten
   return { sha256, inputs: keys && { keys, hash: inputsHash(keys, values) }, lfs: blob.lfs };
 }
 
-/** Templates come first: a patch may address what they make. */
+/** Templates are rendered first, so patches can address their output. */
 async function render(
   given: Buffer,
   { file, values }: Rendering,
@@ -64,7 +64,7 @@ async function render(
   return { content: patched.content, keys: rendered?.keys };
 }
 
-/** Does a long piece of work in steps, so that probes are answered meanwhile. */
+/** Runs a long computation in steps, so that probes get a response in between. */
 async function inTurns<T>(work: Iterator<undefined, T>): Promise<T> {
   const pacer = new Pacer();
   for (;;) {
@@ -99,7 +99,7 @@ const NO_VALUES: TemplateValues = new Map();
 const contentError = (message: string) =>
   new TerminalError(message, { code: 'content.invalid', reason: 'ContentInvalid' });
 
-/** Returns what files will hold, by path: makes their content as a sync does, and throws what that throws. */
+/** Returns previews of the files by path: renders them as a sync does, and throws the same errors. */
 export async function previewContents(
   files: DesiredFile[],
   source: ContentSource,

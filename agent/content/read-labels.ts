@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
-/** Reads the pod's labels from a file of the downward API: a line `key="value"` for each, the value quoted as in Go. */
+/** Reads the pod's labels from a downward API file: a line `key="value"` per label, with the value quoted as in Go. */
 export async function readLabels(file: string | undefined): Promise<ReadonlyMap<string, string>> {
   if (!file) return new Map();
   return parse(await readFile(file, 'utf8'));
 }
 
 /**
- * The same for a decision that must not be overtaken by a newer one: the file is short, and in memory. Undefined where
- * nobody can say what the labels are.
+ * Reads the labels synchronously, for decisions that a newer one must not overtake: the file is short and in memory.
+ * Undefined if the file can't be read.
  */
 export function labelsNow(file: string | undefined): ReadonlyMap<string, string> | undefined {
   try {
@@ -24,6 +24,6 @@ const parse = (text: string): ReadonlyMap<string, string> =>
 
 function parseLine(line: string): [string, string][] {
   const [, key, value] = /^([^=]+)=(".*")$/.exec(line) ?? [];
-  // A label's value is made of letters, digits, '-', '_' and '.': Go and JSON quote it alike.
+  // A label's value consists of letters, digits, '-', '_' and '.', which Go and JSON quote alike.
   return key && value ? [[key, JSON.parse(value) as string]] : [];
 }

@@ -1,13 +1,13 @@
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { firstInvalidByte } from '../plan/invalid-utf8.ts';
 
-/** Maximum size of a template in bytes, and of what is rendered in characters: both are in memory. */
+/** Maximum size of a template in bytes, and of its output in characters: both are in memory. */
 export const MAX_RENDERED_BYTES = 8 * 1024 * 1024;
 
-/** Number of bytes that git looks at to tell text from binary. */
+/** Number of bytes that git checks to distinguish text from binary. */
 export const HEAD_BYTES = 8_000;
 
-/** Encodings of text that holds NULs, by their byte order marks; UTF-32LE begins like UTF-16LE. */
+/** Encodings of text that contains NULs, by their byte order marks; UTF-32LE starts like UTF-16LE. */
 const WIDE_ENCODINGS = [
   { name: 'UTF-32LE', mark: [0xff, 0xfe, 0, 0], braces: [0x7b, 0, 0, 0, 0x7b, 0, 0, 0] },
   { name: 'UTF-32BE', mark: [0, 0, 0xfe, 0xff], braces: [0, 0, 0, 0x7b, 0, 0, 0, 0x7b] },
@@ -25,12 +25,12 @@ export function isBinary(content: Buffer): boolean {
   return content.subarray(0, HEAD_BYTES).includes(0) && !wideEncodingOf(content);
 }
 
-/** Content to deliver and the keys it depends on; or what is wrong. */
+/** Content to deliver with the keys it depends on, or the problem. */
 export type DeliverableContent =
   | { kind: 'content'; content: Buffer; keys: string[] }
   | { kind: 'problem'; message: string };
 
-/** Renders text as a template. Binary content stays as it is, and so does text in other encodings if it holds no `{{`. */
+/** Renders text as a template. Binary content is unchanged, and so is text in other encodings that contains no `{{`. */
 export function renderContent(content: Buffer, values: TemplateValues): DeliverableContent {
   if (isBinary(content)) return unmarked(content);
   const invalid = firstInvalidByte(content);
@@ -46,7 +46,7 @@ function notUtf8(content: Buffer, invalid: number): DeliverableContent {
   return unlessBraces(content, wide, `byte ${invalid} isn't UTF-8${encoding}`);
 }
 
-/** Binary content, or text in UTF-16 without a byte order mark, whose NULs are all in the same half of the characters. */
+/** Handles binary content, and UTF-16 without a byte order mark, whose NULs are in the same half of all characters. */
 function unmarked(content: Buffer): DeliverableContent {
   const head = content.subarray(0, HEAD_BYTES);
   const halves = new Set<number>();
@@ -57,7 +57,7 @@ function unmarked(content: Buffer): DeliverableContent {
   return unlessBraces(content, wide, `the text looks like ${name}`);
 }
 
-/** The content as it is, or a problem if it holds `{{` in its encoding. */
+/** Returns the content unchanged, or a problem if it contains `{{` in its encoding. */
 function unlessBraces(content: Buffer, wide: WideEncoding | undefined, why: string): DeliverableContent {
   const braces = bracesIn(content, wide?.braces ?? [0x7b, 0x7b], wide ? wide.mark.length : 1);
   if (braces === -1) return { kind: 'content', content, keys: [] };

@@ -12,40 +12,40 @@ export interface GatewayRequest {
   /** Path and query. */
   path: string;
   headers?: Record<string, string>;
-  /** Header that carries the gateway's API key, for gateways that want one. */
+  /** Header that carries the gateway's API key, for gateways that require one. */
   apiKeyHeader?: string;
-  /** Status that means success; left out, any 2xx. */
+  /** Status that means success. If omitted, any 2xx. */
   expectStatus?: number | undefined;
   /** Time for the whole exchange, in milliseconds. */
   timeoutMs?: number;
-  /** Ends the exchange early, with its reason. */
+  /** Aborts the exchange with its reason. */
   signal?: AbortSignal | undefined;
-  /** Whether the status is all that matters: the connection is then closed instead of reading the body. */
+  /** Whether only the status matters: the connection is then closed instead of reading the body. */
   ignoresBody?: boolean;
 }
 
-/** What ends a call. */
+/** Limits of a call. */
 export type CallLimits = Pick<GatewayRequest, 'timeoutMs' | 'signal'>;
 
 export interface GatewayAddress {
   port: number;
   tls: boolean;
-  /** File of the API key, read again for each request since Secrets rotate. */
+  /** File with the API key, read for each request because Secrets rotate. */
   apiKeyFile: string | undefined;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Loopback addresses of the pod, in the order in which they are tried: a gateway may listen on IPv6 only. */
+/** Loopback addresses of the pod, in the order of attempts: a gateway might listen on IPv6 only. */
 const LOOPBACK: LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ];
 const lookup: LookupFunction = (_host, _options, callback) => callback(null, LOOPBACK);
-/** What the network says while the gateway has not started yet, or restarts. */
+/** Network errors of a gateway that hasn't started yet, or restarts. */
 const away = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** Calls the gateway in the same pod. Redirects are not followed: they could lead a key anywhere. */
+/** Calls the gateway in the same pod. Redirects aren't followed: they could lead a key anywhere. */
 export class GatewayClient {
   readonly #address: GatewayAddress;
   #hasAnswered = false;
@@ -54,14 +54,14 @@ export class GatewayClient {
     this.#address = address;
   }
 
-  /** Whether the gateway has answered anything since the agent started. */
+  /** Whether the gateway has responded since the agent started. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }
 
   /**
-   * Sends a request and reads the answer. Throws {@link WaitingError} where nobody listens (code `gateway.down`) or
-   * answers (`gateway.silent`), and {@link TransientError} where the answer is not the expected one.
+   * Sends a request and reads the response. Throws {@link WaitingError} if the port is closed (code `gateway.down`) or
+   * silent (`gateway.silent`), and {@link TransientError} if the response isn't the expected one.
    */
   async send(request: GatewayRequest): Promise<{ status: number; body: string }> {
     const { method, path, apiKeyHeader, expectStatus } = request;
@@ -106,7 +106,7 @@ export class GatewayClient {
       headers: { Host: `127.0.0.1:${port}`, Accept: 'application/json', ...headers },
       signal,
       agent: false,
-      // Its certificate is for the name by which the world knows it; here there is no network in between.
+      // The certificate is for the gateway's public name; there is no network in between.
       rejectUnauthorized: false,
     };
     try {
@@ -158,11 +158,11 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
 
 type AwayCode = 'gateway.down' | 'gateway.silent' | 'gateway.notReady';
 
-/** The gateway is expected to answer before long. */
+/** An error for a gateway that is expected to respond soon. */
 export const gatewayAway = (message: string, details: { code: AwayCode; cause: unknown }): WaitingError =>
   new WaitingError(message, { ...details, reason: 'GatewayAway', retryAfterMs: 1_000 });
 
-/** The code of an error. If no address took the connection, that of the one on which something refused it. */
+/** Returns the code of an error. If all addresses failed, prefers the code of a refused connection. */
 function codeOf(error: NodeJS.ErrnoException): string | undefined {
   const codes = error instanceof AggregateError ? error.errors.map(({ code }) => code) : [error.code];
   return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0];

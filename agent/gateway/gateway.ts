@@ -8,20 +8,20 @@ import { readHeaders } from './read-secrets.ts';
 export interface GatewayOptions {
   client: GatewayClient;
   /**
-   * A mark next to the manifest: files change or changed, and the gateway was not notified yet. Containers that run as
-   * another user can see it.
+   * A mark next to the manifest: files are changing or changed, and the gateway hasn't been notified yet. It is visible
+   * to containers that run as another user.
    */
   pending: OwnFile;
-  /** Folder with the values of headers. */
+  /** Directory with the values of headers. */
   headersFolder: string | undefined;
-  /** Touches a file of the data volume, by its path there; one that it makes, or made before, holds the text. */
+  /** Touches a file by its path in the data volume. A file that the agent creates or created contains the text. */
   touch: (path: string, text: string) => void;
 }
 
-/** Milliseconds between two looks at whether somebody still edits. */
+/** Delay before checking again for editors (ms). */
 const EDITORS_RETRY_MS = 10_000;
 
-/** The gateway in the same pod, as far as a sync has to do with it. */
+/** The gateway in the same pod, as a sync sees it. */
 export class Gateway {
   readonly #options: GatewayOptions;
 
@@ -30,8 +30,8 @@ export class Gateway {
   }
 
   /**
-   * Comes before the first change of a file: may throw to hold the change back, and notes that there will be news. Throws
-   * the signal's reason, and notes nothing, if it aborted.
+   * Runs before the first change of a file. Throws to defer the change, or else records that the gateway must be
+   * notified. If the signal is aborted, throws its reason and records nothing.
    */
   async beforeChange(intent: Intent, signal?: AbortSignal): Promise<void> {
     await this.checkEditors(intent);
@@ -43,8 +43,8 @@ export class Gateway {
   }
 
   /**
-   * Notifies the gateway of changes that it does not know of yet, and gives whether there were any. Throws what the
-   * client throws; everything is then sent again at the next call, also after a restart. The signal ends a call early.
+   * Notifies the gateway of changes that it doesn't know about yet, and returns whether there were any. If the client
+   * throws, the next call sends everything again, even after a restart. The signal aborts a call.
    */
   async catchUp({ reload, commit }: Intent, signal?: AbortSignal): Promise<boolean> {
     const { client, pending, headersFolder, touch } = this.#options;
@@ -72,12 +72,12 @@ export class Gateway {
     });
   }
 
-  /** Throws where somebody edits on the gateway, and the profile says that a change is held back then. */
+  /** Throws if a user is editing on the gateway and the profile defers changes in this case. */
   async checkEditors({ reload, profile: { designerSessionPolicy: policy } }: Intent): Promise<void> {
     const { listEditors } = findPreset(reload.preset);
     if (policy === 'proceed' || !listEditors) return;
     const editors = await listEditors(this.#options.client).catch((error) => {
-      // A gateway that does not run has nobody who edits on it.
+      // A gateway that isn't running has no editors.
       if (error instanceof WaitingError && error.code === 'gateway.down') return [];
       throw error;
     });

@@ -1,19 +1,19 @@
 import { closeSync, fchmodSync, fsyncSync, lstatSync, openSync, writeSync } from 'node:fs';
 import { readText } from '../../shared/io/read-text.ts';
 
-/** The agent's own directory in the data volume, held open: nothing that takes the place of its name gets in between. */
+/** The agent's directory in the data volume, held open so that a replacement of its path has no effect. */
 export interface OwnFolder extends Disposable {
   at(name: string): string;
   makeRoom(name: string): void;
 }
 
-/** A file next to the manifest, so that it outlives the agent. */
+/** A file next to the manifest, which outlives the agent. */
 export class OwnFile {
   readonly #name: string;
   readonly #openFolder: () => OwnFolder;
   readonly #checkOwner: () => void;
 
-  /** `checkOwner` throws if the volume is another agent's by now: the file is that one's then. */
+  /** `checkOwner` throws if another agent has taken over the volume, and the file with it. */
   constructor(name: string, openFolder: () => OwnFolder, checkOwner: () => void) {
     this.#name = name;
     this.#openFolder = openFolder;
@@ -29,7 +29,7 @@ export class OwnFile {
     return this.#inFolder((folder) => readText(folder.at(this.#name), maxBytes));
   }
 
-  /** Creates it again, and never opens what is in its place: a link there leads nowhere. */
+  /** Creates the file and never opens an existing one, which might be a link. */
   write(text: string, mode: number): void {
     this.#checkOwner();
     this.#inFolder((folder) => {
@@ -56,7 +56,7 @@ export class OwnFile {
   }
 }
 
-/** The mask of this process may have taken permissions away. */
+/** Sets the mode explicitly because this process's umask might have removed permissions. */
 function permit(descriptor: number, mode: number): void {
   try {
     fchmodSync(descriptor, mode);

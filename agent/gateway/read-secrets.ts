@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ReloadRequest } from '../resource/judge-resource.ts';
 
-/** What Kubernetes allows for the names of Secrets and of their keys; `.` and `..` are no keys. */
+/** Valid names of Secrets and their keys in Kubernetes; `.` and `..` aren't valid keys. */
 const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/;
 
-/** Reads the headers of a request as they are now: `folder` holds a file `<secret>/<key>` for each. */
+/** Reads the current headers of a request: `folder` has a file `<secret>/<key>` for each. */
 export async function readHeaders(
   { headersFrom = [] }: ReloadRequest,
   folder: string | undefined,
@@ -26,7 +26,7 @@ export async function readHeaders(
 const invalid = (message: string) =>
   new TerminalError(message, { code: 'gateway.headers', reason: 'ReloadRequestInvalid' });
 
-/** Reads a mounted Secret's value without the line feed that it may end in; `what` names it for people. */
+/** Reads the value of a mounted Secret without a trailing line feed; `what` describes it in messages. */
 export async function readSecretFile(file: string, what: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     const hint = cause.code === 'ENOENT' ? ': it did not exist when the pod was created, recreate the pod' : '';

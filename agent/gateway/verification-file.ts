@@ -18,8 +18,8 @@ const resultSchema = v.object({
 });
 
 /**
- * How the last verification ended, in a file next to the manifest. What is damaged or cut off says nothing: the gateway
- * is then looked at again.
+ * The result of the last verification, in a file next to the manifest. If the file is damaged or truncated, the gateway
+ * is verified again.
  */
 export class VerificationFile {
   readonly #file: OwnFile;

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
 
-/** How well the gateway is with a commit, as a report says it. */
+/** The health of the gateway on a commit, as in a report. */
 export interface Verification {
   state: 'Running' | 'Passed' | 'Failed';
-  /** What the last look said, if it went wrong. */
+  /** Problem of the last check, if it failed. */
   words?: string | undefined;
 }
 
@@ -13,13 +13,13 @@ export interface CheckHistory {
   beganMs: number;
   /** Start of the first of the latest checks, all of which succeeded. */
   wellSinceMs: number | undefined;
-  /** Number of checks in a row that failed. */
+  /** Number of consecutive failed checks. */
   wrong: number;
 }
 
 export const startChecks = (beganMs: number): CheckHistory => ({ beganMs, wellSinceMs: undefined, wrong: 0 });
 
-/** One check of the gateway: when it began, and what was wrong, if anything. */
+/** One check of the gateway: its start time, and the problem, if any. */
 export interface HealthCheck {
   atMs: number;
   problem: Problem | undefined;
@@ -27,11 +27,11 @@ export interface HealthCheck {
 
 export interface Problem {
   words: string;
-  /** Nobody listens, and nobody has since the agent started: the gateway starts after it. */
+  /** Whether the port is closed and has been since the agent started: the gateway starts after the agent. */
   isBeforeStart: boolean;
 }
 
-/** So long a gateway may take to start before that counts as wrong. */
+/** Time that a gateway can take to start before failures count (ms). */
 const START_MS = 600_000;
 
 export type Judgement =
@@ -42,7 +42,7 @@ export type Judgement =
 
 type Bounds = Pick<VerificationSettings, 'forMs' | 'intervalMs' | 'failureThreshold'>;
 
-/** Takes a check into account. A failure restarts the time, and enough failures in a row end the verification. */
+/** Evaluates a check. A failure restarts the period, and enough consecutive failures end the verification. */
 export function judgeCheck(
   { beganMs, wellSinceMs, wrong }: CheckHistory,
   { atMs, problem }: HealthCheck,
@@ -65,12 +65,12 @@ export function judgeCheck(
   };
 }
 
-/** What a result is about: as long as it is the same, the gateway does not have to be looked at again. */
+/** The subject of a result: while it is unchanged, the gateway isn't verified again. */
 export interface Subject {
   commit: string;
   rollout?: number | undefined;
   revision?: string | undefined;
-  /** Hash of everything else that decides on the files and on how the gateway is asked. */
+  /** Hash of all other settings that determine the files and the checks. */
   settings: string;
 }
 
@@ -83,7 +83,7 @@ export function subjectOf(intent: Intent): Subject {
 export const isSameSubject = (a: Subject, b: Subject): boolean =>
   a.commit === b.commit && a.rollout === b.rollout && a.revision === b.revision && a.settings === b.settings;
 
-/** How a verification of the spec of that generation ended. */
+/** The result of a verification for the spec of that generation. */
 export interface VerificationResult {
   subject: Subject;
   generation: number;
@@ -91,7 +91,7 @@ export interface VerificationResult {
   words?: string | undefined;
 }
 
-/** Whether a result still holds. Any edit of the spec lets what failed be tried again; what passed stays. */
+/** Checks whether a result is still valid. Any edit of the spec invalidates a failed one, but not a passed one. */
 export function holds({ subject, generation, state }: VerificationResult, intent: Intent): boolean {
   return isSameSubject(subject, subjectOf(intent)) && (state === 'Passed' || generation === intent.generation);
 }

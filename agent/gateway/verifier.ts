@@ -23,20 +23,20 @@ export interface VerifierOptions {
   log: Logger;
 }
 
-/** A verification under way. */
+/** A verification in progress. */
 interface Run {
-  /** The latest one about the same subject. */
+  /** The latest intent for the same subject. */
   intent: Intent;
   settings: VerificationSettings;
   words: string | undefined;
-  /** How often there was. */
+  /** Number of updates reported so far. */
   news: number;
   ending: AbortController;
-  /** To be called when there is something new to say of it. */
+  /** Called when the state has changed. */
   onNews: () => void;
 }
 
-/** A gateway that goes wrong in ever new ways must not have the report written with each look. */
+/** Limits the reports about a gateway that fails in a different way at each check. */
 const MAX_NEWS = 10;
 const NOTHING_TO_ASK = 'nothing to probe: specify requests in spec.gateway.verify';
 
@@ -50,7 +50,7 @@ export class Verifier {
     this.#options = options;
   }
 
-  /** Comes before the first change of a file: a result on anything else does not count any more, also not later. */
+  /** Runs before the first change of a file: invalidates results about anything else. */
   beforeChange(intent: Intent): void {
     const { results } = this.#options;
     const kept = results.read();
@@ -59,8 +59,8 @@ export class Verifier {
   }
 
   /**
-   * The files are in place, and the gateway was notified: begins to look, unless that is under way or there is a result
-   * that holds. `onNews` is called when {@link Verifier.stateOf} has changed.
+   * Starts checks after the files were delivered and the gateway notified, unless they are in progress or a result is
+   * still valid. `onNews` is called when {@link Verifier.stateOf} has changed.
    */
   begin(intent: Intent, onNews: () => void): void {
     this.keepOnly(intent);
@@ -75,7 +75,7 @@ export class Verifier {
     void this.#check(this.#run);
   }
 
-  /** Ends what is under way unless it is about this. */
+  /** Aborts the verification in progress unless it is about this intent. */
   keepOnly(intent: Intent | undefined): void {
     if (!this.#run) return;
     if (intent && isSameSubject(subjectOf(intent), subjectOf(this.#run.intent))) this.#run.intent = intent;
@@ -85,7 +85,7 @@ export class Verifier {
     }
   }
 
-  /** How well the gateway is, as far as is known; undefined where nobody asks, or it has not begun. */
+  /** Returns the health of the gateway if known; undefined if verification isn't requested or hasn't started. */
   stateOf(intent: Intent): Verification | undefined {
     if (!intent.verification) return undefined;
     const subject = subjectOf(intent);
@@ -96,7 +96,7 @@ export class Verifier {
     return { state: this.#result.state, words: this.#result.words };
   }
 
-  /** What cannot be read says nothing. */
+  /** A result that can't be read is ignored. */
   #read(): VerificationResult | undefined {
     try {
       return this.#options.results.read();
@@ -124,7 +124,7 @@ export class Verifier {
         run.news += 1;
         run.onNews();
       }
-      // A timer may fire a moment early, and the last look would then come twice.
+      // A timer can fire slightly early, which would repeat the last check.
       await sleep(timerMs(Math.ceil(judgement.waitMs) + 1), undefined, { signal: ending.signal }).catch(() => {});
       if (ending.signal.aborted) return;
     }
@@ -146,7 +146,7 @@ export class Verifier {
     onNews();
   }
 
-  /** Makes all calls of one check, and returns what was wrong with the first one that failed. */
+  /** Makes all calls of one check, and returns the problem of the first one that failed. */
   async #problem({ intent, settings, ending: { signal } }: Run): Promise<Problem | undefined> {
     const { client } = this.#options;
     const { timeoutMs } = intent.reload;
@@ -166,7 +166,7 @@ export class Verifier {
   }
 }
 
-/** Where neither the spec nor the preset has anything to ask, the path that says when the gateway is ready. */
+/** Returns the calls of the preset and the spec. If there are none, the path that reports readiness. */
 function callsOf({ reload }: Intent, { requests }: VerificationSettings): GatewayRequest[] {
   const own = requests.map(({ path, expectStatus }) => ({ method: 'GET' as const, path, expectStatus }));
   const calls = [...findPreset(reload.preset).checks, ...own];

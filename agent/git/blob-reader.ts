@@ -10,36 +10,36 @@ import type { Content } from '../lfs/lfs-store.ts';
 import { otherKind } from './find-fault.ts';
 import { DamagedCloneError, type GitStream, MissingBlobError, startGitStream } from './git-stream.ts';
 
-/** So many blobs are asked for before the first of them arrives. */
+/** Maximum number of blobs requested before the first one arrives. */
 const AHEAD = 4096;
 
-/** Reads blobs one after the other from a single `git cat-file --batch-command` process, piece by piece. */
+/** Reads blobs in sequence from a single `git cat-file --batch-command` process, in chunks. */
 export class BlobReader implements AsyncDisposable {
   readonly #stream: GitStream;
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
-  /** Where in the rest the next answer begins. */
+  /** Start of the next response in the rest. */
   #at = 0;
   #announced: string[] = [];
-  /** How many of the announced were asked for, and how many opened. */
+  /** Number of announced blobs that were requested, and that were opened. */
   #asked = 0;
   #opened = 0;
 
-  /** The signal ends it. */
+  /** The signal ends the process. */
   constructor(git: Git, gitDir: string, signal?: AbortSignal) {
     const args = ['-c', 'core.bigFileThreshold=4m', 'cat-file', '--batch-command', '--buffer'];
     this.#stream = startGitStream(git, gitDir, args, signal);
     this.#chunks = this.#stream.output[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Says what will be opened, in this order: git does not have to wait for one question after the other then. */
+  /** Announces the blobs to open, in this order, so that git doesn't wait for one request after the other. */
   announce(blobs: string[]): void {
     this.#announced = blobs;
     this.#asked = 0;
     this.#opened = 0;
   }
 
-  /** Throws {@link MissingBlobError} where the repository does not have it, and {@link TerminalError} where it is none. */
+  /** Opens a blob. Throws {@link MissingBlobError} if it is missing, and {@link TerminalError} if it isn't a blob. */
   async open(blob: string): Promise<Content> {
     const whole = this.openNow(blob);
     if (whole) return { size: whole.length, chunks: [whole] };
@@ -56,8 +56,8 @@ export class BlobReader implements AsyncDisposable {
   }
 
   /**
-   * The same where all of it has come already, without a wait, since there may be very many small files. Undefined, and
-   * nothing is opened, where it has not, or where `isWanted` says no.
+   * Opens a blob without waiting, because there can be very many small files. If it hasn't arrived completely or
+   * `isWanted` returns false, opens nothing and returns undefined.
    */
   openNow(blob: string, isWanted: (content: Buffer) => boolean = () => true): Buffer | undefined {
     const rest = this.#rest;
@@ -67,7 +67,7 @@ export class BlobReader implements AsyncDisposable {
     if (!header.startsWith(blob) || !header.startsWith(' blob ', blob.length)) return undefined;
     const start = end + 1;
     const next = start + Number(header.slice(blob.length + ' blob '.length));
-    // A line feed follows the content.
+    // The content is followed by a line feed.
     if (!(next < rest.length)) return undefined;
     const content = rest.subarray(start, next);
     if (!isWanted(content)) return undefined;
@@ -94,13 +94,13 @@ export class BlobReader implements AsyncDisposable {
     }
     this.#opened += 1;
     if (this.#asked - this.#opened > AHEAD / 2) return;
-    // The first one by itself: where the host left all files out, git looks for no other in vain.
+    // The first one alone: if the server omitted all files, git doesn't search for the others in vain.
     const next = this.#announced.slice(this.#asked, this.#asked === 0 ? 1 : this.#opened + AHEAD);
     this.#asked += next.length;
     this.#send(next);
   }
 
-  /** Git writes one answer after the other only where it is told to flush: it fills its buffer otherwise. */
+  /** Git fills a buffer before it writes responses, unless it gets a flush command. */
   #send(blobs: string[]): void {
     if (blobs.length === 0) return;
     this.#stream.child.stdin?.write(`${blobs.map((blob) => `contents ${blob}\n`).join('')}flush\n`);
@@ -114,7 +114,7 @@ export class BlobReader implements AsyncDisposable {
       left -= part.length;
       yield part;
     }
-    await this.#readLine(); // a line feed follows the content
+    await this.#readLine(); // the content is followed by a line feed
   }
 
   async #readLine(): Promise<string> {
@@ -139,15 +139,15 @@ export class BlobReader implements AsyncDisposable {
   }
 }
 
-/** What a look at blobs tells, each of them once. */
+/** Result of a survey of blobs, each listed once. */
 export interface BlobSurvey {
-  /** Those that the repository does not have. */
+  /** Blobs that the repository doesn't have. */
   missing: string[];
-  /** Those that have the size of a pointer of Git LFS. */
+  /** Blobs that have the size of a Git LFS pointer. */
   small: string[];
 }
 
-/** Looks which blobs are there, and which may be pointers; asks nobody else for those that are not. */
+/** Finds missing blobs and possible pointers, without querying any server. */
 export async function surveyBlobs(
   git: Git,
   gitDir: string,
@@ -162,7 +162,7 @@ export async function surveyBlobs(
   return survey;
 }
 
-/** Sizes of blobs in bytes, undefined for those that are not in the repository. */
+/** Returns the sizes of blobs in bytes; undefined for blobs that aren't in the repository. */
 export async function listSizes(
   git: Git,
   gitDir: string,
@@ -182,7 +182,7 @@ export async function listSizes(
   return new Map(distinct.map((blob, index) => [blob, Number.isNaN(sizes[index]) ? undefined : sizes[index]]));
 }
 
-/** The pointers of Git LFS among small blobs, which are all there. */
+/** Returns the Git LFS pointers among small blobs, all of which must be in the repository. */
 export async function readPointers(
   git: Git,
   gitDir: string,
@@ -201,7 +201,7 @@ export async function readPointers(
   return pointers;
 }
 
-/** For content that is known to be small. */
+/** Reads content that is known to be small. */
 export async function wholeOf({ chunks }: Content): Promise<Buffer> {
   if (Array.isArray(chunks) && chunks.length === 1) return chunks[0];
   const parts: Buffer[] = [];

@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 
-/** A `.gitattributes`: its path in its repository, and git's ID of its content, which is on disk. */
+/** A `.gitattributes` file: its path in its repository, and git's ID of its content, which is on disk. */
 interface AttributesFile {
   path: string;
   blob: string;
 }
 
-/** A repository, or a submodule, whose `.gitattributes` may change content. */
+/** A repository or submodule whose `.gitattributes` can change content. */
 export interface AttributesRoot {
-  /** Path of its root; `''` is that of `spec.git.repo`. */
+  /** Path of its root; `''` for the repository in `spec.git.repo`. */
   path: string;
   files: AttributesFile[];
   /** Attributes to query. */
   names: string[];
 }
 
-/** What the `.gitattributes` of a commit say. */
+/** Content of the `.gitattributes` files of a commit. */
 export interface CommitAttributes {
   roots: AttributesRoot[];
   /** Attributes that have no effect, by the source of the mapped file. */
@@ -36,13 +36,13 @@ export interface AttributesQuery {
   signal: AbortSignal | undefined;
 }
 
-/** An index of attributes files alone: git reads them from there, because there is no work tree. */
+/** An index with attributes files only: git reads them from there because there is no work tree. */
 const INDEX = 'sync-agent-attributes';
-/** Time for one git (ms): thousands of patterns for thousands of files take seconds, and hostile ones have no end. */
+/** Time limit for one git (ms): thousands of patterns for thousands of files take seconds, hostile ones forever. */
 const TIMEOUT_MS = 300_000;
 /** Maximum size of the output of one git. */
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** Maximum length of a line of a `.gitattributes` that git reads, and so of a value, with some room. */
+/** Maximum length of a line of a `.gitattributes` that git reads, and so of a value, with a margin. */
 const VALUE_BYTES = 2_100;
 
 /** Queries attributes of paths with git-check-attr(1), and calls `onPath` with the values of each, by their names. */

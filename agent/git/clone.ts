@@ -32,34 +32,34 @@ export interface CloneOptions extends RepositoryOptions {
   limits?: TransferLimits;
 }
 
-/** Name of the repository for look-ups in the directory of the clone. {@link healClone} removes it after a kill. */
+/** Name of the repository for lookups in the directory of the clone. {@link healClone} removes it after a kill. */
 const LOOKUP = 'tmp_lookup';
 
 type Way = Pick<FetchOptions, 'access' | 'signal'>;
 
-/** Git takes longer to ask for more blobs than this one by one than to fetch them with their commit. */
+/** Above this number of blobs, fetching them with their commit is faster than requesting them one by one. */
 const MANY_BLOBS = 1_000;
 
-/** What to fetch. */
+/** Request for a fetch. */
 export interface FetchRequest extends CommitSource {
-  /** Whether every file of the commit is wanted. */
+  /** Whether every file of the commit is needed. */
   isWhole: boolean;
-  /** Whether everything is to come, also what seems to be there. */
+  /** Whether to fetch everything, even objects that seem to exist. */
   isRefetch?: boolean;
 }
 
 /**
  * The bare repository on disk: the last commit without history, no work tree, no remote, no credentials. Files that
- * nobody asked for may be missing from it.
+ * weren't needed can be missing from it.
  */
 export class Clone {
   readonly repository: Repository;
   readonly modules: ModuleStore;
   readonly #options: CloneOptions;
   readonly #git: Git;
-  /** Whether files can be left out: until the server refuses to send one by its id, or git refuses harmless objects. */
+  /** Whether files can be omitted, until the server refuses to send one by its ID, or git rejects harmless objects. */
   #canFilter = true;
-  /** Whether small files are missing as well: differences from those would be of no use. */
+  /** Whether small files are missing as well: deltas against them would be useless. */
   #lacksSmallFiles = false;
 
   constructor(options: CloneOptions) {
@@ -70,9 +70,9 @@ export class Clone {
   }
 
   /**
-   * Runs a look-up in a separate repository, which borrows the objects and pins of this one and is deleted afterwards.
-   * Fetches for the look-up change nothing here. No other look-up and no sync may run at the same time. Throws
-   * {@link TerminalError} if the clone isn't for commits like this one.
+   * Runs a lookup in a separate repository, which borrows the objects and pins of this one and is deleted afterwards.
+   * Fetches for the lookup change nothing here. No other lookup and no sync can run at the same time. Throws
+   * {@link TerminalError} if the clone has another object format than this commit.
    */
   async withLookup<T>(commit: string, run: (lookup: Clone) => Promise<T>): Promise<T> {
     await this.repository.openFor(commit);
@@ -95,8 +95,8 @@ export class Clone {
   }
 
   /**
-   * Makes the commit the current one if it is on disk, and returns whether it is. Moves the ref of the current commit if
-   * the commit is a pinned one. The first call also creates the repository, and removes lock files of a killed git.
+   * Makes the commit the current one if it is on disk, and returns whether it is. Moves the ref of the current commit
+   * if the commit is pinned. The first call also creates the repository, and removes lock files of a killed git.
    */
   async adopt(commit: string): Promise<boolean> {
     if ((await this.repository.open(commit)).commit === commit) return true;
@@ -105,7 +105,7 @@ export class Clone {
     return true;
   }
 
-  /** Fetches the commit, without the files that the host can leave out. Throws what the git runner throws. */
+  /** Fetches the commit, without the files that the server can leave out. Throws the errors of the git runner. */
   async fetch(request: FetchRequest, access: GitAccess, signal?: AbortSignal): Promise<void> {
     const repository = this.repository;
     await repository.open(request.commit);
@@ -124,7 +124,7 @@ export class Clone {
     repository.onFetched(request.commit);
   }
 
-  /** Fetches the commit that a ref leads to, and returns its id. Throws {@link TerminalError} if there is none. */
+  /** Fetches the commit that a ref points to, and returns its ID. Throws {@link TerminalError} if there is none. */
   async fetchRef({ isWhole, ...source }: RefSource & { isWhole: boolean }, way: Way): Promise<string> {
     if (source.commit !== undefined) {
       await this.repository.openFor(source.commit);
@@ -137,15 +137,15 @@ export class Clone {
     return commit;
   }
 
-  /** Which of these blobs were left out. */
+  /** Returns the blobs that were omitted. */
   async missing(blobs: string[], signal?: AbortSignal): Promise<string[]> {
     return this.repository.contents.isPartial ? (await this.survey(blobs, signal)).missing : [];
   }
 
-  /** Which of these blobs were left out, and which of the others may be pointers of Git LFS. */
+  /** Returns the blobs that were omitted, and the others that might be Git LFS pointers. */
   async survey(blobs: string[], signal?: AbortSignal): Promise<BlobSurvey> {
     const { isPartial } = this.repository.contents;
-    // For each that is missing git looks through its folders once more: the first one stands for all of them.
+    // Git searches its directories again for each missing blob, so the first one represents all of them.
     const isSample = this.#lacksSmallFiles && blobs.length > MANY_BLOBS;
     const isNoneThere = isSample && (await this.#surveyOnDisk(blobs.slice(0, 1), signal)).missing.length > 0;
     if (isNoneThere) return { missing: [...new Set(blobs)], small: [] };
@@ -154,8 +154,8 @@ export class Clone {
   }
 
   /**
-   * Fetches blobs that were left out, and returns which of them may be pointers of Git LFS. All small files of the commit
-   * are fetched if it is small or the blobs are many of its files, and all files if the server gives none by their ids.
+   * Fetches blobs that were omitted, and returns those that might be Git LFS pointers. Fetches all small files of the
+   * commit if it is small or many of its files are needed, and all files if the server serves none by ID.
    */
   async fetchBlobs(source: CommitSource, blobs: string[], way: Way): Promise<string[]> {
     await this.repository.heal();
@@ -176,17 +176,17 @@ export class Clone {
     return [...small, ...(await this.#surveyOnDisk(missing, way.signal)).small];
   }
 
-  /** Fetches blobs by their ids, and nothing in their place if the git server doesn't serve them by id. */
+  /** Fetches blobs by their IDs, with no fallback if the git server doesn't serve them by ID. */
   async fetchBlobsById(source: CommitSource, blobs: string[], way: Way): Promise<void> {
     await fetchBlobs(this.#git, { ...source, blobs }, this.#optionsOf(way));
   }
 
-  /** The sizes of blobs in bytes; see {@link listSizes}. */
+  /** Returns the sizes of blobs in bytes; see {@link listSizes}. */
   async sizes(blobs: string[]): Promise<ReadonlyMap<string, number | undefined>> {
     return await listSizes(this.#git, this.repository.path, blobs);
   }
 
-  /** Fetches the object of the tag that the source's ref names. */
+  /** Fetches the tag object that the source's ref names. */
   async fetchTag(source: CommitSource, access: GitAccess, signal?: AbortSignal): Promise<void> {
     await this.repository.heal();
     this.pins.forget();
@@ -195,22 +195,22 @@ export class Clone {
     await fetchOne(this.#git, { ...source, name, to: tagRef(source.commit) }, options);
   }
 
-  /** The tag that was last fetched for a commit: its object, the name that it says of itself and what it leads to. */
+  /** Returns the tag last fetched for a commit: its object, the name in it, and its target. */
   async tag(commit: string): Promise<Tag | undefined> {
     return await readTag(this.#git, this.repository.path, tagRef(commit));
   }
 
-  /** Who wrote the commit: name and address. */
+  /** Returns the name and address of the commit's author. */
   async author(commit: string): Promise<string> {
     return await readAuthor(this.#git, this.repository.path, commit);
   }
 
-  /** The files of a commit below the sources; see {@link listTree}. */
+  /** Lists the files of a commit below the sources; see {@link listTree}. */
   async list(request: Omit<TreeRequest, 'gitDir'>, onEntry: OnEntry): Promise<TreeEntry[]> {
     return await listTree(this.#git, { gitDir: this.repository.path, ...request }, onEntry);
   }
 
-  /** The files below the sources that differ between two commits; undefined where the earlier one is gone. */
+  /** Lists the files below the sources that differ between two commits; undefined if the earlier commit is gone. */
   async changes({ from, to, ...rest }: Omit<TreePair, 'gitDir'>): Promise<TreeChange[] | undefined> {
     return from === to ? [] : await diffTrees(this.#git, { gitDir: this.repository.path, from, to, ...rest });
   }
@@ -220,12 +220,12 @@ export class Clone {
     await checkAttributes(this.#git, this.repository.path, query, onPath);
   }
 
-  /** The pointers of Git LFS among blobs; those that are not there are passed over. */
+  /** Returns the Git LFS pointers among blobs; skips missing blobs. */
   async pointers(blobs: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
     return await this.pointersAmong((await this.#surveyOnDisk(blobs, signal)).small, signal);
   }
 
-  /** The same for blobs that may be pointers. */
+  /** Returns the Git LFS pointers among small blobs. */
   async pointersAmong(small: string[], signal?: AbortSignal): Promise<LfsPointer[]> {
     return await readPointers(this.#git, this.repository.path, small, signal);
   }
@@ -234,7 +234,7 @@ export class Clone {
     return new BlobReader(this.#git, this.repository.path);
   }
 
-  /** Merges the packs of many fetches, now and then; stops at once when the signal aborts. */
+  /** Merges the packs of many fetches once there are enough. Stops immediately if the signal aborts. */
   async tidy(signal?: AbortSignal): Promise<void> {
     const { contents, path } = this.repository;
     await this.repository.heal();
@@ -251,8 +251,8 @@ export class Clone {
   }
 
   /**
-   * Files that the git server is to leave out: none if all are wanted or couldn't be had later, and otherwise all files
-   * of a first commit and large files of later ones.
+   * Returns the filter for a fetch: none if all files are needed or couldn't be fetched later. Otherwise it excludes
+   * all files of a first commit, and large files of later ones.
    */
   #filterFor({ isWhole }: FetchRequest): FetchOptions['filter'] {
     if (isWhole || !this.#canFilter) return undefined;
@@ -260,7 +260,7 @@ export class Clone {
     return isFirst || this.#lacksSmallFiles ? NO_FILES : LIMIT_FILTER;
   }
 
-  /** Everything of the commit that is already there once more, with files that were left out. */
+  /** Fetches everything of the current commit again, including files that were omitted. */
   async #refetch(source: CommitSource, options: Way & Pick<FetchOptions, 'filter'>): Promise<void> {
     const refetch = { ...this.#optionsOf(options), filter: options.filter, isRefetch: true };
     await fetchCommit(this.#git, source, refetch);
@@ -275,7 +275,7 @@ export class Clone {
     return { gitDir: path, access, signal, isPartial: contents.isPartial, limits: this.#options.limits };
   }
 
-  /** Whether to fetch all small files of a commit rather than the wanted files by their ids. */
+  /** Checks whether to fetch all small files of a commit instead of the needed files by ID. */
   async #isBetterWhole(wanted: number, commit: string, signal: AbortSignal | undefined): Promise<boolean> {
     const request = { gitDir: this.repository.path, commit, signal };
     return await hasFewEntries(this.#git, request, (entries) => entries <= Math.max(MANY_BLOBS, wanted * 4));

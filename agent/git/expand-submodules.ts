@@ -19,21 +19,21 @@ export interface Expansion {
   sources: string[];
   isExcluded: (path: string) => boolean;
   signal: AbortSignal;
-  /** Whether the commits of all submodules are fetched once more. */
+  /** Whether to fetch the commits of all submodules again. */
   isRefetch?: boolean | undefined;
-  /** Is called with each entry of a submodule, by its path in the repository of `spec.git.repo`. */
+  /** Called with each entry of a submodule, by its path in the repository of `spec.git.repo`. */
   onEntry: OnEntry;
-  /** Is called with the path of each submodule that is followed. */
+  /** Called with the path of each submodule that is followed. */
   onModule: (path: string) => void;
 }
 
-/** Where submodules are fetched to, and with whose credentials. */
+/** The clone for submodules, and the credentials. */
 export interface ExpansionTools {
   clone: Clone;
   accessFiles: AccessFiles;
 }
 
-/** What any other host than that of `spec.git.repo` gets to see. */
+/** Credentials for servers other than that in `spec.git.repo`: none. */
 const NO_CREDENTIALS = { tokenFile: undefined, sshKeyFile: undefined, knownHostsFile: undefined, caFile: undefined };
 
 const MAX_DEPTH = 4;
@@ -43,12 +43,12 @@ const MAX_MODULES = 32;
 interface Holder {
   repo: string;
   commit: string;
-  /** Path of its root in the repository of `spec.git.repo`; `''` is that itself. */
+  /** Path of its root in the repository of `spec.git.repo`; `''` for that repository itself. */
   path: string;
   depth: number;
 }
 
-/** Puts the files of submodules into the place of their entries, also where one is below another. Fetches what is not there. */
+/** Replaces the entries of submodules with their files, even of nested ones. Fetches missing commits. */
 export async function expandSubmodules(
   entries: TreeEntry[],
   expansion: Expansion,
@@ -62,7 +62,7 @@ export async function expandSubmodules(
 class Run {
   readonly #expansion: Expansion;
   readonly #tools: ExpansionTools;
-  /** Links, also those to the same commit. */
+  /** Number of links, including several to the same commit. */
   #followed = 0;
 
   constructor(expansion: Expansion, tools: ExpansionTools) {
@@ -101,7 +101,7 @@ class Run {
     return (path, kind) => this.#expansion.onEntry(joinPath(module, path), kind);
   }
 
-  /** URLs of the submodules of a commit, by their paths in it. */
+  /** Returns the URLs of the submodules of a commit, by their paths in it. */
   async #urls({ commit, path }: Holder): Promise<Map<string, string>> {
     const { clone, accessFiles } = this.#tools;
     const { intent, signal } = this.#expansion;
@@ -116,7 +116,7 @@ class Run {
     return await clone.modules.urls(file.blob);
   }
 
-  /** Sees to it that the commit of a submodule is there. */
+  /** Ensures that the commit of a submodule is in the clone. */
   async #provide(link: TreeEntry, urls: Map<string, string>, holder: Holder): Promise<Holder> {
     const {
       clone: { modules, pins },
@@ -142,7 +142,7 @@ class Run {
     return module;
   }
 
-  /** Paths in a submodule that are mapped. */
+  /** Returns the mapped paths in a submodule. */
   #sourcesIn({ path }: Holder): string[] {
     const inside = this.#expansion.sources.flatMap((source) => {
       if (isWithin(path, source)) return [''];
@@ -152,7 +152,7 @@ class Run {
   }
 }
 
-/** The repository says where a submodule is, and may not send the agent to the gateway next to it or to the node. */
+/** A repository's URLs for submodules must not send the agent to the gateway next to it or to the node. */
 async function refuseLocal(url: string, root: string): Promise<void> {
   const host = parseRepository(url)?.host ?? '';
   if (host === parseRepository(root)?.host) return;

@@ -4,13 +4,13 @@ import { getCACertificates } from 'node:tls';
 import { TransientError } from '../../shared/errors.ts';
 import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
-/** The CAs that git trusts by itself in the agent's image; https://manpages.debian.org/update-ca-certificates.8. */
+/** The CAs that git trusts by default in the agent's image; https://manpages.debian.org/update-ca-certificates.8. */
 const SYSTEM_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
 const BUNDLE = 'sync-agent-ca.pem';
 
 /**
- * Gives a file with the system's CAs and those of another file (PEM), since git trusts a bundle instead of its own CAs
- * and not in addition. Undefined where that other file is not there or empty: nobody has made the ConfigMap yet.
+ * Passes a file with the system's CAs and those of another file (PEM): a bundle replaces git's CAs instead of adding to
+ * them. Undefined if the other file is missing or empty because the ConfigMap doesn't exist yet.
  */
 export async function withExtraCas<T>(
   { file, folder }: { file: string; folder: string },

@@ -8,12 +8,12 @@ import { NO_FILES, PROMISOR, promisorSettings } from './promisor.ts';
 import { healClone } from './tidy-clone.ts';
 import { type TransferLimits, transfer } from './transfer.ts';
 
-/** A commit, where it comes from, and the ref that led to it. */
+/** A commit, its repository, and the ref that pointed to it. */
 export interface CommitSource {
   repo: string;
   ref: string;
   commit: string;
-  /** Time for one fetch, in milliseconds. */
+  /** Time limit for one fetch (ms). */
   fetchTimeoutMs?: number | undefined;
 }
 
@@ -21,22 +21,22 @@ export interface FetchOptions {
   gitDir: string;
   access: GitAccess;
   signal: AbortSignal | undefined;
-  /** Whether files are missing from the repository on purpose, or may be from now on. */
+  /** Whether files are missing from the repository on purpose, or can be from now on. */
   isPartial: boolean;
-  /** Files that the host is to leave out, as in `git rev-list --filter`; undefined: none. */
+  /** Files that the server must leave out, as in `git rev-list --filter`; undefined for none. */
   filter: string | undefined;
-  /** Whether the host does not learn what is there already, and sends everything. */
+  /** Whether to hide existing objects from the server, so that it sends everything. */
   isRefetch?: boolean;
   limits?: TransferLimits | undefined;
 }
 
-/** The ref that holds what was fetched last: git sets it only when everything that belongs to the commit is there. */
+/** The ref of the last fetch: git sets it only when all objects of the commit have arrived. */
 export const FETCHED_REF = 'refs/sync/current';
 
 /**
- * Has a pack for each fetch, which arrives as a whole or not at all; keeps large files out of memory, and what each
- * further thread would take; has git check all objects that arrive; and offers a server no refs of a repository whose
- * objects are borrowed (`true` lists none).
+ * Creates a pack for each fetch, which arrives completely or not at all. Keeps large files and further threads out of
+ * memory, has git check all objects that arrive, and offers a server no refs of a repository whose objects are borrowed
+ * (`true` lists none).
  */
 const TRANSFER_SETTINGS = [
   'core.alternateRefsCommand=true',
@@ -54,12 +54,12 @@ const TRANSFER_FLAGS = [
   '--no-auto-maintenance',
 ];
 
-/** The filter that was in use. */
+/** The filter that was used. */
 type Filter = FetchOptions['filter'];
 
 /**
- * Fetches one commit without its history, and returns the filter that it could be fetched with. Where the host does not
- * serve commits by their id, the ref is fetched, which has to lead to that commit.
+ * Fetches one commit without its history, and returns the filter that worked. If the server doesn't serve commits by
+ * ID, fetches the ref, which must then point to that commit.
  */
 export async function fetchCommit(git: Git, source: CommitSource, options: FetchOptions): Promise<Filter> {
   try {
@@ -83,12 +83,12 @@ const commitNotServed = (commit: string, cause: unknown) =>
     { code: 'git.commitNotServed', reason: 'CommitNotServed', cause },
   );
 
-/** A ref, and the commit that it must lead to if that is known. */
+/** A ref, and the commit that it must point to, if known. */
 export interface RefSource extends Omit<CommitSource, 'commit'> {
   commit: string | undefined;
 }
 
-/** Fetches the commit that a ref leads to, and returns its id. Throws {@link TerminalError} if there is none. */
+/** Fetches the commit that a ref points to, and returns its ID. Throws {@link TerminalError} if there is none. */
 export async function fetchRef(git: Git, source: RefSource, options: FetchOptions): Promise<string> {
   const { ref, commit } = source;
   const names = isCommitHash(ref) ? [ref] : [...(commit ? [commit] : []), ...qualifiedNames(ref)];
@@ -98,7 +98,7 @@ export async function fetchRef(git: Git, source: RefSource, options: FetchOption
   throw new TerminalError(`the repository has no ${what}`, { code: 'git.refNotFound', reason: 'RefNotFound' });
 }
 
-/** Fetches the first of the names that leads to the commit, or to any commit if it is unknown. */
+/** Fetches the first of the names that points to the commit, or to any commit if it is unknown. */
 async function fetchFirst(
   git: Git,
   { names, commit, ...source }: RefSource & { names: string[] },
@@ -116,12 +116,12 @@ async function fetchFirst(
   return undefined;
 }
 
-/** The commit that is completely there, if any. Throws {@link TransientError} where git cannot say. */
+/** Returns the commit if it has arrived completely. Throws {@link TransientError} if git can't check. */
 export async function fetchedCommit(git: Git, gitDir: string, ref = FETCHED_REF): Promise<string | undefined> {
   return await idOf(git, gitDir, `${ref}^{commit}`);
 }
 
-/** The object that was fetched last, whatever it is, if it is there. Throws as {@link fetchedCommit} does. */
+/** Returns the object that was fetched last, of any kind, if it exists. Throws like {@link fetchedCommit}. */
 export async function fetchedObject(git: Git, gitDir: string): Promise<string | undefined> {
   return await idOf(git, gitDir, `${FETCHED_REF}^{object}`);
 }
@@ -141,13 +141,13 @@ async function idOf(git: Git, gitDir: string, revision: string): Promise<string 
 export const tagNameOf = (ref: string): string => ref.replace(/^refs\/tags\//, '');
 
 interface RefFetch extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
-  /** A ref or an id. */
+  /** A ref or an ID. */
   name: string;
-  /** The ref that is to hold it. */
+  /** The local ref to set. */
   to: string;
 }
 
-/** Fetches, and once more in each other way if it can't work as requested. Returns the filter of the way that worked. */
+/** Fetches, and retries in other ways if the server can't do it as requested. Returns the filter that worked. */
 export async function fetchOne(git: Git, wanted: RefFetch, options: FetchOptions): Promise<Filter> {
   try {
     await fetchOnce(git, wanted, options);
@@ -161,9 +161,9 @@ export async function fetchOne(git: Git, wanted: RefFetch, options: FetchOptions
 }
 
 /**
- * A host takes files that it left out earlier to be there, and may send differences from them. Where it does, no file is
- * asked for at all, or everything again. Where the host is to leave files out, git refuses what is harmless as well:
- * everything is asked for then, as if nothing were there.
+ * Returns options for another try. A server assumes that the clone has files that it omitted earlier, and can send
+ * deltas against them: then no files are requested, or everything again. With a filter, git also rejects harmless
+ * faults: then everything is requested as if the clone were empty.
  */
 function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions> | undefined {
   const { isPartial, filter, isRefetch } = options;
@@ -172,7 +172,7 @@ function fallbackOf(error: unknown, options: FetchOptions): Partial<FetchOptions
   return filter ? { filter: NO_FILES } : { isRefetch: true };
 }
 
-/** Whether git would have asked for objects from within a fetch, which it may not. */
+/** Checks whether git needed further objects during a fetch, which it isn't allowed to request. */
 const isForWantOfBases = (error: unknown): boolean =>
   error instanceof Error && /warning: lazy fetching disabled/.test(String(error.cause));
 
@@ -184,7 +184,7 @@ async function fetchOnce(
   const { gitDir, access, signal, limits, isPartial, filter, isRefetch } = options;
   const flags = [...TRANSFER_FLAGS, '--depth=1', '--force', ...(isRefetch ? ['--refetch'] : [])];
   const settings = [...TRANSFER_SETTINGS, ...(isPartial ? promisorSettings(repo, filter) : [])];
-  // A remote that is configured as one with missing objects filters by itself.
+  // A remote that is configured as a promisor filters by itself.
   const origin = isPartial
     ? [...(filter ? [] : ['--no-filter']), '--end-of-options', PROMISOR]
     : ['--end-of-options', repo];
@@ -192,27 +192,27 @@ async function fetchOnce(
   await transfer(git, args, { gitDir, access, signal, timeoutMs, limits });
 }
 
-/** A short name that is both a tag and a branch is the tag. */
+/** A short name that is both a tag and a branch means the tag. */
 function qualifiedNames(ref: string): string[] {
   return ref === 'HEAD' || ref.startsWith('refs/') ? [ref] : [`refs/tags/${ref}`, `refs/heads/${ref}`];
 }
 
 const isRefused = (error: unknown): boolean => error instanceof TerminalError && error.code === 'git.refNotFound';
 
-/** As many ids as fit into a request of 1 MiB, from where on git sends it in chunks, which not every proxy takes. */
+/** Number of IDs that fit into a request of 1 MiB. Git sends larger ones in chunks, which some proxies reject. */
 const MAX_BLOBS_PER_REQUEST = 10_000;
 
 interface WantedBlobs extends Pick<CommitSource, 'repo' | 'fetchTimeoutMs'> {
   blobs: string[];
 }
 
-/** Fetches files that were left out of a fetch by their ids, in as few requests as can be. */
+/** Fetches files that were omitted by their IDs, in as few requests as possible. */
 export async function fetchBlobs(
   git: Git,
   { repo, blobs, fetchTimeoutMs: timeoutMs }: WantedBlobs,
   { gitDir, access, signal, limits }: Pick<FetchOptions, 'gitDir' | 'access' | 'signal' | 'limits'>,
 ): Promise<void> {
-  // Nothing that is there already has to do with what is wanted.
+  // Existing objects have nothing to do with the needed ones.
   const settings = [...TRANSFER_SETTINGS, '-c', 'fetch.negotiationAlgorithm=noop', ...promisorSettings(repo)];
   const flags = [...TRANSFER_FLAGS, '--no-filter', '--stdin', '--end-of-options', PROMISOR];
   const args = [...settings, 'fetch', ...flags];

@@ -16,35 +16,35 @@ import { withExtraCas } from './extra-cas.ts';
 import { findRepository, targetsOf } from './git-target.ts';
 import { withSshKey } from './ssh-key.ts';
 
-/** Where the credentials of the git host are mounted, and how it is reached. */
+/** Mounted credentials for the git server, and the settings of connections to it. */
 export interface AccessFiles {
   tokenFile: string | undefined;
   sshKeyFile: string | undefined;
   knownHostsFile: string | undefined;
-  /** CAs to trust and no others, which a resource names. */
+  /** The only CAs to trust, if the resource specifies them. */
   caFile: string | undefined;
-  /** CAs of the installation to trust in addition to the system's, unless there is a `caFile`; may be missing. */
+  /** CAs of the installation to trust in addition to the system's, unless there is a `caFile`; can be missing. */
   extraCaFile: string | undefined;
-  /** Folder in memory, where a private copy of the SSH key and a bundle of CAs may lie for the time of a fetch. */
+  /** Directory in memory for a private copy of the SSH key and a CA bundle during a fetch. */
   keyFolder: string;
   /** The user that git runs as. */
   uid: number;
-  /** Says which addresses may be connected to. */
+  /** Checks the addresses of connections. */
   http: GuardedHttp;
 }
 
-/** What to fetch from. */
+/** Source of a fetch. */
 export interface GitSource {
   repo: string;
-  /** Whether the host of an ssh repository is trusted whatever key it has. */
+  /** Whether to trust an SSH server with any host key. */
   ignoresHostKey: boolean;
-  /** Ends whatever asks a host, or a name server. */
+  /** Aborts all requests to servers, including name servers. */
   signal: AbortSignal;
 }
 
 /**
- * Reads the credentials as they are now, looks up where to connect to, and gives both to the function; a second time
- * where the host turns out to have moved the repository within itself. What had to be copied is gone afterwards.
+ * Reads the current credentials, resolves the address, and passes both to the function. Calls it again if the server
+ * has moved the repository to another path. Copies are deleted afterwards.
  */
 export async function withGitAccess<T>(
   source: GitSource,
@@ -63,7 +63,7 @@ export async function withGitAccess<T>(
   }
 }
 
-/** One of the CAs that were given may have expired. */
+/** Explains an error if one of the configured CAs has expired. */
 async function aboutCas(error: unknown, { caFile, extraCaFile }: AccessFiles): Promise<unknown> {
   const file = caFile ?? extraCaFile;
   const pem = file && (await readFile(file, 'utf8').catch(() => undefined));
@@ -72,7 +72,7 @@ async function aboutCas(error: unknown, { caFile, extraCaFile }: AccessFiles): P
   return explainExpiredCas(error, { pem, source, isOnly: caFile !== undefined });
 }
 
-/** What of the resource a pod may be older than, by the reason of a refusal. */
+/** Field of the resource whose change a pod can predate, by the reason of an error. */
 const MOUNTED = new Map([
   ['AuthenticationFailed', 'spec.git.auth'],
   ['RepositoryNotFound', 'spec.git.auth'],
@@ -80,7 +80,7 @@ const MOUNTED = new Map([
   ['HostKeyVerificationFailed', 'spec.git.auth.sshKey.knownHosts'],
 ]);
 
-/** The host lets the controller in, which read the Secrets a moment ago: most likely the pod has other ones. */
+/** The server accepts the controller, which read the Secrets recently, so the pod most likely has older ones. */
 function withRemedy(error: unknown): unknown {
   if (!(error instanceof TerminalError)) return error;
   const field = MOUNTED.get(error.reason);
@@ -90,17 +90,17 @@ function withRemedy(error: unknown): unknown {
   return new TerminalError(`${message}; ${remedy}`, { code, reason, cause });
 }
 
-/** Whether other files may help, with credentials or with what is trusted. */
+/** Checks whether other credentials or trusted keys could fix the error. */
 export const isAboutAccess = (error: unknown): boolean =>
   isTyped(error) && (MOUNTED.has(error.reason) || ['CredentialsMissing', 'UnexpectedRedirect'].includes(error.reason));
 
-/** What differs once one of the files is another one, or has come or gone: the kubelet replaces them as a whole. */
+/** Returns a string that changes if a file is replaced, added, or removed: the kubelet replaces whole files. */
 export async function stampOf(files: AccessFiles): Promise<string> {
   const given = [files.tokenFile, files.sshKeyFile, files.knownHostsFile, files.caFile, files.extraCaFile];
   const stamps = given
     .flatMap((file) => file ?? [])
     .map(async (file) => {
-      const found = await stat(file).catch(() => undefined); // who reads it says what is wrong with it
+      const found = await stat(file).catch(() => undefined); // the reader reports errors
       return found && `${found.dev} ${found.ino} ${found.mtimeMs} ${found.size}`;
     });
   return (await Promise.all(stamps)).join();
@@ -140,7 +140,7 @@ async function openAccess<T>(
   }
 }
 
-/** Credentials are for https alone, and for the repository's own origin alone. */
+/** Credentials are only for https, and only for the repository's origin. */
 async function readAuthorization(
   repository: Repository,
   tokenFile: string | undefined,

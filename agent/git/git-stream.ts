@@ -5,7 +5,7 @@ import { type Git, killGroup } from '../../shared/io/git/git.ts';
 import { endOf } from '../../shared/io/git/git-process.ts';
 import { isTooDeep, tooDeep, tooLong } from './find-fault.ts';
 
-/** The repository on disk cannot be read: it is deleted and fetched again. */
+/** The repository on disk can't be read: it is deleted and fetched again. */
 export class DamagedCloneError extends TransientError {
   constructor(complaint: string) {
     super('the local clone is corrupt; recreating it', {
@@ -16,24 +16,24 @@ export class DamagedCloneError extends TransientError {
   }
 }
 
-/** A file is not in the repository on disk, for example because it was left out of a fetch. */
+/** A file isn't in the repository on disk, for example because it was omitted of a fetch. */
 export class MissingBlobError extends DamagedCloneError {}
 
-/** A git process whose output is read as it comes. */
+/** A git process whose output is read as it arrives. */
 export interface GitStream {
   child: ChildProcess;
   output: Readable;
   /**
-   * Waits for its end. Throws {@link DamagedCloneError} where git failed, since it only reads what was fetched, and
-   * another {@link TransientError} where it did not start, was killed, crashed, or may not take the memory that it needs.
-   * Throws {@link TerminalError} where folders are nested too deep for it.
+   * Waits for its exit. Throws {@link DamagedCloneError} if git failed, because it only reads fetched objects; another
+   * {@link TransientError} if it didn't start, was killed, crashed, or exceeded its memory limit; and
+   * {@link TerminalError} if directories are nested too deep for it.
    */
   finish(): Promise<void>;
-  /** Ends it now. */
+  /** Ends it immediately. */
   kill(): void;
 }
 
-/** Starts a git command that reads the local repository. The signal ends it, and its output with the signal's reason. */
+/** Starts a git command that reads the local repository. The signal ends it, and the output fails with its reason. */
 export function startGitStream(git: Git, gitDir: string, args: string[], signal?: AbortSignal): GitStream {
   signal?.throwIfAborted();
   const child = git.spawn([`--git-dir=${gitDir}`, '--literal-pathspecs', ...args], {});
@@ -43,7 +43,7 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
   stderr.on('data', (chunk: Buffer) => {
     if (complaint.length < 2_000) complaint += chunk.toString('utf8');
   });
-  stdin.on('error', () => {}); // git ended early: its exit status tells
+  stdin.on('error', () => {}); // git exited early: its exit status has the reason
   const ended = endOf(child);
   const onAbort = () => {
     stdout.destroy(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
@@ -64,16 +64,16 @@ export function startGitStream(git: Git, gitDir: string, args: string[], signal?
       throw git.limitErrorOf(complaint) ?? new DamagedCloneError(complaint);
     },
     kill: () => {
-      stdout.destroy(); // what nobody reads any more would keep it from being closed for good
+      stdout.destroy(); // unread output would keep the process from closing
       killGroup(child);
     },
   };
 }
 
-/** More than the longest path of a file: a tree of a few objects can have longer ones than any memory holds. */
+/** Longer than any path of a file: a tree of a few objects can have paths that fit no memory. */
 const MAX_RECORD = 1024 ** 2;
 
-/** The records of a stream that end in NUL, in batches: one at a time would take as long as to parse it. */
+/** Splits a stream into records that end in NUL, in batches: yielding each one would take as long as parsing it. */
 export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
@@ -94,7 +94,7 @@ export async function* recordsOf(output: AsyncIterable<Buffer>): AsyncGenerator<
   }
 }
 
-/** Runs a git command that lists records which end in NUL. The command ends with the loop, even if that is left early. */
+/** Runs a git command that lists records that end in NUL. It ends with the loop, even if the loop exits early. */
 export async function* recordsFrom(
   git: Git,
   gitDir: string,

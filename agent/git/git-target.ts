@@ -7,13 +7,13 @@ import { explainRedirectLoop, notGitError, redirectError } from '../../shared/io
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { portOf } from '../../shared/io/http/no-proxy.ts';
 
-/** The part of an access that says where git connects to. */
+/** Access settings that determine the server that git connects to. */
 type Target = Pick<GitAccess, 'origin' | 'isProxied' | 'resolve' | 'rewrite' | 'sshHost' | 'virtualHost'>;
 
 /**
- * Makes git connect to addresses that were checked, and to no other that the name may have a moment later, or to a proxy,
- * which looks the name up itself. `repo` is the URL that git gets. Gives what to try, one after the other, for ssh, which
- * takes one address at a time. Throws {@link TerminalError} if the host is at an address that is denied.
+ * Pins git to checked addresses, because the name could resolve to others a moment later, or to a proxy, which resolves
+ * the name itself. `repo` is the URL that git gets. Returns the targets to try in sequence: several for ssh, which
+ * takes one address at a time. Throws {@link TerminalError} if the server's address is denied.
  */
 export async function targetsOf(repository: Repository, repo: string, http: GuardedHttp): Promise<Target[]> {
   const targets = await addressed(repository, http);
@@ -43,7 +43,7 @@ async function addressed(repository: Repository, http: GuardedHttp): Promise<Tar
 
 function httpTargetOf(url: string, addresses: [string, ...string[]]): Target {
   const origin = originOf(url);
-  // As it is written: curl takes addresses such as `10.0.0.1.` and `10.0x` for names, and would look them up.
+  // Literal: curl takes addresses such as `10.0.0.1.` and `10.0x` for names and would resolve them.
   const written = origin.replace(/^.*\/\/|:\d*$/g, '').toLowerCase();
   const isPinned = written !== addresses[0] && !written.startsWith('[');
   const pinned = `${written}:${portOf(new URL(url))}:${addresses.map(inUrl).join()}`;
@@ -55,18 +55,18 @@ function gitTargetOf({ url, host }: Repository, [address]: [string, ...string[]]
   const { port } = new URL(url);
   const name = port ? `${host}:${port}` : host;
   const to = `git://${inUrl(address)}${port && `:${port}`}/`;
-  // The host must still learn its name: it may serve several.
+  // The server still needs its name: it might serve several.
   return { rewrite: { from: /^git:\/\/[^/]*\//i.exec(url)?.[0] ?? url, to }, virtualHost: name };
 }
 
-/** As the URL has it: git compares hosts letter by letter, also those that are written in another way than usual. */
+/** Returns the origin as in the URL: git compares hosts letter by letter, even in unusual notations. */
 const originOf = (url: string): string => /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
 
 const DISCOVERY = '/info/refs?service=git-upload-pack';
 
 /**
- * Where a host sends the requests for a repository. Redirects count within its origin where there are credentials, and
- * within its name elsewhere, but never from https to http. Throws {@link TerminalError} where they lead out.
+ * Follows the redirects of a server and returns the URL of the repository. With credentials, redirects must keep the
+ * origin; without, the host name. They never lead from https to http. Throws {@link TerminalError} for others.
  */
 export async function findRepository(
   repo: string,

@@ -5,19 +5,19 @@ import { faultOfFetch } from './find-fault.ts';
 import { moduleRef, type Pins } from './pins.ts';
 import { healClone } from './tidy-clone.ts';
 
-/** A commit of a submodule, where it comes from, and the commit that it is for. */
+/** A commit of a submodule, its repository, and the commit that refers to it. */
 export interface ModuleSource {
   repo: string;
   commit: string;
   parent: string;
-  /** Time for its fetch, in milliseconds. */
+  /** Time limit for its fetch (ms). */
   fetchTimeoutMs?: number | undefined;
 }
 
-/** Bytes of a `.gitmodules`, and of its settings as git tells them: each with the whole name of its submodule. */
+/** Maximum size of a `.gitmodules` (bytes), and of git's list of its settings, which repeat the submodule's name. */
 const MAX_GITMODULES = 1024 * 1024;
 
-/** Commits of submodules, in the same clone as the commit that they belong to: content is read from one place. */
+/** Commits of submodules, in the same clone as the commits that refer to them, so that content has one source. */
 export class ModuleStore {
   readonly #git: Git;
   readonly #gitDir: string;
@@ -29,13 +29,13 @@ export class ModuleStore {
     this.#pins = pins;
   }
 
-  /** Fetches one commit, with its files and without history. Throws {@link TerminalError} where it is none. */
+  /** Fetches one commit, with its files and without history. Throws {@link TerminalError} if it isn't a commit. */
   async fetch(
     { commit, parent, ...source }: ModuleSource,
     { access, signal }: Pick<FetchOptions, 'access' | 'signal'>,
   ): Promise<void> {
     await healClone(this.#gitDir);
-    // Another repository than the one that everything else is from, so nothing that is there can be of use.
+    // The submodule is another repository, so existing objects are of no use.
     const whole = { isPartial: true, filter: undefined, isRefetch: true };
     this.#pins.forget();
     const to = moduleRef(parent, commit);
@@ -48,7 +48,7 @@ export class ModuleStore {
     throw noCommit(commit);
   }
 
-  /** URLs of submodules by their paths, as the content of a `.gitmodules` has them (gitmodules(5)). Throws {@link TerminalError}. */
+  /** Returns the URLs in a `.gitmodules` blob (gitmodules(5)) by submodule path. Throws {@link TerminalError}. */
   async urls(blob: string): Promise<Map<string, string>> {
     if (Number(await this.#run(['cat-file', '-s', blob])) > MAX_GITMODULES) throw unusable('is too large');
     const text = await this.#run(['config', `--blob=${blob}`, '-z', '--list']).catch((error) => {

@@ -3,19 +3,19 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where distributions put the library of nss_wrapper(1). */
+/** Directories for the library of nss_wrapper(1) in common distributions. */
 const FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
 export interface User {
   uid: number;
   gid: number;
-  /** Whether the system knows a name for it. */
+  /** Whether the system has a name for the user. */
   hasName: boolean;
 }
 
 /**
- * Variables that give the user a name, for ssh and ssh-keygen, which refuse to work without one: a gateway's user is
- * any number. Empty where there is a name, or where the image has no nss_wrapper.
+ * Returns variables that name the user for ssh and ssh-keygen, which require a name: a gateway's user can be any
+ * number. Empty if the user has a name, or if the image has no nss_wrapper.
  */
 export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
   const library = hasName ? undefined : FOLDERS.map((folder) => join(folder, 'libnss_wrapper.so')).find(existsSync);

@@ -2,28 +2,28 @@ import type { Git } from '../../shared/io/git/git.ts';
 import { saidNothing } from '../../shared/io/git/git-process.ts';
 import { FETCHED_REF } from './fetch-commit.ts';
 
-/** Each commit has a directory of refs below it, for itself and for what else a rollback to it needs. */
+/** Each commit has a directory of refs below this one, for itself and for other objects that a rollback to it needs. */
 const ROOT = 'refs/sync/pinned';
-/** Maximum size of the names and ids of all refs. The number of pinned commits has a limit. */
+/** Maximum size of the names and IDs of all refs. The number of pinned commits is limited. */
 const MAX_REFS_BYTES = 16 * 1024 * 1024;
 
-/** The ref of the tag object by which a commit was verified. */
+/** Returns the ref of the tag object that a commit was verified with. */
 export const tagRef = (commit: string): string => `${ROOT}/${commit}/tag`;
-/** The ref of a commit of a submodule. */
+/** Returns the ref of a submodule's commit. */
 export const moduleRef = (commit: string, module: string): string => `${ROOT}/${commit}/modules/${module}`;
 const commitRef = (commit: string): string => `${ROOT}/${commit}/commit`;
-/** A pattern for all refs of a commit. */
+/** Returns a pattern for all refs of a commit. */
 export const ownRefs = (commit: string): string => `${ROOT}/${commit}/*`;
 const ownerOf = (ref: string): string => ref.slice(ROOT.length + 1).split('/', 1)[0] ?? '';
 
 /**
- * The pinned commits of a clone, so that a rollback to one of them needs no git server: refs, which hold the objects.
- * A pin doesn't allow a commit to be used: signatures are checked again.
+ * The pinned commits of a clone: refs that keep their objects, so that a rollback needs no git server. A pin doesn't
+ * make a commit trusted: signatures are checked again.
  */
 export class Pins {
   readonly #git: Git;
   readonly #gitDir: string;
-  /** Ids by their refs; undefined before git was asked. */
+  /** IDs by their refs; undefined before git was queried. */
   #refs: Map<string, string> | undefined;
 
   constructor(git: Git, gitDir: string) {
@@ -41,7 +41,7 @@ export class Pins {
     if (!(await this.has(commit))) return false;
     return await this.#run(['update-ref', FETCHED_REF, commit]).then(
       () => true,
-      () => false, // damaged: it comes from the host again
+      () => false, // damaged: it is fetched again
     );
   }
 
@@ -50,7 +50,7 @@ export class Pins {
     await this.#unpin((await this.commits()).filter((commit) => !commits.includes(commit)));
   }
 
-  /** Pins a commit that is there. */
+  /** Pins a commit of the clone. */
   async pin(commit: string): Promise<void> {
     await this.#set(commitRef(commit), commit);
   }
@@ -62,22 +62,22 @@ export class Pins {
     return isThere;
   }
 
-  /** Commits of which something is pinned. */
+  /** Returns the commits with any pins. */
   async commits(): Promise<string[]> {
     return [...new Set([...(await this.#read()).keys()].map(ownerOf))];
   }
 
-  /** Returns the ids of all pins by their refs. */
+  /** Returns the IDs of all pins by their refs. */
   async refs(): Promise<ReadonlyMap<string, string>> {
     return await this.#read();
   }
 
-  /** The repository is empty: git does not have to be asked. */
+  /** Starts with an empty repository, so that git isn't queried. */
   begin(): void {
     this.#refs = new Map();
   }
 
-  /** Git wrote refs, or the repository is another one. */
+  /** Discards the cached refs, after git wrote refs or the repository was replaced. */
   forget(): void {
     this.#refs = undefined;
   }

@@ -1,13 +1,13 @@
-/** Name of the remote that objects may be missing from the clone for; https://git-scm.com/docs/partial-clone. */
+/** Name of the remote for objects that are missing from the clone; https://git-scm.com/docs/partial-clone. */
 export const PROMISOR = 'sync';
 
-/** The filter that leaves every file out. */
+/** The filter that leaves out every file. */
 export const NO_FILES = 'blob:none';
 
-/** Leaves large files out; smaller ones cost less than another request. */
+/** Leaves out large files; smaller ones cost less than another request. */
 export const LIMIT_FILTER = 'blob:limit=64k';
 
-/** The settings that make a command bear with missing objects. Nothing of it is written to the repository. */
+/** Returns settings that make a command tolerate missing objects. They aren't written to the repository. */
 export function promisorSettings(repo: string, filter: string = NO_FILES): string[] {
   return ['promisor=true', `url=${repo}`, `partialclonefilter=${filter}`].flatMap((setting) => [
     '-c',
@@ -15,5 +15,5 @@ export function promisorSettings(repo: string, filter: string = NO_FILES): strin
   ]);
 }
 
-/** For commands that have no business with a host: what is missing stays missing. */
+/** For commands that must not contact a server: missing objects remain missing. */
 export const OFFLINE_PROMISOR = ['-c', `remote.${PROMISOR}.promisor=true`];

@@ -1,18 +1,18 @@
 import type { Git } from '../../shared/io/git/git.ts';
 
-/** Of names and addresses in a commit or a tag, which may be as long as anybody likes. */
+/** Maximum size of names and addresses in a commit or tag, which git doesn't limit. */
 const MAX_TEXT_BYTES = 64 * 1024;
-/** What git may take to read a commit or a tag. */
+/** Memory limit of git while it reads a commit or tag. */
 const READING_BYTES = 32 * 1024 * 1024;
 
-/** An annotated tag: its object, the name that it says of itself, and what it leads to. */
+/** An annotated tag: its object, the name in it, and its target. */
 export interface Tag {
   id: string;
   name: string;
   commit: string;
 }
 
-/** The tag that a ref holds; undefined where it holds none. */
+/** Returns the tag that a ref points to; undefined if it isn't an annotated tag. */
 export async function readTag(git: Git, gitDir: string, ref: string): Promise<Tag | undefined> {
   const format = '%(objecttype) %(objectname) %(*objectname) %(tag)';
   const output = await read(git, gitDir, ['for-each-ref', `--format=${format}`, ref]);
@@ -20,7 +20,7 @@ export async function readTag(git: Git, gitDir: string, ref: string): Promise<Ta
   return type === 'tag' && id && commit ? { id, commit, name: name.join(' ') } : undefined;
 }
 
-/** Who wrote a commit: name and address, in 200 characters at most. */
+/** Returns the name and address of a commit's author, in at most 200 characters. */
 export async function readAuthor(git: Git, gitDir: string, commit: string): Promise<string> {
   const text = await read(git, gitDir, ['log', '-1', '--format=%an <%ae>', '--end-of-options', commit]);
   return text.slice(0, 200);

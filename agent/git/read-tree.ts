@@ -10,7 +10,7 @@ import { recordsFrom } from './git-stream.ts';
 export interface TreeRequest {
   gitDir: string;
   commit: string;
-  /** Paths to list with everything below; `''` is the whole tree. */
+  /** Paths to list with everything below; `''` for the whole tree. */
   sources: string[];
   /** Whether to list the `.gitattributes` of the directories above the sources as well. */
   withAttributes?: boolean;
@@ -27,13 +27,13 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
 const FOLDER = '040000';
 
 /**
- * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory: a
- * commit of a few objects can list more of them than any memory holds, so it throws to stop git. If a source isn't
- * there, links and submodules on the way to it are listed too: they may be the reason.
+ * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory.
+ * It throws to stop git, because a commit of a few objects can list more of them than fit into any memory. If a source
+ * is missing, links and submodules on the way to it are listed as well: they could be the reason.
  */
 export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry): Promise<TreeEntry[]> {
   const paths = request.sources.includes('') ? [] : request.sources;
-  // Folders count, too: git may go through any number of them and find no file.
+  // Includes directories, because git can traverse any number of them without finding a file.
   const more = request.withAttributes && paths.length > 0 ? attributesFilesAbove(paths) : [];
   const entries = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, onEntry);
   const missing = paths.filter(
@@ -45,7 +45,7 @@ export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry)
   return [...entries, ...found.filter(({ kind }) => kind !== 'file')];
 }
 
-/** Checks if the number of files and directories in a commit is small enough, by counting no further than that. */
+/** Checks whether the number of files and directories in a commit is small enough, and stops counting if it isn't. */
 export async function hasFewEntries(
   git: Git,
   { gitDir, commit, signal }: Omit<TreeRequest, 'sources'>,
@@ -66,7 +66,7 @@ interface Listed extends TreeRequest {
 }
 
 async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, onEntry: OnEntry): Promise<TreeEntry[]> {
-  // Without --format, by which git puts some paths in quotes. What a tag names may be a bare tree.
+  // Without --format, which quotes some paths. The target of a tag can be a bare tree.
   const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--', ...paths];
   const entries: TreeEntry[] = [];
   for await (const records of recordsFrom(git, gitDir, command, signal)) {
@@ -89,16 +89,16 @@ function parseRecord(record: Buffer): { mode: string; object: string; name: Buff
   return { mode: record.toString('latin1', 0, FOLDER.length), object, name: record.subarray(tab + 1) };
 }
 
-/** What stands for bytes that are no UTF-8. */
+/** Replacement for bytes that aren't UTF-8. */
 const REPLACEMENT = '\uFFFD';
 
-/** An entry by what git says of it. */
+/** Returns an entry from git's record. */
 function entryOf(name: Buffer, mode: string, blob: string | undefined): TreeEntry {
   const kind = kinds[mode];
   if (!kind || !blob) throw otherKind(`the commit has an entry of mode ${mode}`);
   const path = name.toString('utf8');
   const isReadable = !path.includes(REPLACEMENT) || isUtf8(name);
-  // Where it is excluded, or not mapped, its name does not matter.
+  // If it is excluded or not mapped, its name doesn't matter.
   return { path, kind: isReadable ? kind : 'unreadable', blob, executable: mode === '100755' };
 }
 
@@ -107,28 +107,28 @@ export interface TreePair {
   /** Commits. */
   from: string;
   to: string;
-  /** Paths to compare with everything below; `''` is the whole tree. */
+  /** Paths to compare with everything below; `''` for the whole tree. */
   sources: string[];
   signal?: AbortSignal | undefined;
 }
 
-/** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each time before and after, then the path. */
+/** `:<mode> SP <mode> SP <object> SP <object> SP <status>`, each before and after, then the path. */
 const header = /^:(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/;
 
-/** More differences than these, or with longer paths, are not worth telling apart, nor keeping in memory. */
+/** Larger numbers of differences, or longer paths, aren't worth distinguishing or keeping in memory. */
 const MAX_CHANGES = 10_000;
 const MAX_CHANGES_BYTES = 4 * 1024 * 1024;
 
 /**
- * Lists the files that differ between two commits, by git diff-tree(1); undefined where one of them is not there, or
- * where nearly everything differs.
+ * Lists the files that differ between two commits with git diff-tree(1); undefined if one of the commits is missing, or
+ * nearly everything differs.
  */
 export async function diffTrees(
   git: Git,
   { gitDir, from, to, sources, signal }: TreePair,
 ): Promise<TreeChange[] | undefined> {
   const paths = sources.includes('') ? [] : sources;
-  // Folders count, too: git may go through any number of them and find no file.
+  // Includes directories, because git can traverse any number of them without finding a file.
   const commits = [from, to].map((commit) => `${commit}^{commit}`);
   const args = ['diff-tree', '-r', '-t', '-z', '--raw', '--no-renames', '--no-abbrev', ...commits, '--', ...paths];
   const changes: TreeChange[] = [];
@@ -155,7 +155,7 @@ export async function diffTrees(
   }
 }
 
-/** A folder counts as nothing: what changes in it is listed by itself. */
+/** Directories are skipped: the changes in them are listed separately. */
 function changesOf(name: Buffer, sides: RegExpExecArray): TreeChange[] {
   const [, oldMode = '', newMode = '', oldBlob = '', newBlob = ''] = sides;
   const before = sideOf(name, oldMode, oldBlob);

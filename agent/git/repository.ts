@@ -14,42 +14,42 @@ import { emptyFolder, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {
   git: Git;
-  /** Its folder, which is the agent's alone. */
+  /** Its directory, which only the agent uses. */
   path: string;
   log: Logger;
 }
 
-/** What is in the repository. */
+/** Contents of the repository. */
 export interface Contents {
-  /** The commit of which everything is there that was not left out on purpose. */
+  /** The commit whose objects are complete, except for those omitted on purpose. */
   readonly commit: string | undefined;
-  /** Whether files may have been left out. */
+  /** Whether files might have been omitted. */
   readonly isPartial: boolean;
 }
 
 /**
- * Something is wrong with the clone, or with the commit itself, which may be no commit at all, or objects are gone, or
- * never came, which only another fetch can tell.
+ * The clone is damaged, the commit is invalid, the object isn't a commit, or objects were lost or never arrived, which
+ * only another fetch can determine.
  */
 export type Fault = 'clone' | 'commit' | 'noCommit' | 'missing';
 
 const NOTHING: Contents = { commit: undefined, isPartial: false };
-/** Minimum time between two checks of all objects: this, and this many times what the last one took. */
+/** Minimum time between two checks of all objects: this, or this many times the duration of the last one. */
 const BETWEEN_CHECKS = { ms: 60_000, times: 100 };
 
-/** The folder with git's objects: opened, healed, made again. */
+/** The directory with git's objects: opened, healed, recreated. */
 export class Repository {
   readonly path: string;
   readonly pins: Pins;
   readonly #git: Git;
   readonly #log: Logger;
-  /** Undefined before it was opened. */
+  /** Undefined until it was opened. */
   #contents: Contents | undefined;
-  /** Hexadecimal digits of its objects' ids. */
+  /** Number of hex digits of object IDs. */
   #idLength = 0;
-  /** The last commit that it was recreated for to make room. */
+  /** The last commit that the repository was recreated for to free space. */
   #roomFor: string | undefined;
-  /** When all objects may be checked again. */
+  /** Time of the next permitted check of all objects. */
   #checkAt = Number.NEGATIVE_INFINITY;
 
   constructor({ git, path, log }: RepositoryOptions) {
@@ -59,15 +59,15 @@ export class Repository {
     this.#log = log;
   }
 
-  /** Returns whether the commit is the current one or pinned. Changes nothing, and runs git only before the first sync. */
+  /** Checks whether the commit is the current one or pinned. Runs git only before the first sync. */
   async holds(commit: string): Promise<boolean> {
     const current = this.#contents ? this.#contents.commit : await fetchedCommit(this.#git, this.path);
     return current === commit || (await this.pins.has(commit));
   }
 
   /**
-   * Creates the repository if there is none for commits of this kind, removes what a killed git left, and returns what is
-   * in it. Runs git only once.
+   * Creates the repository if there is none with the object format of the commit, removes leftovers of a killed git,
+   * and returns the contents. Runs git only once.
    */
   async open(commit: string): Promise<Contents> {
     if (this.#contents && commit.length !== this.#idLength) await this.recreate(commit);
@@ -91,7 +91,7 @@ export class Repository {
     return this.#contents;
   }
 
-  /** Opens the repository for a look-up, which never recreates it. Throws {@link TerminalError} for commits of another kind. */
+  /** Opens the repository for a lookup; never recreates it. Throws {@link TerminalError} for another object format. */
   async openFor(commit: string): Promise<void> {
     if (!this.#contents) await this.open(commit);
     if (commit.length === this.#idLength) return;
@@ -102,9 +102,9 @@ export class Repository {
   }
 
   /**
-   * Creates this repository for a look-up. It borrows the objects of another one (`alternates` in
-   * gitrepository-layout(5)), and has copies of its refs and of its list of shallow commits: without that git would take
-   * their parents for missing.
+   * Creates this repository for a lookup. It borrows the objects of another one (`alternates` in
+   * gitrepository-layout(5)), and gets copies of its refs and its list of shallow commits: without the list, git would
+   * consider the parents of shallow commits missing.
    */
   async borrow(from: Repository): Promise<void> {
     await onVolume(CLONE_VOLUME, () => rm(this.path, { recursive: true, force: true }));
@@ -122,17 +122,17 @@ export class Repository {
     this.#contents = from.contents;
   }
 
-  /** What is in it, as far as it was opened. */
+  /** Returns the contents if the repository was opened. */
   get contents(): Contents {
     return this.#contents ?? NOTHING;
   }
 
-  /** Removes what a killed git left; no other may run in it. */
+  /** Removes leftovers of a killed git; no other git must be running in it. */
   async heal(): Promise<void> {
     await healClone(this.path);
   }
 
-  /** Deletes everything and starts from nothing. */
+  /** Deletes everything and creates an empty repository. */
   async recreate(commit: string): Promise<void> {
     this.#log.warn({ path: this.path }, 'recreating the clone; rolling back now needs the git server');
     this.#contents = undefined;
@@ -143,8 +143,8 @@ export class Repository {
   }
 
   /**
-   * Recreates the repository for a commit that it has no room for, and returns whether it did. It does so once in a row
-   * for a commit: one that is too large by itself would be fetched twice in each sync.
+   * Recreates the repository for a commit that doesn't fit, and returns whether it did. Doesn't do it twice in
+   * succession for a commit: one that is too large by itself would be fetched twice in each sync.
    */
   async recreateForRoom(commit: string): Promise<boolean> {
     if (this.#roomFor === commit) return false;
@@ -153,32 +153,32 @@ export class Repository {
     return true;
   }
 
-  /** A fetch begins: until it is complete nothing is certain. */
+  /** Notes that a fetch starts: until it is complete, the contents are unknown. */
   onFetch({ isPartial }: Pick<Contents, 'isPartial'>): void {
     this.#contents = { commit: undefined, isPartial: isPartial || this.contents.isPartial };
   }
 
-  /** A fetch failed, or was for another ref: the commit that was there is there still, since its ref moves only when all of the next one is. */
+  /** Notes that a fetch failed or was for another ref. The previous commit remains, because its ref hasn't moved. */
   async onFetchFailed(): Promise<void> {
     this.#contents = { ...this.contents, commit: await fetchedCommit(this.#git, this.path) };
   }
 
-  /** A fetch succeeded. */
+  /** Notes that a fetch succeeded. */
   onFetched(commit: string): void {
     this.#contents = { ...this.contents, commit };
     if (commit !== this.#roomFor) this.#roomFor = undefined;
   }
 
   /**
-   * Checks whether a fetch that failed for an unknown reason failed because of what is on disk. Checks are so rare that
-   * a git server can't keep the agent busy with them.
+   * Checks whether a fetch failed for an unknown reason because of damage on disk. Checks are rare enough that a git
+   * server can't keep the agent busy with them.
    */
   async isToBlame(error: unknown, signal?: AbortSignal): Promise<boolean> {
     if (!(error instanceof TransientError) || error.code !== 'git.unreachable') return false;
     return await this.#finds(() => this.#isSound(signal));
   }
 
-  /** Why a commit cannot be read that was fetched. */
+  /** Returns the reason why a fetched commit can't be read. */
   async faultIn(commit: string, signal: AbortSignal): Promise<Fault> {
     if (!(await fetchedCommit(this.#git, this.path)))
       return (await fetchedObject(this.#git, this.path)) ? 'noCommit' : 'clone';
@@ -187,7 +187,7 @@ export class Repository {
     return (await holdsOtherKinds(this.#git, suspect)) ? 'commit' : 'missing';
   }
 
-  /** Whether a look at everything finds damage; without a look where the last one was a short while ago. */
+  /** Runs a check of everything and returns whether it found damage; skips it shortly after the last one. */
   async #finds(isFine: () => Promise<boolean>): Promise<boolean> {
     const began = performance.now();
     if (began < this.#checkAt) return false;
@@ -198,8 +198,8 @@ export class Repository {
   }
 
   /**
-   * What git cannot find out in time does not count as damage, because all pinned commits would go, nor does
-   * a fault of a commit.
+   * Neither a check that git can't finish in time nor a fault of a commit is considered damage, because recreating the
+   * clone loses all pinned commits.
    */
   async #isSound(signal: AbortSignal | undefined): Promise<boolean> {
     if (!(await fetchedObject(this.#git, this.path))) return false;
@@ -214,7 +214,7 @@ export class Repository {
     );
   }
 
-  /** Does no harm where there is a repository already. */
+  /** Harmless if the repository already exists. */
   async #init(idLength: number): Promise<void> {
     const format = idLength === 64 ? 'sha256' : 'sha1';
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, this.path];

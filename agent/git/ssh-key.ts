@@ -4,22 +4,21 @@ import { TerminalError } from '../../shared/errors.ts';
 import { readSshKey } from '../../shared/io/git/read-ssh-key.ts';
 import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 
-/** File systems in memory by the numbers of statfs(2): tmpfs and ramfs. */
+/** In-memory file systems by their statfs(2) numbers: tmpfs and ramfs. */
 const MEMORY = [0x01021994, 0x858458f6];
 const COPY = 'sync-agent-ssh-key';
 
 export interface MountedKey {
   file: string;
-  /** Folder for a copy. */
+  /** Directory for a copy. */
   folder: string;
   /** The user that ssh runs as. */
   uid: number;
 }
 
 /**
- * Gives a file with the key that ssh takes: the mounted one, which is in memory, or a copy of it in the folder, which
- * has to be in memory too. Throws {@link TerminalError} where a copy is needed and would come to lie on a disk, and if
- * ssh cannot use the key.
+ * Passes a key file that ssh accepts: the mounted one, which is in memory, or a copy in the directory, which must be in
+ * memory as well. Throws {@link TerminalError} if a copy is needed and would be on a disk, or if ssh can't use the key.
  */
 export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file: string) => Promise<T>): Promise<T> {
   const { file, folder } = mounted;
@@ -35,12 +34,12 @@ export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file
   }
 }
 
-/** Removes the copy that a killed agent left, and nothing with a similar name. */
+/** Removes the copy that a killed agent left, and no other files. */
 export async function removeKeyCopies(folders: string[]): Promise<void> {
   for (const folder of folders) await unlink(join(folder, COPY)).catch(() => {});
 }
 
-/** Ssh refuses a key that belongs to its user and that others can read; a mounted Secret is root's. */
+/** Ssh rejects a key that its user owns and others can read; root owns a mounted Secret. */
 async function hasGoodMode({ file, uid }: MountedKey): Promise<boolean> {
   const { mode, uid: owner } = await stat(file);
   return (mode & 0o077) === 0 || owner !== uid;

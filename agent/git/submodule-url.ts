@@ -1,8 +1,8 @@
 import { ASCII_HOST, hasCredentials, hasForeignHost, parseRepository } from '../../shared/domain/repository.ts';
 
-/** Where a submodule comes from, or why it is not fetched. */
+/** URL of a submodule, or the reason why it isn't fetched. */
 export type SubmoduleUrl =
-  /** `isTrusted`: the credentials of `spec.git.auth` are for that host. */
+  /** `isTrusted`: the credentials of `spec.git.auth` are for that server. */
   { kind: 'url'; url: string; isTrusted: boolean } | { kind: 'problem'; message: string };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
@@ -10,8 +10,8 @@ const forbidden = /[\u0000-\u0020\u007f]/;
 const optionLike = /^-|^[^/]*:\/\/(?:[^/@]*@)?-|@-/;
 
 /**
- * Reads the URL of a submodule: a relative one belongs to the repository that holds it (gitsubmodules(7)), and any
- * other is held to the rules of `spec.git.repo`. Credentials go to the place that `spec.git.repo` names and nowhere else.
+ * Reads the URL of a submodule. A relative one is resolved against the repository that contains it (gitsubmodules(7)),
+ * and others follow the rules of `spec.git.repo`. Credentials are only for the server in `spec.git.repo`.
  */
 export function submoduleUrl(given: string, { parent, root }: { parent: string; root: string }): SubmoduleUrl {
   const url = /^\.\.?(\/|$)/.test(given) ? resolveRelative(given, parent) : given;
@@ -26,12 +26,12 @@ export function submoduleUrl(given: string, { parent, root }: { parent: string; 
   if (repository.transport === 'ssh' && !isTrusted) {
     return problem(`it is on another SSH server (${repository.host}), for which the agent has no key: use https`);
   }
-  // A committer has no say in whose password the token is.
+  // A committer must not choose the user that the token is sent for.
   const user = isTrusted ? parseRepository(root)?.user : undefined;
   return { kind: 'url', url: user ? repository.url.replace('://', `://${user}@`) : repository.url, isTrusted };
 }
 
-/** By git's rules: `..` takes the last part of the parent's path away, and a path never takes the host away. */
+/** Follows git's rules: `..` removes the last part of the parent's path, but never the host. */
 function resolveRelative(given: string, parent: string): string | undefined {
   const [, start = '', path = ''] = /^([a-z+]+:\/\/[^/]+\/|[^/]+:)(.*)$/i.exec(parent) ?? [];
   const parts = path.split('/').filter((part) => part !== '');
@@ -44,7 +44,7 @@ function resolveRelative(given: string, parent: string): string | undefined {
   return start === '' || parts.length === 0 ? undefined : `${start}${root}${parts.join('/')}`;
 }
 
-/** Protocol, host and port, under one name for both forms of ssh URLs. */
+/** Returns protocol, host, and port in one form for both notations of ssh URLs. */
 function placeOf(url: string): string {
   if (!url.includes('://')) return `ssh://${parseRepository(url)?.host}:22`;
   const { protocol, hostname, port } = new URL(url);

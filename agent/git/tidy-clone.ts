@@ -5,10 +5,10 @@ import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
 import { GIT_LIMITS } from './git-limits.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
 
-/** Left behind by a git that was killed: locks, and packs and objects that were not complete. */
+/** Leftovers of a killed git: locks, and incomplete packs and objects. */
 const leftover = /\.lock$|^tmp_|^incoming-|^\.tmp-/;
 
-/** Removes what a killed git left in a repository; nobody else may be using it. */
+/** Removes leftovers of a killed git in a repository, which no other process must be using. */
 export async function healClone(gitDir: string): Promise<void> {
   await onVolume(CLONE_VOLUME, async () => {
     for (const folder of ['.', 'refs', 'objects', 'objects/pack']) {
@@ -24,17 +24,17 @@ async function removeLeftovers(folder: string, recursive: boolean): Promise<void
   }
 }
 
-/** Removes all of git's own from a folder that may be a mount point; what else the agent keeps there stays. */
+/** Removes all files of git from a directory that can be a mount point; other files of the agent remain. */
 export async function emptyFolder(folder: string): Promise<void> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
   const removed = names.map((name) => rm(join(folder, name), { recursive: true, force: true }));
   await onVolume(CLONE_VOLUME, () => Promise.all(removed));
 }
 
-/** So many packs, one of each fetch, are merged into one. */
+/** Number of packs, one per fetch, that are merged into one. */
 const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
-/** Maximum size of the ids of all objects, which are in memory twice for a moment; with more, packs stay as they are. */
+/** Maximum size of the IDs of all objects, which are briefly in memory twice; above it, packs aren't merged. */
 const MAX_IDS_BYTES = GIT_LIMITS.memoryBytes / 8;
 const SMALL = ['core.bigFileThreshold=1m', 'pack.threads=1', 'pack.windowMemory=16m'].flatMap((setting) => [
   '-c',
@@ -43,7 +43,7 @@ const SMALL = ['core.bigFileThreshold=1m', 'pack.threads=1', 'pack.windowMemory=
 
 interface TidyOptions {
   isPartial: boolean;
-  /** Ends the git command under way; what it leaves is removed before the next fetch. */
+  /** Ends the running git command; its leftovers are removed before the next fetch. */
   signal: AbortSignal | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
 
 type Run = (args: string[], input?: Buffer) => Promise<Buffer>;
 
-/** Replaces packs with one that holds only needed objects: git-repack(1) never drops those of a partial clone. */
+/** Replaces packs with one that contains only needed objects: git-repack(1) never drops objects of a partial clone. */
 async function repackPartial(folder: string, old: string[], run: Run): Promise<void> {
   const list = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
   const args = ['pack-objects', '--quiet', '--non-empty', join(folder, 'pack')];

@@ -7,13 +7,13 @@ import { gitErrorOf } from '../../shared/io/git/git-error.ts';
 import { CLONE_VOLUME } from '../../shared/io/volume-error.ts';
 import { healClone } from './tidy-clone.ts';
 
-/** What ends a transfer. */
+/** Limits of a transfer. */
 export interface TransferLimits {
-  /** Time for all of it if `spec.git.timeout` isn't set (ms). */
+  /** Time limit if `spec.git.timeout` isn't set (ms). */
   totalMs: number;
-  /** curl ends a transfer that is slower than this for that long; there is nothing like it for ssh:// and git://. */
+  /** curl ends a transfer that is slower than this for that long; ssh:// and git:// have no such limit. */
   lowSpeed: { bytesPerSecond: number; seconds: number };
-  /** Largest pack (bytes): without a limit, a server could fill the disk of the node. */
+  /** Maximum size of a pack (bytes): without a limit, a server could fill the disk of the node. */
   packBytes: number;
 }
 
@@ -23,7 +23,7 @@ const TRANSFER_LIMITS: TransferLimits = {
   packBytes: 10e9,
 };
 
-/** A disk that takes this much isn't full. A fetch makes less than ten files. */
+/** A disk that accepts this much isn't full. A fetch creates fewer than ten files. */
 const ROOM = { bytes: 64 * 1024, files: 16 };
 
 export interface Transfer {
@@ -32,7 +32,7 @@ export interface Transfer {
   signal: AbortSignal | undefined;
   /** Lines for git's input. */
   input?: string;
-  /** Time for all of it (ms). */
+  /** Time limit of the transfer (ms). */
   timeoutMs?: number | undefined;
   limits?: TransferLimits | undefined;
 }
@@ -52,7 +52,7 @@ export async function transfer(git: Git, args: string[], options: Transfer): Pro
     });
   } catch (error) {
     const isFull = mayBeFull(error) && !(await hasRoom(gitDir));
-    // The next fetch removes it too, but may come late.
+    // The next fetch removes it as well, but might start late.
     await healClone(gitDir).catch(() => {});
     throw isFull ? noSpace(error) : explain(error, timeoutMs, limits);
   }
@@ -67,14 +67,14 @@ function explain(error: unknown, timeoutMs: number, { packBytes }: TransferLimit
 const isNoSpace = (error: unknown): error is TerminalError =>
   error instanceof TerminalError && error.code === 'git.noSpace';
 
-/** Whether no room may be the reason: of git's words those of a host cannot always be told apart. */
+/** Checks whether a full disk could be the reason: git's output can look like a server's message. */
 const mayBeFull = (error: unknown): error is Error =>
   isNoSpace(error) || (error instanceof TransientError && ['git.unreachable', 'git.brokeOff'].includes(error.code));
 
 const noSpace = (cause: Error) =>
   new TransientError(`${CLONE_VOLUME} is full`, { code: 'git.noSpace', reason: 'CloneUnusable', cause });
 
-/** A host can say that there is none; what git wrote before it failed is there still. */
+/** Checks for space on disk: a server can fabricate the error, and git's files still exist after a failure. */
 async function hasRoom(gitDir: string): Promise<boolean> {
   const file = join(gitDir, 'tmp_room');
   const more = Array.from({ length: ROOM.files - 1 }, (_, index) => `${file}_${index}`);

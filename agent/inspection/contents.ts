@@ -5,10 +5,10 @@ import { looksSecret, type Shown, shownText } from '../plan/shown-text.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { readSmall } from '../volume/read-small.ts';
 
-/** Where content comes from: a blob in the repository, or a path of the data volume. */
+/** Source of content: a blob in the repository, or a path of the data volume. */
 type Origin = { kind: 'blob'; blob: string; isInLfs: boolean } | { kind: 'disk'; path: string };
 
-/** A change, and where its content is; `leftOut` where it must not be shown. */
+/** A change with the sources of its content; `leftOut` if it must not be shown. */
 export interface Candidate {
   change: InspectedChange;
   before: Origin | undefined;
@@ -16,7 +16,7 @@ export interface Candidate {
   leftOut: LeftOut | undefined;
 }
 
-/** Adds their content to changes, as far as it may be shown, is on the disk and fits. */
+/** Adds content to changes if it is on disk, fits, and isn't secret. */
 export async function addContents(
   candidates: readonly Candidate[],
   { clone, root }: Pick<SyncDependencies, 'clone' | 'root'>,
@@ -55,7 +55,7 @@ interface Sources {
   reader: BlobReader;
 }
 
-/** Both sides, or neither. */
+/** Fills in both sides, or neither. */
 async function fill({ change, before, after }: Candidate, sources: Sources): Promise<InspectedChange> {
   const one = before && (await read(before, sources));
   const other = after && (await read(after, sources));

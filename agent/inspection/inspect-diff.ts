@@ -14,10 +14,10 @@ import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
-/** Where nothing is known of a repository, its ids are as long as these. */
+/** Determines the length of IDs if nothing is known about the repository. */
 const USUAL_ID = '0'.repeat(40);
 
-/** What a sync of a ref would change, by the spec as it is now. */
+/** Determines the changes that a sync of a ref would make with the current spec. */
 export async function inspectDiff({ ref = '', commit: expected }: Question, scope: InspectionScope): Promise<Answer> {
   const { resource, dependencies } = scope;
   const { identity, manifestFile } = dependencies;
@@ -78,11 +78,11 @@ function candidateOf(change: Change, { files }: Manifest): Candidate {
 interface Circumstances {
   file: DesiredFile | undefined;
   existing: LiveEntry | undefined;
-  /** Whether the agent wrote what is there. */
+  /** Whether the agent wrote the existing file. */
   isOurs: boolean;
 }
 
-/** Values of templates are never shown, nor what others put on the disk. */
+/** Never shows values of templates or files of others. */
 function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstances): LeftOut | undefined {
   if (file?.template) return 'template';
   if (file?.patches) return 'patched';
@@ -90,6 +90,6 @@ function whyNot({ kind, reason }: Change, { file, existing, isOurs }: Circumstan
   return existing && existing.kind !== 'file' ? 'noFile' : undefined;
 }
 
-/** What is on the disk was made of a template, or of patches. */
+/** Checks whether the file on disk was rendered from a template or patched. */
 const isRendered = ({ inputs, patches }: { inputs?: unknown; patches?: unknown }): boolean =>
   inputs !== undefined || patches !== undefined;

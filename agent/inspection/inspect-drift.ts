@@ -12,7 +12,7 @@ import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
 const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
 
-/** What differs from what was delivered, with the content in git and on the disk. */
+/** Finds files that differ from the delivered ones, with their content in git and on disk. */
 export async function inspectDrift({ resource, dependencies, signal }: InspectionScope): Promise<Answer> {
   const manifest = await dependencies.manifestFile.read();
   const applied = await dependencies.manifestFile.readApplied();
@@ -58,14 +58,14 @@ function candidateOf({ record, reason, live }: DriftedFile, leftOut: LeftOut | u
   };
 }
 
-/** What is made of templates and patches has no content in git; what the agent did not write is not its to show. */
+/** Rendered files have no content in git, and files that the agent didn't write aren't its to show. */
 function whyNot({ inputs, patches, found }: DriftedFile['record']): LeftOut | undefined {
   if (found) return 'foreign';
   if (inputs) return 'template';
   return patches === undefined ? undefined : 'patched';
 }
 
-/** A clone that was made again lacks what was delivered from an earlier one. Without the host, content is left out. */
+/** Fetches delivered content that a recreated clone lacks. If the server is unavailable, leaves the content out. */
 async function fetchMissing(
   drifted: readonly DriftedFile[],
   { ref, commit }: Applied,
@@ -89,7 +89,7 @@ async function fetchMissing(
   });
 }
 
-/** The sources that are files of the repository itself. */
+/** Returns the sources that are files of the repository itself. */
 async function ownFiles(
   drifted: readonly DriftedFile[],
   { commit }: Applied,

@@ -5,15 +5,15 @@ import { inspectDiff } from './inspect-diff.ts';
 import { inspectDrift } from './inspect-drift.ts';
 import type { InspectionScope } from './inspection-scope.ts';
 
-/** Looks at the files for somebody who asks. Changes neither them nor what a sync remembers. Throws what a sync throws. */
+/** Inspects the files without changing them or the state of syncs. Throws the errors of a sync. */
 export async function inspect(question: Question, scope: InspectionScope): Promise<Answer> {
   if (!scope.dependencies.lock.isHeld) readAgain(scope.dependencies);
   return question.kind === 'diff' ? await inspectDiff(question, scope) : await inspectDrift(scope);
 }
 
-/** Removes what was fetched of Git LFS: looks again and again must not fill the clone volume. */
+/** Removes content fetched from Git LFS: repeated inspections must not fill the clone volume. */
 export async function tidyAfterInspection({ dependencies, resource }: Omit<InspectionScope, 'signal'>): Promise<void> {
   const { applied } = await dependencies.manifestFile.read();
-  // What a sync that still fails has downloaded stays.
+  // Keeps the downloads of a sync that still fails.
   if (applied !== undefined && applied.commit === resource.commit) await tidyLfs(dependencies);
 }

@@ -1,7 +1,7 @@
 import type { WatchedResource } from '../resource/watch-resource.ts';
 import type { SyncDependencies } from '../sync/sync-dependencies.ts';
 
-/** What an inspection looks at, and until when. */
+/** Objects of an inspection, and its end. */
 export interface InspectionScope {
   resource: WatchedResource;
   dependencies: SyncDependencies;

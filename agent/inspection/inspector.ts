@@ -10,31 +10,31 @@ import type { Inspections } from '../sync/sync-loop-options.ts';
 
 export interface InspectorOptions {
   identity: Identity;
-  /** Looks, and changes nothing. */
+  /** Inspects without changing anything. */
   inspect: (question: Question, resource: WatchedResource, signal: AbortSignal) => Promise<Answer>;
-  /** Removes what a look leaves; the answer is on its way by then. */
+  /** Removes leftovers of an inspection, after its result was handed over. */
   tidy: (resource: WatchedResource) => Promise<void>;
-  /** Has the answer written to the report of the pod, or taken out of it. */
+  /** Writes the result to the pod's report, or removes it. */
   show: (inspection: SyncReportStatus['inspection']) => void;
-  /** The time of the API server, in milliseconds since the epoch: a question expires by that of the person who asks. */
+  /** Time of the API server (ms since the epoch), which the expiry of questions refers to. */
   serverTime: () => number;
   /** Called when there is something to do. */
   onDue: () => void;
   log: Logger;
 }
 
-/** Between the beginnings of two looks: whoever may ask must not keep the gateway busy. */
+/** Minimum time between the starts of two inspections (ms), so that clients can't keep the gateway busy. */
 const APART_MS = 5_000;
 const LOOK_MS = 60_000;
-/** Whoever asks gives up sooner, and says so. */
+/** Maximum length of a problem in a result. */
 const PROBLEM_LENGTH = 2_000;
 
-/** Answers questions about the gateway's files, one at a time, and takes an answer back when nobody waits for it. */
+/** Runs inspections of the gateway's files, one at a time, and withdraws expired results. */
 export class Inspector implements Inspections {
   readonly #options: InspectorOptions;
   #resource: WatchedResource | undefined;
   #question: Question | undefined;
-  /** The last question that was answered, and the one whose answer is shown. */
+  /** The last question that was processed, and the one whose result is shown. */
   #answered: string | undefined;
   #shown: string | undefined;
   #startedAt = Number.NEGATIVE_INFINITY;
@@ -44,7 +44,7 @@ export class Inspector implements Inspections {
     this.#options = options;
   }
 
-  /** Takes note of the resource, and of what somebody asks by it. */
+  /** Records the resource and the question in it. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
     const question = this.#forUs(readQuestion(resource?.inspect));
@@ -85,11 +85,11 @@ export class Inspector implements Inspections {
       const sealed = await sealAnswer(answer, { to: question.key, about });
       if (this.#question === question) this.#show({ id: question.id, sealed });
     } catch (err) {
-      this.#options.log.warn({ err, question: question.id }, 'inspection not sealed'); // the key is none
+      this.#options.log.warn({ err, question: question.id }, 'inspection not sealed'); // the key is invalid
     }
   }
 
-  /** Undefined where a sync goes first: then it is looked again. */
+  /** Returns undefined if a sync takes precedence; the question is then retried. */
   async #answer(question: Question, resource: WatchedResource, signal: AbortSignal): Promise<Answer | undefined> {
     const { inspect, log } = this.#options;
     const { id, kind, ref } = question;

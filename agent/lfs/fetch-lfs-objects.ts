@@ -16,7 +16,7 @@ import type { LfsPointer } from './lfs-pointer.ts';
 export interface LfsTools {
   git: Git;
   http: GuardedHttp;
-  /** Folder of the store. */
+  /** Directory of the store. */
   folder: string;
 }
 
@@ -24,15 +24,15 @@ const TIMEOUT_MS = 3_600_000;
 const BATCH_SIZE = 100;
 const PARALLEL = 4;
 
-/** Where an object is kept in a store. */
+/** Returns the path of an object in a store. */
 export function objectPath(folder: string, oid: string): string {
   return join(folder, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4), oid);
 }
 
-/** Where objects are kept that have not arrived completely. */
+/** Returns the directory for incomplete objects. */
 export const incompleteFolder = (folder: string): string => join(folder, 'lfs/incomplete');
 
-/** Fetches objects into the store. What was cut off goes on where it stopped. */
+/** Fetches objects into the store. Continues interrupted downloads. */
 export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
   const { access, signal, fetchTimeoutMs = TIMEOUT_MS } = transfer;
   const stopping = new AbortController();
@@ -48,11 +48,11 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
     }
   } finally {
     clearTimeout(timer);
-    stopping.abort(); // the downloads that are left, where one failed
+    stopping.abort(); // the remaining downloads, if one failed
   }
 }
 
-/** What had not arrived when another commit came is in the way of what is wanted now. */
+/** Deletes incomplete objects of other commits, which take up space. */
 async function dropOthers(folder: string, pointers: LfsPointer[]): Promise<void> {
   const wanted = new Set(pointers.map(({ oid }) => oid));
   const names = await readdir(incompleteFolder(folder));
@@ -86,7 +86,7 @@ async function download(
   const range: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
   const { response } = await http.follow(offer.url, (url) => {
     if (server.isSecure && url.protocol !== 'https:') throw lfsError('insecure');
-    // What the host says to send is for the place that it names, and not for wherever that leads.
+    // The server's headers are for the URL that it names, not for redirect targets.
     const headers = url.origin === offer.url.origin ? offer.headers : {};
     return { headers: { ...headers, ...range }, ca, signal };
   });
@@ -114,7 +114,7 @@ async function sizeOf(file: string): Promise<number> {
   return (await stat(file).catch(() => undefined))?.size ?? 0;
 }
 
-/** Of all of it: the beginning may have arrived earlier. */
+/** Hashes the whole file: its beginning might have arrived earlier. */
 async function sumOf(file: string, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash, { signal }).catch((error) => {

@@ -12,27 +12,27 @@ export interface LfsTransfer {
   repo: string;
   access: GitAccess;
   signal: AbortSignal | undefined;
-  /** Time for all of it, in milliseconds. */
+  /** Time limit of the transfer (ms). */
   fetchTimeoutMs?: number;
 }
 
-/** The batch API of a host; https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md. */
+/** The batch API of a server; https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md. */
 export interface LfsServer {
   url: URL;
-  /** For the origin of the URL alone. */
+  /** For the origin of the URL only. */
   headers: Record<string, string>;
-  /** Whether content may come by https alone. */
+  /** Whether content must arrive over https. */
   isSecure: boolean;
 }
 
-/** Where to get an object. */
+/** Download of an object. */
 export interface LfsDownload {
   url: URL;
   headers: Record<string, string>;
 }
 
 const MEDIA_TYPE = 'application/vnd.git-lfs+json';
-/** Bytes of an answer about a hundred objects. */
+/** Maximum size of a response about a hundred objects (bytes). */
 const MAX_ANSWER = 1024 * 1024;
 
 const header = v.optional(v.record(v.string(), v.string()), {});
@@ -49,8 +49,8 @@ const batchSchema = v.object({
 const authenticateSchema = v.object({ href: v.string(), header });
 
 /**
- * The Git LFS server that belongs to a repository. A `.lfsconfig` in the repository has no say: it could send
- * credentials elsewhere. Over ssh the host is asked for it, by `git-lfs-authenticate`.
+ * Returns the Git LFS server of a repository. A `.lfsconfig` in the repository is ignored: it could send credentials
+ * elsewhere. Over ssh, queries the git server with `git-lfs-authenticate`.
  */
 export async function lfsServerOf(git: Git, transfer: LfsTransfer): Promise<LfsServer> {
   const { repo, access } = transfer;
@@ -63,7 +63,7 @@ export async function lfsServerOf(git: Git, transfer: LfsTransfer): Promise<LfsS
   return { url, headers, isSecure: url.protocol === 'https:' };
 }
 
-/** The URL of the server for a repository over http or https, by the rule of git-lfs. */
+/** Returns the URL of the server for a repository over http or https, by the rule of git-lfs. */
 export function lfsEndpoint(repo: string): string {
   const url = withoutTrailingSlashes(repo);
   return `${url}${url.endsWith('.git') ? '' : '.git'}/info/lfs`;
@@ -97,7 +97,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** Asks where objects are, by their oids. Throws where one of them is not there. */
+/** Queries the download URLs of objects by their oids. Throws if one of them is missing. */
 export async function offersOf(
   pointers: LfsPointer[],
   { server, ca, http, signal }: Asking,
@@ -134,7 +134,7 @@ function offerOf(
   return { url, headers: url.origin === server.url.origin && !isNamed ? { ...server.headers, ...given } : given };
 }
 
-/** Headers that say something of the request's frame are not for the host to choose. */
+/** Drops headers that frame the request, which the server must not choose. */
 function usable(headers: Record<string, string>): Record<string, string> {
   const frame = /^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|range|proxy-.*)$/i;
   const isPlain = ([name, value]: [string, string]) => /^[\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value);

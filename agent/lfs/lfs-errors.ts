@@ -3,7 +3,7 @@ import { retryAfterMs } from '../../shared/domain/duration.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 
 const TERMINAL = {
-  /** The host of the repository is there, and the content is not. */
+  /** The git server exists, but the content doesn't. */
   objectNotFound: {
     reason: 'LfsObjectNotFound',
     message: 'the Git LFS server does not have the content of a mapped file: push it (git lfs push)',
@@ -51,7 +51,7 @@ const TRANSIENT = {
 
 const ERRORS = { ...TERMINAL, ...TRANSIENT };
 
-/** An error by its code, `lfs.<kind>`. */
+/** An error with the code `lfs.<kind>`. */
 export function lfsError(kind: keyof typeof ERRORS, cause?: unknown, retryAfterMs?: number) {
   const { message, reason } = ERRORS[kind];
   const details = { code: `lfs.${kind}`, reason, cause };
@@ -60,7 +60,7 @@ export function lfsError(kind: keyof typeof ERRORS, cause?: unknown, retryAfterM
     : new TransientError(message, { ...details, retryAfterMs });
 }
 
-/** What an answer means that is no success. */
+/** Returns the error for an unsuccessful response. */
 export function errorOfStatus({ statusCode = 0, headers }: IncomingMessage, what: 'server' | 'object') {
   const cause = new Error(`the Git LFS server responded with ${statusCode}`);
   if (statusCode === 401 || statusCode === 403) return lfsError('authentication', cause);

@@ -1,24 +1,24 @@
-/** Names content that is kept in Git LFS; https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md. */
+/** Names content in Git LFS; https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md. */
 export interface LfsPointer {
   /** SHA-256 of the content, in hex. */
   oid: string;
-  /** Bytes of the content. */
+  /** Size of the content in bytes. */
   size: number;
 }
 
 /** Pointers are shorter. */
 export const MAX_POINTER_BYTES = 1024;
-/** And those that name content are longer: version, sum and size take so much. */
+/** Valid pointers are longer, because of their version, oid, and size. */
 export const MIN_POINTER_BYTES = 120;
 
 const HEADER = Buffer.from('version https://git-lfs.github.com/spec/');
 
-/** Whether content of that size only points at a file in Git LFS. */
+/** Checks whether content of that size is a Git LFS pointer. */
 export function isLfsPointer(head: Buffer, size: number): boolean {
   return size < MAX_POINTER_BYTES && head.length >= HEADER.length && head.subarray(0, HEADER.length).equals(HEADER);
 }
 
-/** Reads a pointer; undefined where it is damaged, or where its content has to go through an extension first. */
+/** Reads a pointer; undefined if it is damaged, or if its content must pass through an extension. */
 export function parseLfsPointer(content: Buffer): LfsPointer | undefined {
   const text = content.toString('latin1');
   const oid = /^oid sha256:([0-9a-f]{64})$/m.exec(text)?.[1];

@@ -10,21 +10,21 @@ import type { LfsTransfer } from './lfs-api.ts';
 import { lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
 
-/** The content of a file, from git or from Git LFS: `chunks` has to be read to its end before the next file is asked for. */
+/** The content of a file, from git or Git LFS. `chunks` must be read to the end before the next file is opened. */
 export interface Content {
   size: number;
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
-  /** For a pointer of Git LFS: whether this is what it points to, or the pointer itself. */
+  /** For a Git LFS pointer: whether this is the content it refers to, or the pointer itself. */
   lfs?: boolean;
 }
 
-/** A file in the data volume, by git's id of what it was made from and the SHA-256 sum of what it came to. */
+/** A file in the data volume: git's ID of its source, and the SHA-256 of its delivered content. */
 interface DeliveredFile {
   blob: string;
   sha256: string;
 }
 
-/** The commit in place, and the pinned ones. */
+/** The applied commit, and the pinned ones. */
 interface History {
   applied: string | undefined;
   pinned: string[];
@@ -35,7 +35,7 @@ const NO_HISTORY: History = { applied: undefined, pinned: [] };
 export interface LfsStoreOptions {
   git: Git;
   http: GuardedHttp;
-  /** Folder of the store; it is the agent's alone. */
+  /** Directory of the store, which only the agent uses. */
   path: string;
 }
 
@@ -47,29 +47,29 @@ export class LfsStore {
     this.#options = options;
   }
 
-  /** The content that a pointer names, in pieces that are checked at the end; undefined where it is not there. */
+  /** Opens the content of a pointer in chunks, which are checked at the end; undefined if it isn't on disk. */
   async open(pointer: LfsPointer): Promise<Content | undefined> {
     if (!(await this.#has(pointer))) return undefined;
     return { size: pointer.size, chunks: this.#stream(pointer) };
   }
 
-  /** Those whose content is not there, one for each content. */
+  /** Returns the pointers whose content is missing, one per content. */
   async missing(pointers: LfsPointer[]): Promise<LfsPointer[]> {
     const missing = new Map<string, LfsPointer>();
-    // One after the other: all at once would take more memory than there is for so many files.
+    // In sequence, because checking all at once would take too much memory with very many files.
     for (const pointer of pointers) if (!(await this.#has(pointer))) missing.set(pointer.oid, pointer);
     return [...missing.values()];
   }
 
-  /** Fetches content, all of it at once. Throws {@link TerminalError} where the server does not have it. */
+  /** Fetches all content in one call. Throws {@link TerminalError} if the server doesn't have it. */
   async fetch(pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
     const { git, http, path: folder } = this.#options;
     await onVolume(CLONE_VOLUME, () => fetchLfsObjects({ git, http, folder }, pointers, transfer));
   }
 
   /**
-   * Drops all content but what these files were made of, and what was noted of pinned commits. `pointersOf` gives
-   * the pointers among git's blobs: what a template or a patch made of an object has another sum than the object.
+   * Drops all content that neither these files nor pinned commits use. `pointersOf` returns the pointers among git's
+   * blobs: the output of a template or patch has another hash than the object.
    */
   async tidy(
     files: DeliveredFile[],
@@ -89,7 +89,7 @@ export class LfsStore {
     });
   }
 
-  /** Drops what was noted of all commits but these, and of no other. */
+  /** Drops content that is noted only for commits other than these. */
   async keepOnly(commits: string[]): Promise<void> {
     await onVolume(CLONE_VOLUME, async () => {
       const all = await readdir(this.#notes).catch(() => []);
@@ -105,7 +105,7 @@ export class LfsStore {
     return entries.filter((entry) => entry.isFile());
   }
 
-  /** Adds to what a commit needs: with other mappings it may need more of it. */
+  /** Adds to the objects that a commit needs: other mappings might need more of them. */
   async #note(commit: string, oids: string[]): Promise<void> {
     const before = await this.#read([commit]);
     if (oids.every((oid) => before.has(oid))) return;
@@ -115,7 +115,7 @@ export class LfsStore {
     await rename(`${file}.new`, file);
   }
 
-  /** What these commits need; the notes of all others go. */
+  /** Returns the objects that these commits need; deletes the notes of all others. */
   async #notesOf(commits: string[]): Promise<Set<string>> {
     for (const name of await readdir(this.#notes).catch(() => [])) {
       if (!commits.includes(name)) await rm(join(this.#notes, name), { force: true });
@@ -128,7 +128,7 @@ export class LfsStore {
     return new Set((await Promise.all(texts)).join('\n').split('\n'));
   }
 
-  /** Folder with a file for each commit that names the objects that it needs. */
+  /** Directory with a file per commit that lists the objects that it needs. */
   get #notes(): string {
     return join(this.#options.path, 'commits');
   }

@@ -1,17 +1,17 @@
 import { allDirectories, joinPath } from '../../shared/domain/relative-path.ts';
 
-/** Name of files that hold gitattributes(5). */
+/** Name of files in the format of gitattributes(5). */
 const ATTRIBUTES_FILE = '.gitattributes';
 
 export const isAttributesFile = (path: string): boolean =>
   path === ATTRIBUTES_FILE || path.endsWith(`/${ATTRIBUTES_FILE}`);
 
-/** Paths of attributes files in the directories above these paths: they apply to what is below as well. */
+/** Returns the paths of attributes files in the directories above these paths, which apply to them as well. */
 export function attributesFilesAbove(paths: string[]): string[] {
   return ['', ...allDirectories(paths)].map((folder) => joinPath(folder, ATTRIBUTES_FILE));
 }
 
-/** Attributes by which git changes content at checkout, and what a file has to hold to set one so that it does. */
+/** Attributes that make git change content at checkout, and the text that a file needs to set one. */
 const EFFECTIVE: { marker: string; names: string[] }[] = [
   { marker: 'eol=crlf', names: ['text', 'crlf', 'eol'] },
   { marker: 'ident', names: ['ident'] },
@@ -19,20 +19,20 @@ const EFFECTIVE: { marker: string; names: string[] }[] = [
   { marker: 'working-tree-encoding=', names: ['working-tree-encoding'] },
 ];
 
-/** Returns the names of the attributes to query if attributes files hold these texts; none if no content would change. */
+/** Returns the names of attributes to query if attributes files contain these texts; none if they change no content. */
 export function attributesIn(texts: string[]): string[] {
   return EFFECTIVE.flatMap(({ marker, names }) => (texts.some((text) => text.includes(marker)) ? names : []));
 }
 
-/** What the attributes of a file mean for its content. */
+/** Effects of a file's attributes on its content. */
 export interface ContentAttributes {
-  /** Git LFS keeps the content, and git the pointer to it. */
+  /** Git LFS stores the content, and git the pointer to it. */
   isLfs: boolean;
-  /** Attributes by which a checkout differs from what git keeps. */
+  /** Attributes that make a checkout differ from git's content. */
   ignored: string[];
 }
 
-/** Maximum length of a value that is shown. */
+/** Maximum length of a value in messages. */
 const SHOWN = 40;
 
 /**
@@ -53,7 +53,7 @@ export function judgeAttributes(values: ReadonlyMap<string, string>): ContentAtt
   return { isLfs: filter === 'lfs', ignored };
 }
 
-/** Any other value counts as none. */
+/** All other values are treated as unset. */
 const TEXT_VALUES = new Set(['set', 'unset', 'auto', 'input']);
 
 const textOf = (value: string | undefined): string | undefined =>

@@ -20,7 +20,7 @@ export interface DesiredTreeInput {
   owned: Iterable<OwnedFile>;
 }
 
-/** Lays the mappings over one another, the later ones on top, and lists everything that is in the way. */
+/** Lays the mappings on top of each other, the later ones above, and lists all problems. */
 export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
   const tree: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
   const problems = input.mappings.flatMap((mapping, index) =>
@@ -44,7 +44,7 @@ function layMapping(mapping: RenderedMapping, input: DesiredTreeInput, tree: Des
   return [...layEntries(below, { mapping, input, tree }), ...unusedPatches(mapping, below)];
 }
 
-/** A patch that fits no file is a mistake. */
+/** A patch that matches no file is a mistake. */
 function unusedPatches(mapping: RenderedMapping, entries: TreeEntry[]): string[] {
   const { source, patches } = mapping;
   if (patches.length === 0) return [];
@@ -114,7 +114,7 @@ const agentPath = (path: string) => `${path} is reserved for the agent's files: 
 const tooLong = (path: string) =>
   `${path.slice(0, 100)}… is too long: a path can have at most 3,072 bytes and 128 directories, and each name in it 255 bytes. Shorten it, or exclude it`;
 
-/** A file cannot lie where another file needs a folder. */
+/** Finds files whose path another file needs as a directory. */
 function overlaps({ files, folders, retained }: DesiredTree): string[] {
   const isFile = (path: string) => files.has(path) || retained.has(path);
   if (![...folders, ...allDirectories(retained)].some(isFile)) return [];

@@ -1,14 +1,14 @@
 import type { Manifest, OwnedFile } from './manifest.ts';
 import type { LiveEntry, LiveTree } from './plan-input.ts';
 
-/** A file that is not as it was delivered, and what is there instead. */
+/** A file that differs from the delivered one, and the current entry. */
 export interface DriftedFile {
   record: OwnedFile;
   reason: 'Drifted' | 'Missing' | 'ModeChanged';
   live: LiveEntry | undefined;
 }
 
-/** Everything that differs from what the manifest says was delivered, whatever the profile does about it. */
+/** Returns all differences from the delivered files, regardless of the profile's policy. */
 export function driftOf({ files }: Manifest, live: LiveTree): DriftedFile[] {
   const drifted: DriftedFile[] = [];
   for (const record of files.values()) {

@@ -1,16 +1,16 @@
-/** A file that is not as it was delivered. */
+/** A file that differs from the delivered one. */
 export interface Drift {
   path: string;
-  /** It was changed, or is not there any more. */
+  /** It was changed or removed. */
   reason: 'Drifted' | 'Missing';
-  /** Whether the plan puts it right. */
+  /** Whether the plan repairs it. */
   isRepaired: boolean;
 }
 
-/** So often in a row a file is repaired. Then somebody is at work who will not give in. */
+/** Maximum number of consecutive repairs of a file; after that, another program evidently keeps changing it. */
 export const MAX_REPAIRS = 3;
 
-/** How many times in a row each file was repaired: it begins again with a look that finds the file as it was delivered. */
+/** Number of consecutive repairs of each file. A check that finds the file as delivered resets it. */
 export class RepairCounts {
   #counts: ReadonlyMap<string, number> = new Map();
 
@@ -18,12 +18,12 @@ export class RepairCounts {
     return this.#counts.get(path) ?? 0;
   }
 
-  /** Everything is tried again. */
+  /** Forgets all repairs, so that all files are repaired again. */
   forget(): void {
     this.#counts = new Map();
   }
 
-  /** Takes note of what a look at all files found, and what was done about it. */
+  /** Records the findings of a check of all files, and the repairs. */
   onLook(drift: Drift[]): void {
     this.#counts = new Map(drift.map(({ path, isRepaired }) => [path, this.of(path) + (isRepaired ? 1 : 0)]));
   }

@@ -3,20 +3,20 @@ import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 
 interface Rule {
   matches: (path: string) => boolean;
-  /** Which of the folders that a path lies in it matches, the outermost first. */
+  /** Returns for each directory above a path whether the rule matches it, the outermost first. */
   matchesFolders: (path: string) => boolean[];
-  /** `!pattern` takes back what an earlier pattern excluded. */
+  /** `!pattern` re-includes files that an earlier pattern excluded. */
   excludes: boolean;
   foldersOnly: boolean;
 }
 
-/** A longer path no program can open: of that only folders count that end within so many characters. */
+/** Maximum length of a path (PATH_MAX). For longer ones, only the directories within this length are matched. */
 const MAX_LENGTH = 4096;
 
 /**
- * Compiles gitignore-like patterns, relative to the repository's root, into a test of file paths (gitignore(5)): the
- * last pattern that fits decides, `/` anywhere but at the end ties a pattern to the root, `x/` means folders only, and
- * what lies in an excluded folder is excluded. Its time is in proportion to the path, however many folders that has.
+ * Compiles gitignore-like patterns, relative to the repository's root, into a test of file paths (gitignore(5)). The
+ * last match decides, `/` before the end anchors a pattern to the root, `x/` matches directories only, and everything
+ * in an excluded directory is excluded. The time is proportional to the path's length, for any number of directories.
  */
 export function excludeFilter(patterns: string[]): (path: string) => boolean {
   const rules = patterns.flatMap((pattern) => compile(pattern.trim()) ?? []);

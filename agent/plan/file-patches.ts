@@ -6,18 +6,18 @@ import { messageOf } from '../../shared/errors.ts';
 import { firstInvalidByte } from './invalid-utf8.ts';
 import { BRACKETS, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
 
-/** What is done to the content of one file. */
+/** Patches for the content of one file. */
 export interface FilePatches {
   /** The edits of each patch, in the order of the patches. */
   steps: JsonEdit[][];
-  /** Tells whether a file went through exactly these. */
+  /** Identifies exactly these patches. */
   hash: string;
 }
 
-/** The brackets that are open are noted: eight megabytes of them would not fit. */
+/** Open brackets are recorded, and eight megabytes of them wouldn't fit into memory. */
 const BOUNDS = { depth: Number.POSITIVE_INFINITY, parts: 500_000 };
 
-/** The patches that are meant for a file, named relative to the mapping's source; undefined where there is none. */
+/** Returns the patches for a file, named relative to the mapping's source; undefined if there are none. */
 export function patchesFor(patches: RenderedPatch[], file: string): FilePatches | undefined {
   const steps = patches.filter(({ matches }) => matches(file)).map(({ edits }) => edits);
   if (steps.length === 0) return undefined;
@@ -25,12 +25,12 @@ export function patchesFor(patches: RenderedPatch[], file: string): FilePatches 
   return { steps, hash: createHash('sha256').update(JSON.stringify(sorted)).digest('hex') };
 }
 
-/** What a file comes to, or what is wrong. */
+/** The patched content, or the problem. */
 export type PatchedContent = { kind: 'content'; content: Buffer } | { kind: 'problem'; message: string };
 
 /**
- * Carries the patches out, one after the other. Content that is no UTF-8 is a problem, as RFC 8259 has it. Yields where
- * others should have their turn: between two passes through the content.
+ * Applies the patches in sequence. Content that isn't UTF-8 is a problem, as in RFC 8259. Yields between two passes
+ * through the content, so that other work can run.
  */
 export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<undefined, PatchedContent> {
   const problem = (message: string): PatchedContent => ({
@@ -58,7 +58,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const startOf = (content: Buffer): number =>
   content.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
 
-/** Returns what is wrong with a JSON text. V8's messages quote the text, which may hold a secret: only the place is shown. */
+/** Returns the position of a syntax error. V8's messages quote the text, which might contain a secret. */
 function syntaxProblem(text: string): string | undefined {
   const message = parseErrorOf(text);
   if (message === undefined) return undefined;
@@ -77,7 +77,7 @@ function parseErrorOf(text: string): string | undefined {
   }
 }
 
-/** Finds an unexpected token, whose place V8 doesn't give, by halving: a text that ends before it has another error. */
+/** Finds an unexpected token, whose position V8 omits, by bisection: a text that ends earlier has another error. */
 function endOfParsed(text: string): number {
   let parsed = 0;
   let refused = text.length;
@@ -89,14 +89,14 @@ function endOfParsed(text: string): number {
   return parsed;
 }
 
-/** Told by the edits and caught at the top: the place of a patch does not exist, or is not one. */
+/** Thrown by the edits and caught at the top: the target of a patch doesn't exist or has the wrong type. */
 class PlaceError extends Error {}
 
 /**
- * Puts values into a JSON text (RFC 8259), which must be valid, and leaves every other byte as it is: numbers are never
- * parsed, keys keep their order and white space stays. A key that is missing is added at the end of its object, with the
- * objects that it needs; elements of an array are named by their index and must be there. One pass finds all places, and
- * one writes the result: of a large file, nothing is done once for each value.
+ * Puts values into a valid JSON text (RFC 8259), and leaves every other byte unchanged: numbers are never parsed, and
+ * keys keep their order and white space. A missing key is added at the end of its object, with the objects that it
+ * needs; elements of an array are named by their index and must exist. One pass finds all targets, and another writes
+ * the result, so that the cost for a large file doesn't multiply with the values.
  */
 function patchJson(content: Buffer, edits: JsonEdit[]): PatchedContent {
   const edited = editTree(edits);
@@ -111,7 +111,7 @@ function patchJson(content: Buffer, edits: JsonEdit[]): PatchedContent {
   }
 }
 
-/** Text to be put in the place of a span. */
+/** Replacement text for a span. */
 interface Splice extends Span {
   text: string;
 }
@@ -122,13 +122,13 @@ interface PatchTarget {
   path: string[];
 }
 
-/** A member of an object: where its name and its value are. */
+/** A member of an object: the spans of its name and value. */
 interface Member {
   key: Span;
   value: Span;
 }
 
-/** Finds the places of edits, in the order of the text. It goes into what they name, and calls itself for each level of that. */
+/** Finds the targets of edits in the order of the text. Descends only into values that they name, recursively. */
 class Places {
   readonly found: Splice[] = [];
   readonly #content: Buffer;
@@ -137,7 +137,7 @@ class Places {
     this.#content = content;
   }
 
-  /** Notes what is wanted of the value that begins at `start`, and gives where that ends. */
+  /** Records the edits of the value that starts at `start`, and returns its end. */
   find(start: number, { tree, path }: PatchTarget): number {
     if (tree.kind === 'value') {
       const end = endOfValue(this.#content, start);
@@ -194,18 +194,18 @@ class Places {
 const nameOf = (content: Buffer, { start, end }: Span): string => JSON.parse(content.toString('utf8', start, end));
 
 interface Addition {
-  /** Of the object. */
+  /** Start of the object. */
   start: number;
-  /** The end of the last member but one, or else the start of the object. */
+  /** End of the second-to-last member, or else the start of the object. */
   before: number;
   last: Member | undefined;
   missing: Map<string, EditTree>;
 }
 
-/** White space that is copied for each new key, at most: somebody may have put megabytes of it into a file. */
+/** Maximum white space copied for each new key: a file might contain megabytes of it. */
 const MOST_SPACE = 200;
 
-/** New members look like the last one: the same white space before the key and around the colon, unless there is very much of it. */
+/** New members copy the white space of the last one before the key and around the colon, unless it is too long. */
 function added(content: Buffer, { start, before, last, missing }: Addition): Splice {
   const textOf = (span: Span, instead: string): string =>
     span.end - span.start > MOST_SPACE ? instead : content.toString('latin1', span.start, span.end);
@@ -217,7 +217,7 @@ function added(content: Buffer, { start, before, last, missing }: Addition): Spl
   return { start: end, end, text };
 }
 
-/** The splices must be in the order of their places. */
+/** The splices must be sorted by position. */
 function splice(content: Buffer, splices: Splice[]): Buffer {
   const pieces: Buffer[] = [];
   let from = 0;

@@ -4,7 +4,7 @@ import { type Drift, MAX_REPAIRS } from './drift.ts';
 import type { OwnedFile } from './manifest.ts';
 import type { DesiredFile, LiveEntry, LiveFile, PlanInput, PreviewedContent } from './plan-input.ts';
 
-/** Why a file is written. */
+/** Reasons to write a file. */
 export type WriteReason =
   | 'New'
   | 'Missing'
@@ -15,16 +15,16 @@ export type WriteReason =
   | 'PatchesChanged'
   | 'ModeChanged';
 
-/** What has to happen for one file. */
+/** Action for one file. */
 export type Judged =
   | { kind: 'right'; record: OwnedFile }
   | { kind: 'add'; reason: WriteReason }
   | { kind: 'modify'; reason: WriteReason; existing: LiveEntry }
-  /** It is not as it was delivered, and stays so. */
+  /** It differs from the delivered file, and isn't repaired. */
   | { kind: 'left'; reason: Drift['reason'] }
   | { kind: 'refused'; problem: string };
 
-/** Compares what must be at a path with what the agent owns there and with what is there. */
+/** Compares the desired file with the record and the current entry at its path. */
 export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   const { path } = file;
   const { manifest, values } = input;
@@ -42,7 +42,7 @@ export function judgeFile(file: DesiredFile, input: PlanInput): Judged {
   return right(file, live, { record, content: record, input });
 }
 
-/** No file is there: nothing, or what somebody put in the place of one. */
+/** Judges a path without a file: it is free, or has another kind of entry. */
 function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: PlanInput): Judged {
   const { path } = file;
   const record = input.manifest.files.get(path);
@@ -54,7 +54,7 @@ function judgeMissing(file: DesiredFile, live: LiveEntry | undefined, input: Pla
   return { kind: 'add', reason: 'Missing' };
 }
 
-/** A file of somebody else is there. With the right content it is looked after, and never deleted. */
+/** Judges a file that the agent didn't write. If its content is right, it is managed but never deleted. */
 function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, values, settings }: PlanInput): Judged {
   const { path } = file;
   const found = manifest.files.get(path);
@@ -66,7 +66,7 @@ function judgeForeign(file: DesiredFile, live: LiveFile, { manifest, contents, v
     const record = recordOf(file, live, basis);
     return { kind: 'right', record: record === found ? record : { ...record, found: true } };
   }
-  // What a file that is rendered will hold has to be found out first.
+  // The content of a file that is rendered must be determined first.
   const isKnown = content !== undefined || !isRendered(file);
   if (settings.onConflict === 'refuse' && isKnown) return { kind: 'refused', problem: foreignProblem(path) };
   return { kind: 'modify', reason: 'TakenOver', existing: live };
@@ -95,7 +95,7 @@ function compareSource(file: DesiredFile, owned: OwnedFile, values: TemplateValu
 
 const isRendered = (file: DesiredFile): boolean => file.template || file.patches !== undefined;
 
-/** Git's id tells it of a file that is delivered as it is; of a rendered one only its content does. */
+/** Compares git's ID for a file that is delivered unchanged, and the content of a rendered one. */
 function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedContent | undefined): boolean {
   if (content) return content.sha256 === live.sha256;
   return !isRendered(file) && live.blob === file.blob;
@@ -103,11 +103,11 @@ function isSameContent(file: DesiredFile, live: LiveFile, content: PreviewedCont
 
 interface Basis {
   record: OwnedFile | undefined;
-  /** Of what the file holds; the record itself where it still applies. */
+  /** Properties of the content; the record itself if it is still valid. */
   content: Partial<Pick<PreviewedContent, 'inputs' | 'lfs'>> | undefined;
 }
 
-/** The content is right; what is left is the mode and the record of the file. */
+/** Judges a file with the right content: its mode and record remain. */
 function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & { input: PlanInput }): Judged {
   const { record } = basis;
   if (live.executable !== file.executable) {
@@ -120,7 +120,7 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
   return { kind: 'right', record: recordOf(file, live, basis) };
 }
 
-/** The same object where the record says so already. */
+/** Returns the same object if the record is unchanged. */
 function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis): OwnedFile {
   const { path, source, blob, executable } = file;
   const { sha256, fingerprint } = live;

@@ -3,20 +3,20 @@ import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { patchesFor } from './file-patches.ts';
 import type { DesiredFile, TreeEntry } from './plan-input.ts';
 
-/** Where a mapping puts a path of the repository. */
+/** Destination of a repository path in a mapping. */
 export interface Place {
   mapping: RenderedMapping;
-  /** Path relative to the mapping's source; `''` where that is the path itself, a single file. */
+  /** Path relative to the mapping's source; `''` if the source is a single file. */
   inside: string;
   destination: string;
 }
 
-/** The place of a path that lies within the mapping's source. */
+/** Returns the destination of a path within the mapping's source. */
 export function placeOf(path: string, mapping: RenderedMapping): Place {
   const { source, destination } = mapping;
   if (path === source) return { mapping, inside: '', destination: singleDestination(mapping) };
   const inside = source === '' ? path : path.slice(source.length + 1);
-  // Where nothing is moved, one string serves as both paths: there may be very many.
+  // If the paths are equal, they share one string: there can be very many.
   return { mapping, inside, destination: source === destination ? path : joinPath(destination, inside) };
 }
 
@@ -24,7 +24,7 @@ function singleDestination({ source, destination, intoDirectory }: RenderedMappi
   return intoDirectory ? joinPath(destination, source.slice(source.lastIndexOf('/') + 1)) : destination;
 }
 
-/** What must be at the place for the entry. */
+/** Returns the desired file for an entry at its destination. */
 export function desiredFile(entry: TreeEntry, { mapping, inside, destination }: Place): DesiredFile {
   const { path: source, blob, executable } = entry;
   const patches = patchesFor(mapping.patches, inside);

@@ -1,101 +1,101 @@
 import type { VolumeTraits } from './volume-traits.ts';
 
-/** What tells, without reading it, that a file is still the one that was written: size in bytes, time, and inode. */
+/** Identifies an unchanged file without reading it: size in bytes, time, and inode. */
 export interface Fingerprint {
   size: number;
   /** Milliseconds since 1970, with a fraction. */
   mtimeMs: number;
   ino: number;
-  /** Taken within the second that the time says, of a time without a fraction: what is written after that may have the same one. */
+  /** Taken within the same second as a time without a fraction: a later write can have the same time. */
   isRacy?: true;
 }
 
-/** Whether nobody wrote into the file since the fingerprint was taken, as far as that can tell. */
+/** Checks whether the fingerprint proves that the file is unchanged since it was taken. */
 export function provesUntouched(recorded: Fingerprint, found: Fingerprint): boolean {
   return !recorded.isRacy && isSameFingerprint(recorded, found);
 }
 
-/** Whether the file is the same, untouched one. */
+/** Checks whether the file is the same one, unchanged. */
 export function isSameFingerprint(a: Fingerprint, { size, mtimeMs, ino }: Fingerprint): boolean {
   return a.size === size && a.mtimeMs === mtimeMs && a.ino === ino;
 }
 
-/** A file of somebody else that made room for one of the agent's: its name in `.sync-agent/taken-over`, and its bytes. */
+/** A file of others that the agent replaced: its name in `.sync-agent/taken-over`, and its size in bytes. */
 export interface DisplacedFile {
   name: string;
   size: number;
 }
 
-/** A file that the agent wrote, or that it found to be right already. */
+/** A file that the agent wrote, or found with the right content. */
 export interface OwnedFile {
   path: string;
-  /** Path in the repository that it came from. */
+  /** Its path in the repository. */
   source: string;
-  /** Git's id of the content in the repository. */
+  /** Git's ID of the content in the repository. */
   blob: string;
   /** For templates: the keys that the file uses, and a hash of their values. */
   inputs?: { keys: string[]; hash: string } | undefined;
-  /** Hash of the JSON patches that it went through. */
+  /** Hash of the JSON patches that were applied. */
   patches?: string | undefined;
-  /** For a pointer of Git LFS: whether what it points to was delivered, or the pointer itself. */
+  /** For a Git LFS pointer: whether its target was delivered, or the pointer itself. */
   lfs?: boolean | undefined;
-  /** Of the content as delivered. */
+  /** SHA-256 of the delivered content. */
   sha256: string;
   executable: boolean;
-  /** Whether it was written so that the group may write it. */
+  /** Whether it was written with write permission for the group. */
   groupWrite?: boolean | undefined;
   fingerprint: Fingerprint;
-  /** Somebody else put it there, with the right content: it is looked after, and stays when nothing asks for it. */
+  /** The agent found it with the right content: it is managed, but never deleted. */
   found?: boolean | undefined;
-  /** What was there before, to be given back. */
+  /** The file that was there before, to be restored. */
   displaced?: DisplacedFile | undefined;
 }
 
-/** Whether a gateway may start on the files of an earlier sync. */
+/** Whether a gateway can start with the files of an earlier sync. */
 export type StartPolicy = 'requireSync' | 'useLastGood';
 
-/** What is completely in place. */
+/** The release that is completely delivered. */
 export interface Applied {
   ref: string;
   commit: string;
   time: string;
-  /** Of `spec.sync`, where `spec.rollout` is set. */
+  /** Revision of `spec.sync`, if `spec.rollout` is set. */
   revision?: string | undefined;
-  /** That of the profile; left out where it is `requireSync`. For starts at which nobody can say it. */
+  /** Policy of the profile for starts when the spec is unknown; omitted if it is `requireSync`. */
   startPolicy?: StartPolicy | undefined;
-  /** Hash of everything but the commit that the files were made by. */
+  /** Hash of everything except the commit that determines the files. */
   recipe?: string | undefined;
-  /** Hash of the keys by which the commit counted as signed; left out if it didn't have to be. */
+  /** Hash of the keys that the commit's signature was checked with; omitted if none was required. */
   keys?: string | undefined;
-  /** What the volume does with names and modes, if that is unusual: for dry runs, which write nothing to find it out. */
+  /** Handling of names and modes, if unusual: for dry runs, which write nothing and so can't determine it. */
   volume?: VolumeTraits | undefined;
 }
 
-/** What the agent owns in the data volume, by path: it deletes nothing else. */
+/** The agent's entries in the data volume, by path: it deletes nothing else. */
 export interface Manifest {
   /** Undefined before the first sync. */
   readonly applied: Applied | undefined;
   readonly files: ReadonlyMap<string, OwnedFile>;
-  /** Folders that the agent made. */
+  /** Directories that the agent created. */
   readonly folders: ReadonlySet<string>;
-  /** Id of the journal of the last sync that moved files and ended. */
+  /** ID of the journal of the last completed sync that moved files. */
   readonly journal: string | undefined;
 }
 
-/** How a sync changes the manifest. */
+/** Changes of the manifest by a sync. */
 export interface ManifestUpdate {
-  /** New records, and those that replace one. */
+  /** New and replaced records. */
   files: OwnedFile[];
   folders: string[];
-  /** Paths that the agent owns no longer. */
+  /** Paths that the agent no longer owns. */
   forgottenFiles: string[];
   forgottenFolders: string[];
   applied: Applied | undefined;
-  /** Of the sync, if it moved files. */
+  /** Journal of the sync, if it moved files. */
   journal?: string | undefined;
 }
 
-/** A manifest that can be brought up to date. */
+/** A manifest that can be updated. */
 export interface MutableManifest extends Manifest {
   applied: Applied | undefined;
   readonly files: Map<string, OwnedFile>;
@@ -103,12 +103,12 @@ export interface MutableManifest extends Manifest {
   journal: string | undefined;
 }
 
-/** That of an agent that never wrote anything. */
+/** Returns the manifest of an agent that never wrote anything. */
 export function emptyManifest(): MutableManifest {
   return { applied: undefined, files: new Map(), folders: new Set(), journal: undefined };
 }
 
-/** Carries an update out in memory. */
+/** Applies an update in memory. */
 export function updateManifest(manifest: MutableManifest, update: ManifestUpdate): void {
   for (const file of update.files) manifest.files.set(file.path, file);
   for (const path of update.forgottenFiles) manifest.files.delete(path);

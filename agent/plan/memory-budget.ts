@@ -6,21 +6,21 @@ import type { Manifest } from './manifest.ts';
 
 type Kind = 'file' | 'folder';
 
-/** Is called with each entry of a commit while git lists them, and throws if they are too many. */
+/** Called with each entry of a commit while git lists them; throws if there are too many. */
 export type OnEntry = (path: string, kind: Kind) => void;
 
 const MIB = 1024 ** 2;
-/** Bytes of V8's heap that the program takes by itself. */
+/** Bytes of V8's heap that the program itself needs. */
 const PROGRAM = 16 * MIB;
-/** Bytes of V8's heap per entry and per character of its path: docs/how-to/sizing.md shows the measurements. */
+/** Bytes of V8's heap per entry and per character of its path; docs/how-to/sizing.md shows the measurements. */
 const COST = { file: { entry: 1450, character: 4 }, folder: { entry: 100, character: 1 } };
 
 /** V8's heap limit includes the space for new objects: three times `--max-semi-space-size` of the image. */
 export const NEW_OBJECTS_BYTES = 6 * MIB;
 
 /**
- * Counts the memory that a sync takes: of the files that the manifest has, and of the entries of a commit while git lists
- * them. A commit of a few objects can list more files than any memory holds.
+ * Counts the memory that a sync needs for the files of the manifest, and for the entries of a commit while git lists
+ * them: a commit of a few objects can list more files than fit into any memory.
  */
 export class MemoryBudget {
   readonly #manifest: Pick<Manifest, 'files' | 'folders'>;
@@ -28,7 +28,7 @@ export class MemoryBudget {
   #bytesLeft: number;
   #files = 0;
   #folders = 0;
-  /** Files of the manifest that the commit doesn't have, as far as it was listed. */
+  /** Files of the manifest that haven't been found in the commit so far. */
   #others: number;
 
   /** Throws {@link TerminalError} if there isn't enough memory for the files of the manifest. */
@@ -44,7 +44,7 @@ export class MemoryBudget {
     for (const path of manifest.folders) this.#pay(costOf('folder', path));
   }
 
-  /** Counts an entry once for each mapping that takes it, and at least once. Throws {@link TerminalError} if it doesn't fit. */
+  /** Counts an entry once per mapping, and at least once. Throws {@link TerminalError} if it doesn't fit. */
   readonly take: OnEntry = (path, kind) => {
     const mappings = this.#mappings.filter(({ source }) => isWithin(path, source));
     const places = mappings.map((mapping) => placeOf(path, mapping).destination);

@@ -4,12 +4,12 @@ import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';
 
 /**
- * Paths at which the gateway's pod mounts other volumes inside the data volume. The agent does not see these, and
- * Linux ends a mount in all other containers when what it lies on is removed or replaced.
+ * Paths at which the gateway's pod mounts other volumes inside the data volume. The agent doesn't see these mounts, and
+ * Linux unmounts them in all other containers if their mount point is removed or replaced.
  */
 export class MountedPaths {
   readonly #points: Map<string, string>;
-  /** The folders that they lie in, each with one of them. */
+  /** The directories above them, each with one of them. */
   readonly #above = new Map<string, string>();
   readonly #fold: (path: string) => string;
 
@@ -20,12 +20,12 @@ export class MountedPaths {
       for (const folder of directoriesOf(folded)) this.#above.set(folder, path);
   }
 
-  /** Whether the path is one of them, lies in one, or has one below it. */
+  /** Checks whether the path is one of them, is inside one, or contains one. */
   touches(path: string): boolean {
     return this.#pointAt(path) !== undefined;
   }
 
-  /** What cannot be delivered: a file for each of them. */
+  /** Returns a problem for each mount that a file can't be delivered to. */
   problems({ files }: DesiredTree): string[] {
     const problems = new Map<string, string>();
     for (const path of files.keys()) {

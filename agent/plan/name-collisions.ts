@@ -2,15 +2,15 @@ import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import type { DesiredTree } from './plan-input.ts';
 import type { NameFolding } from './volume-traits.ts';
 
-/** A name as the volume compares it. */
+/** Returns a name as the volume compares it. */
 export function foldName(name: string, folding: NameFolding): string {
   const normal = folding.unicode ? name.normalize('NFC') : name;
   if (folding.case === 'ascii') return normal.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  // Both ways, for letters such as ß and ſ, which one of them leaves as they are.
+  // Both ways, because one of them doesn't change letters such as ß and ſ.
   return folding.case ? normal.toUpperCase().toLowerCase() : normal;
 }
 
-/** Files and folders that would be one on the volume, each with its other name. Costs nothing where names stay as they are. */
+/** Returns a problem for each pair of paths that collide on the volume. */
 export function findCollisions({ files, folders, retained }: DesiredTree, folding: NameFolding): string[] {
   if (!folding.case && !folding.unicode) return [];
   const seen = new Map([[AGENT_DIRECTORY, AGENT_DIRECTORY]]);

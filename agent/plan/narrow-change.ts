@@ -14,20 +14,20 @@ import type { DesiredFile, PlanInput, TreeChange, TreeEntry } from './plan-input
 
 interface NarrowInput {
   mappings: RenderedMapping[];
-  /** What differs from the commit that the manifest is of. */
+  /** Differences from the manifest's commit. */
   changes: TreeChange[];
   isExcluded: (source: string) => boolean;
-  /** What the same mappings and excludes came to, for the earlier commit. */
+  /** The result of the same mappings and excludes for the earlier commit. */
   manifest: Manifest;
   values: TemplateValues;
-  /** Whether files go that are no longer mapped. */
+  /** Whether files that are no longer mapped are deleted. */
   prune: boolean;
 }
 
 /**
- * Narrows what has to be planned to what differs from what is in place: files that were added, changed or removed, and
- * templates of which a value changed. Undefined where a change may reach further than to its own files, as one does
- * that turns a file into a folder or brings a lower layer to light: then everything has to be laid out again.
+ * Narrows a plan to the differences from the delivered files: added, changed, and removed files, and templates with a
+ * changed value. Undefined if a change might affect other files, for example if it turns a file into a directory or
+ * uncovers a lower layer: then everything must be planned again.
  */
 export function narrowChange(input: NarrowInput): Pick<PlanInput, 'desired' | 'manifest' | 'untouched'> | undefined {
   const { mappings, changes, manifest } = input;
@@ -45,27 +45,28 @@ export function narrowChange(input: NarrowInput): Pick<PlanInput, 'desired' | 'm
   };
 }
 
-/** A change as a mapping sees it. */
+/** A change from the perspective of a mapping. */
 type MappedChange = TreeChange & Place;
 
-/** What the changes come to so far. Its methods give false where one reaches further than to its own file. */
+/** Result of the changes so far. Its methods return false if a change might affect other files. */
 class Draft {
   readonly files = new Map<string, DesiredFile>();
   readonly gone = new Set<string>();
   readonly #input: NarrowInput;
-  /** Folders of owned files; only where a file comes they are of interest. */
+  /** Directories of owned files, needed only if a file is added. */
   #folders: ReadonlySet<string> | undefined;
 
   constructor(input: NarrowInput) {
     this.#input = input;
   }
 
-  /** Takes a change that lies within the mapping's source. */
+  /** Adds a change within the mapping's source. */
   take(change: TreeChange, mapping: RenderedMapping): boolean {
     const { path, before, after } = change;
     const place = placeOf(path, mapping);
     const { inside, destination } = place;
-    // A single file has another kind of destination, and what a patch is for may come or go, for example because it is excluded.
+    // A single file has another kind of destination, and the target of a patch might appear or vanish, for example by
+    // an exclude.
     if (!(before && after) && (inside === '' || mapping.patches.length > 0)) return false;
     if (this.#input.isExcluded(path)) return true;
     const isFile = [before, after].every((entry) => !entry || entry.kind === 'file');
@@ -75,7 +76,7 @@ class Draft {
     return before ? this.#modify(mapped, after) : this.#add(mapped, after);
   }
 
-  /** Takes the files whose content depends on a value that changed. One that an earlier commit left has no source any more. */
+  /** Adds the files that use a changed value. A file left by an earlier commit no longer has a source. */
   takeTemplates(): boolean {
     const { manifest, mappings, values, prune } = this.#input;
     const mayBeLeft = !prune || mappings.some(({ required }) => !required);
@@ -88,7 +89,7 @@ class Draft {
     return true;
   }
 
-  /** Whether no file is in the way of another, and every source still has a file: one that is gone may be an error. */
+  /** Checks that no file is in the way of another, and that every source still has a file, which may be required. */
   isSound(): boolean {
     const { mappings, changes, manifest } = this.#input;
     for (const path of this.files.keys()) {
@@ -102,12 +103,12 @@ class Draft {
   #modify({ path, ...place }: MappedChange, after: TreeEntry): boolean {
     const owned = this.#input.manifest.files.get(place.destination);
     if (!owned) return false;
-    // Where another source is on top, this one does not show.
+    // A file from another source is on top of this one.
     if (owned.source === path) this.files.set(place.destination, desiredFile(after, place));
     return true;
   }
 
-  /** Something else may be, or have to stay, at that place, or a file may have to become a folder. */
+  /** The path might be taken by another entry that must remain, or a file might have to become a directory. */
   #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
     const { files } = this.#input.manifest;
     this.#folders ??= allDirectories(files.keys());
@@ -117,7 +118,7 @@ class Draft {
     return true;
   }
 
-  /** Another mapping may have a file for the place. */
+  /** Another mapping might have a file for the path. */
   #remove({ path, mapping, destination }: MappedChange): boolean {
     const { manifest, mappings } = this.#input;
     const owned = manifest.files.get(destination);
@@ -129,7 +130,7 @@ class Draft {
   }
 }
 
-/** Folders that the agent made and that hold none of its earlier files any more. */
+/** Returns directories that the agent created and that no longer contain any of its files. */
 function emptied({ files, folders }: Manifest, gone: ReadonlySet<string>): Set<string> {
   if (gone.size === 0) return new Set();
   const needed = allDirectories([...files.keys()].filter((path) => !gone.has(path)));

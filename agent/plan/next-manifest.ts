@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Applied, ManifestUpdate, OwnedFile } from './manifest.ts';
 import type { Plan } from './plan-changes.ts';
 
-/** How the manifest changes by a plan that was carried out: `written` are the files that came. */
+/** Returns the manifest update for a completed plan; `written` are the new files. */
 export function manifestUpdate(
   { corrected, disowned, folders }: Plan,
   written: OwnedFile[],
@@ -17,12 +17,12 @@ export function manifestUpdate(
   };
 }
 
-/** Ending of all names in the folder with what was taken over. */
+/** Ending of all names in `taken-over`. */
 export const KEPT_ENDING = '.kept';
 
 /**
- * A name for what was at a path, in the folder with what was taken over; the number tells several from one another. It
- * doesn't keep the ending, by which a program that scans the volume would find it.
+ * Returns a name in `taken-over` for the entry at a path; the number distinguishes several. It doesn't keep the
+ * extension, so that programs that scan the volume don't find it.
  */
 export function displacedName(path: string, number: number): string {
   const id = createHash('sha256').update(path).digest('hex').slice(0, 16);

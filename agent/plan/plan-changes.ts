@@ -7,12 +7,12 @@ import { findCollisions, foldName } from './name-collisions.ts';
 import { findConflicts, isRemovable } from './plan-conflicts.ts';
 import type { DesiredFile, DesiredTree, LiveEntry, LiveFile, LiveTree, PlanInput } from './plan-input.ts';
 
-/** One change of one file. `existing` is what was there when it was looked at: nothing else makes room. */
+/** One change of one file. `existing` is the entry seen during the scan; nothing else is replaced. */
 export type Change =
   | { kind: 'add'; path: string; reason: WriteReason; file: DesiredFile }
   | { kind: 'modify'; path: string; reason: WriteReason; file: DesiredFile; existing: LiveEntry }
   | { kind: 'delete'; path: string; reason: 'NoLongerMapped'; inTheWay: boolean; existing: LiveFile }
-  /** What was there before the agent's file comes back. */
+  /** The file that was there before the agent's file is restored. */
   | {
       kind: 'restore';
       path: string;
@@ -21,33 +21,32 @@ export type Change =
       existing: LiveFile | undefined;
     };
 
-/** Everything that has to happen, in terms of the state of the disk that was looked at. */
+/** All changes, based on the scanned state of the disk. */
 export interface Plan {
   changes: Change[];
   folders: FolderPlan;
-  /** How many owned files stay as they are. */
+  /** Number of owned files that don't change. */
   unchanged: number;
-  /** New records of files that are right, and of which the manifest says something else or nothing. */
+  /** New records of files with the right content whose manifest record differs or is missing. */
   corrected: OwnedFile[];
-  /** Paths that the agent will own no longer. */
+  /** Paths that the agent will no longer own. */
   disowned: string[];
-  /** Files that are not as they were delivered, with `drift: ignore` none. Of a part of the files if the plan is partial. */
+  /** Files that differ from the delivered ones, of those checked; none with `drift: ignore`. */
   drift: Drift[];
-  /** Whether only a part of the files was looked at, since the rest is known not to concern it. */
+  /** Whether only some of the files were checked, because the others are known to be unaffected. */
   isPartial: boolean;
 }
 
-/** `reason` is what a report says why nothing is changed. */
+/** `reason` is the report's reason for changing nothing. */
 export type PlanResult = { kind: 'plan'; plan: Plan } | { kind: 'refused'; reason: RefusalReason; problems: string[] };
 export type RefusalReason = 'PathConflict' | 'NameCollision' | 'NothingLeft' | 'TakenOverFull';
 
-/** How much of other people's files is kept aside at most. */
+/** Limits for kept files of others. */
 const DISPLACED_LIMITS = { files: 10_000, bytes: 1024 ** 3 };
 
 /**
- * Compares what must be, what the agent owns and what is there, and gives the changes that lead from one to the other.
- * It is the only such algorithm: a dry run reports the plan, a sync applies it. Files that are neither desired nor
- * owned take no part in it.
+ * Compares desired, owned, and existing files, and returns the changes between them. It is the only such algorithm: a
+ * dry run reports the plan, a sync applies it. Files that are neither desired nor owned are ignored.
  */
 export function planChanges(given: PlanInput): PlanResult {
   const input = withoutRenamed(given.settings.prune ? given : { ...given, desired: retainAll(given) });
@@ -81,7 +80,7 @@ export function planChanges(given: PlanInput): PlanResult {
   };
 }
 
-/** Paths that the agent owns, and that nothing asks for. */
+/** Returns paths that the agent owns and that are no longer desired. */
 const unwantedPaths = ({ desired, manifest }: Pick<PlanInput, 'desired' | 'manifest'>): string[] =>
   [...manifest.files.keys()].filter((path) => !desired.files.has(path) && !desired.retained.has(path));
 
@@ -112,13 +111,13 @@ function judgeFiles(input: PlanInput) {
   return { writes, corrected, drift, conflicts, unchanged };
 }
 
-/** With `prune: false` what is no longer mapped stays as if an optional source had left it. */
+/** Retains files that are no longer mapped (`prune: false`), as for a missing optional source. */
 function retainAll({ desired, manifest }: PlanInput): DesiredTree {
   const unmapped = [...manifest.files.keys()].filter((path) => !desired.files.has(path));
   return { ...desired, retained: new Set([...desired.retained, ...unmapped]) };
 }
 
-/** Where names are folded, a file that is renamed by case alone is there under both names: the new one counts as not there. */
+/** If names are folded, a file renamed by case exists under both names: treats the new one as missing. */
 function withoutRenamed(input: PlanInput): PlanInput {
   const { desired, manifest, live, folding } = input;
   if (!folding?.case && !folding?.unicode) return input;
@@ -144,7 +143,7 @@ function displacedProblem(writes: Change[], { manifest, whole = manifest }: Plan
 
 type Removal = Extract<Change, { kind: 'delete' | 'restore' }>;
 
-/** Only what the agent wrote, and only while it is still a file: what somebody put in its place is not the agent's. */
+/** Only deletes files that the agent wrote and that are still files: other entries aren't the agent's. */
 function planDeletes(input: PlanInput): Removal[] {
   const { desired, manifest, live, folding } = input;
   const isFolded = folding?.case || folding?.unicode;
@@ -165,17 +164,17 @@ function planDeletes(input: PlanInput): Removal[] {
   });
 }
 
-/** What happens to folders. */
+/** Changes of directories. */
 interface FolderPlan {
-  /** Made by the agent, the outer ones first. */
+  /** To be created, the outer ones first. */
   create: string[];
-  /** Made by the agent earlier and in the way of a file, the inner ones first. */
+  /** Created by the agent earlier and in the way of a file, the inner ones first. */
   clear: string[];
-  /** Made by the agent earlier and needed no more, the inner ones first: removed if they are empty. */
+  /** Created by the agent earlier and no longer needed, the inner ones first: removed if they are empty. */
   prune: string[];
 }
 
-/** Compares the folders that are needed with those that the agent made and those that are there. */
+/** Compares the needed directories with existing ones and those that the agent created. */
 function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
   const forRetained = allDirectories(desired.retained);
   const isInTheWay = (folder: string) => [...directoriesOf(folder), folder].some((path) => desired.files.has(path));
@@ -193,12 +192,12 @@ function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): 
 
 const byDepth = (a: string, b: string): number => a.split('/').length - b.split('/').length;
 
-/** Reasons to write a file although the outcome may be what is there already. */
+/** Reasons to write a file even though its content might be unchanged. */
 const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'PatchesChanged']);
 
 /**
- * The files of a plan whose content has to be known: for a dry run all that would be written, otherwise those that are
- * rendered, and of which only the source is known to differ.
+ * Returns the files of a plan whose content must be determined: for a dry run, all files to be written; otherwise,
+ * rendered files of which only the source is known to differ.
  */
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
   const files: DesiredFile[] = [];

@@ -1,6 +1,6 @@
 import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
 
-/** Everything in the data volume that is not the agent's to remove, where it must write. */
+/** Finds entries in the data volume that the agent must replace but doesn't own. */
 export function findConflicts(input: PlanInput): string[] {
   const { desired, live } = input;
   const conflicts = new Set<string>();
@@ -15,19 +15,19 @@ export function findConflicts(input: PlanInput): string[] {
   return [...conflicts];
 }
 
-/** Whether a file that nothing asks for goes: the agent wrote it, nobody who may do so changed it since, and nothing came before it. */
+/** Checks whether the agent can remove an undesired file: it wrote the file, and the content is its own or repaired. */
 export function isRemovable(path: string, live: LiveFile, input: PlanInput): boolean {
   if (!isOwned(path, input)) return false;
   return input.manifest.files.get(path)?.sha256 === live.sha256 || input.settings.drift === 'repair';
 }
 
-/** Checks whether a path is the agent's, whatever is there now: a change by others is drift. */
+/** Checks whether the agent owns a path, regardless of its current entry: a change by others is drift. */
 function isOwned(path: string, { manifest }: Pick<PlanInput, 'manifest'>): boolean {
   const record = manifest.files.get(path);
   return record !== undefined && !record.found;
 }
 
-/** Whether what is there now goes away, and leaves room, when nothing asks for it any more. */
+/** Checks whether the entry can be removed, which frees the path. */
 function canRemove(path: string, input: PlanInput): boolean {
   const { desired, manifest, live } = input;
   const entry = live.get(path);
@@ -36,7 +36,7 @@ function canRemove(path: string, input: PlanInput): boolean {
   return isRemovable(path, entry, input);
 }
 
-/** A folder is needed at that path. */
+/** Checks a path that must be a directory. */
 function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'folder') return undefined;
   if (entry.kind === 'link')
@@ -45,7 +45,7 @@ function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanIn
   return `${path} is a file in the data volume that the agent did not write, but a directory is needed there: remove it`;
 }
 
-/** A file is needed at that path. */
+/** Checks a path that must be a file. */
 function fileProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'file') return undefined;
   if (entry.kind !== 'folder') {

@@ -8,14 +8,14 @@ import type { NameFolding } from './volume-traits.ts';
 /** An entry of the commit's tree. */
 export interface TreeEntry {
   path: string;
-  /** `unreadable`: its name is no UTF-8, and the path shows what can be shown of it. */
+  /** `unreadable`: its name isn't UTF-8, and the path shows only parts of it. */
   kind: 'file' | 'link' | 'submodule' | 'unreadable';
-  /** Git's id of the content. */
+  /** Git's ID of the content. */
   blob: string;
   executable: boolean;
 }
 
-/** How an entry differs between two commits; undefined where one of them does not have it. */
+/** The difference of an entry between two commits; undefined on a side without it. */
 export interface TreeChange {
   path: string;
   before: TreeEntry | undefined;
@@ -31,16 +31,16 @@ export interface DesiredFile {
   template: boolean;
   /** JSON patches of its content, rendered. */
   patches?: FilePatches;
-  /** Whether `.gitattributes` says `filter=lfs`: a pointer then stands for content in Git LFS. */
+  /** Whether `.gitattributes` sets `filter=lfs`: a pointer then represents content in Git LFS. */
   lfs?: true;
 }
 
-/** What the data volume must hold, as far as the profile speaks of it. */
+/** Desired state of the data volume, as defined by the profile. */
 export interface DesiredTree {
   files: Map<string, DesiredFile>;
-  /** The folders that these lie in, each before those inside it. */
+  /** Directories of the files, each before those inside it. */
   folders: Set<string>;
-  /** Owned files that stay as they are, because an optional source is missing. */
+  /** Owned files that remain unchanged because an optional source is missing. */
   retained: Set<string>;
 }
 
@@ -48,55 +48,55 @@ export interface DesiredTree {
 export interface LiveFile {
   kind: 'file';
   executable: boolean;
-  /** The manifest's own object where nobody touched the file since. */
+  /** The manifest's own object if the file is unchanged. */
   fingerprint: Fingerprint;
   sha256: string;
-  /** Git's id of the content, where the file was read or the manifest tells it. */
+  /** Git's ID of the content, if the file was read or the manifest has it. */
   blob: string | undefined;
 }
 
-/** What is at a path of the data volume. */
+/** The entry at a path of the data volume. */
 export type LiveEntry =
   | LiveFile
-  /** `content` lists the paths of everything below, where a file is to take the folder's place. */
+  /** `content` lists the paths of everything below, if a file must replace the directory. */
   | { kind: 'folder'; content?: string[] }
   | { kind: 'link' }
   | { kind: 'other' };
 
-/** What is there, at the paths that matter and the folders that they lie in; a path that is not listed is free. */
+/** Entries at the relevant paths and the directories above them; a path that isn't listed is free. */
 export type LiveTree = Pick<ReadonlyMap<string, LiveEntry>, 'get'>;
 
-/** What a profile says of files that are not as they should be. */
+/** The profile's policies for files that differ. */
 export type PlanSettings = Pick<ResolvedProfile, 'onConflict' | 'drift' | 'prune' | 'allowEmpty' | 'groupWrite'>;
 
-/** What a plan is made from: what must be, what the agent owns, what is there, and what templates are filled with. */
+/** Input of a plan: desired, owned, and existing files, and values for templates. */
 export interface PlanInput {
   desired: DesiredTree;
   manifest: Manifest;
   live: LiveTree;
   values: TemplateValues;
   settings: PlanSettings;
-  /** What names the volume takes for the same; left out, none. */
+  /** Names that the volume considers equal. If omitted, none. */
   folding?: NameFolding;
-  /** Paths at which the gateway's pod mounts other volumes; left out, none. */
+  /** Paths at which the gateway's pod mounts other volumes. If omitted, none. */
   mounts?: readonly string[];
-  /** How often files were repaired; left out, never. */
+  /** Number of repairs of each file. If omitted, 0. */
   repairs?: Pick<RepairCounts, 'of'>;
-  /** The manifest that the given one is a part of; left out, it is that. */
+  /** The manifest that `manifest` is a part of. If omitted, `manifest` is complete. */
   whole?: Manifest;
-  /** Whether owned files were left out without a look at them. */
+  /** Whether owned files were omitted without a check. */
   isPartial?: boolean;
-  /** Owned files that are known to be right, and that the above leaves out. */
+  /** Number of owned files that are known to be right and omitted of the above. */
   untouched?: number;
-  /** What files will hold, by path, where it was found out: only then a file that is rendered is known to be right. */
+  /** Content of files by path, if determined: only then can a rendered file be known to be right. */
   contents?: ReadonlyMap<string, PreviewedContent>;
 }
 
-/** What a file will hold. */
+/** Properties of a file's future content. */
 export interface PreviewedContent {
   sha256: string;
   /** For templates: the keys that it uses, and a hash of their values. */
   inputs: OwnedFile['inputs'];
-  /** For a pointer of Git LFS: whether the content is what it points to. */
+  /** For a Git LFS pointer: whether the content is its target. */
   lfs?: boolean | undefined;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { LeftOut } from '../../shared/api/inspection.ts';
 
-/** Names of files that hold secrets as a rule, or may. */
+/** Names of files that usually contain secrets. */
 const SECRET_NAMES = [
   /secret|passw|credential/i,
   /\.(pem|key|p12|pfx|jks|jceks|keystore|kdbx|ppk|gpg|asc)$/i,
@@ -10,13 +10,13 @@ const SECRET_NAMES = [
 
 const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/;
 
-/** Whether a path looks like that of a secret. */
+/** Checks whether a path looks like a secret's. */
 export const looksSecret = (path: string): boolean => SECRET_NAMES.some((pattern) => pattern.test(path));
 
-/** Content that may be shown to people who ask, or why it is not. */
+/** Content that users can see, or the reason why it is omitted. */
 export type Shown = { kind: 'text'; text: string } | { kind: 'leftOut'; why: LeftOut };
 
-/** The text of a file that does not look like a secret by its name. */
+/** Returns the text of a file whose name doesn't indicate a secret. */
 export function shownText(content: Buffer): Shown {
   if (content.includes(0) || !isUtf8(content)) return { kind: 'leftOut', why: 'binary' };
   const text = content.toString('utf8');

@@ -3,7 +3,7 @@ import type { Change, Plan } from './plan-changes.ts';
 
 export type FileCounts = NonNullable<SyncReportStatus['files']>;
 
-/** How many files of each kind. */
+/** Returns the number of files of each kind. */
 export function countFiles({ changes, unchanged }: Plan): FileCounts {
   const count = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length;
   return {
@@ -14,12 +14,12 @@ export function countFiles({ changes, unchanged }: Plan): FileCounts {
   };
 }
 
-/** How many files are repaired that somebody else changed or removed since they were delivered. */
+/** Returns the number of files to repair because others changed or removed them. */
 export function countDrift({ drift }: Plan): number {
   return drift.filter(({ isRepaired }) => isRepaired).length;
 }
 
-/** The first changes, one line each, for people: `modify projects/a.json (Drifted)`. */
+/** Returns a line for each of the first changes, such as `modify projects/a.json (Drifted)`. */
 export function describeChanges({ changes }: Plan, limit: number): string[] {
   return changes.slice(0, limit).map(({ kind, path, reason }) => `${kind} ${path} (${reason})`.slice(-1024));
 }

@@ -1,13 +1,13 @@
-/** Who the agent is. */
+/** Identity of the agent. */
 export interface Identity {
   podName: string;
   podUid: string;
-  /** The node that the pod runs on, if the injector says it. */
+  /** The node that the pod runs on, if the injector sets it. */
   node?: string | undefined;
   namespace: string;
   crName: string;
   profile: string;
-  /** Name given by the injector, if any. */
+  /** Name set by the injector, if any. */
   gatewayName: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface TemplateSources {
   vars: Record<string, string>;
 }
 
-/** The gateway's name: as given, else the label `app.kubernetes.io/name`, else the pod's name. */
+/** Returns the gateway's name: as specified, else the label `app.kubernetes.io/name`, else the pod's name. */
 export function gatewayNameOf(
   identity: Pick<Identity, 'podName' | 'gatewayName'>,
   labels: ReadonlyMap<string, string>,
@@ -27,7 +27,7 @@ export function gatewayNameOf(
   return identity.gatewayName ?? labels.get('app.kubernetes.io/name') ?? identity.podName;
 }
 
-/** Everything that a template may name. `PodOrdinal` has a value only where the pod's name ends in a number. */
+/** Returns all values for templates. `PodOrdinal` exists only if the pod's name ends in a number. */
 export function templateValues({ identity, labels, ref, commit, vars }: TemplateSources): ReadonlyMap<string, string> {
   const values = new Map([
     ['GatewayName', gatewayNameOf(identity, labels)],

@@ -1,13 +1,13 @@
-/** What names a volume takes for one and the same: those that differ by case, or by the normal form of Unicode alone. */
+/** Names that a volume considers equal: those that differ only in case, or only in Unicode normalization. */
 export interface NameFolding {
   /** `ascii`: the case of A to Z only. */
   case: boolean | 'ascii';
   unicode: boolean;
 }
 
-/** What differs from one kind of volume to another. */
+/** Differences between kinds of volumes. */
 export interface VolumeTraits extends NameFolding {
-  /** Whether files keep the executable bit that they get. */
+  /** Whether files keep their executable bit. */
   keepsModes: boolean;
 }
 

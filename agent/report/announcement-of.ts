@@ -8,15 +8,15 @@ import { describeSync, describeVerification } from './describe-sync.ts';
 import type { Finding } from './reports.ts';
 import type { SyncOutcome } from './sync-outcome.ts';
 
-/** What the last report showed. */
+/** Content of the last report. */
 interface Memory {
-  /** Tells one finding from another. */
+  /** Distinguishes findings. */
   key: string;
   /** Health of the gateway, as text. */
   verification?: string | undefined;
   /** Without the health of the gateway. */
   finding?: Finding | undefined;
-  /** What changed before the gateway was notified: the report still shows it afterwards. */
+  /** Changes before the gateway was notified: the report still shows them afterwards. */
   unnotified?: Pick<Finding, 'files' | 'durationMs'> | undefined;
   /** Files that differ and are left unchanged, by the last check of all files. */
   drift: readonly Drift[];
@@ -33,12 +33,12 @@ interface Announcement {
   figures: {
     sync?: { result: SyncResult; seconds: number };
     inLine?: { files: FileCounts; repaired: number; drifted: number };
-    /** In seconds; 0 if the files are left unchanged. */
+    /** In seconds; 0 if the files aren't checked. */
     syncPeriod?: number;
   };
 }
 
-/** Compares an outcome with what the last report showed, and returns what is new. */
+/** Compares an outcome with the last report, and returns the differences. */
 export function announcementOf(memory: Memory, outcome: SyncOutcome): Announcement {
   if (outcome.kind === 'failed') return announceFailure(memory, outcome);
   if (outcome.kind === 'verified') return { ...addVerification(memory, outcome), log: undefined, figures: {} };
@@ -48,7 +48,7 @@ export function announcementOf(memory: Memory, outcome: SyncOutcome): Announceme
   return { ...announced, log: undefined, figures: finding.state === 'Paused' ? { syncPeriod: 0 } : {} };
 }
 
-/** A check that found nothing to do is no news, and no sync to be counted. */
+/** A check that found nothing to do isn't reported or counted as a sync. */
 function announceSync(memory: Memory, outcome: SyncOutcome<'synced' | 'planned'>): Announcement {
   const { kind, intent, plan, durationMs = 0, reloadError, author } = outcome;
   const files = countFiles(plan);
@@ -90,15 +90,15 @@ function announceFailure(memory: Memory, outcome: SyncOutcome<'failed'>): Announ
   };
 }
 
-/** What a log line shows of an intent. */
+/** Returns the fields of an intent for a log line. */
 export const logFields = ({ ref, commit, profile }: Intent) => ({ ref, commit, profile: profile.name });
 
-/** A dry run reads the files, and leaves them unchanged. */
+/** A dry run reads the files but doesn't change them. */
 const checkPeriod = ({ profile }: Intent): number => (profile.dryRun ? 0 : profile.syncPeriod);
 
 type About = Partial<Pick<SyncOutcome<'verified'>, 'intent' | 'verification'>>;
 
-/** Leaves out what was reported last; how long it took and how many files are right make no difference. */
+/** Ignores repeated findings; a different duration or number of right files isn't a change. */
 function compare(memory: Memory, finding: Finding, about: About = {}) {
   const { intent } = about;
   const { state, message, changes, generation = intent?.generation } = finding;
@@ -109,7 +109,7 @@ function compare(memory: Memory, finding: Finding, about: About = {}) {
   return { isNews, ...addVerification(latest, about, isNews) };
 }
 
-/** The last finding about the files, with what is known of the gateway by now. */
+/** Returns the last finding about the files with the current health of the gateway. */
 function addVerification(
   memory: Memory,
   { intent, verification }: About,

@@ -7,20 +7,20 @@ import type { Finding } from './reports.ts';
 import type { SyncOutcome } from './sync-outcome.ts';
 
 export interface AnnouncerOptions {
-  /** Has it written; waits for no API server. */
+  /** Schedules the report; doesn't wait for the API server. */
   report: (finding: Finding) => Promise<void>;
   metrics: AgentMetrics;
   log: Logger;
 }
 
-/** Maximum number of files that a line names. */
+/** Maximum number of files in a log line. */
 const MAX_LOGGED = 50;
 
 /** Announces outcomes that are new: in the report, the metrics, and one log line for each sync. */
 export class Announcer {
   readonly #options: AnnouncerOptions;
   #memory = NOTHING_REPORTED;
-  /** Kind of sync and commit that content was warned of last. */
+  /** Kind of sync and commit of the last warning about content. */
   #warnedOf = '';
 
   constructor(options: AnnouncerOptions) {
@@ -39,7 +39,7 @@ export class Announcer {
     if (report) await this.#options.report(report);
   }
 
-  /** Once per commit. */
+  /** Warns once per commit. */
   #warnOfContent({ kind, intent, ignored = new Map(), pointers = [] }: SyncOutcome<'synced' | 'planned'>): void {
     const key = `${kind} ${intent.commit}`;
     if (this.#warnedOf === key) return;
@@ -53,7 +53,7 @@ export class Announcer {
     warn(pointers, 'files that look like Git LFS pointers delivered without filter=lfs');
   }
 
-  /** The gateway was notified of changes, or could not be. */
+  /** Logs and counts a notification of the gateway, or its failure. */
   onReload(intent: Intent, error?: unknown): void {
     const { metrics, log } = this.#options;
     metrics.onReload(error ? 'error' : 'success');

@@ -1,21 +1,21 @@
 import { messageOf, TerminalError, TransientError, WaitingError } from '../../shared/errors.ts';
 
-/** What a failed sync looks like from outside. */
+/** A failed sync as users see it. */
 export interface Failure {
   message: string;
   code: string;
-  /** Whether it is expected to pass without anybody's doing. */
+  /** Whether it is expected to resolve by itself. */
   isWaiting: boolean;
-  /** Least time to wait before the next try, in milliseconds, where somebody asked for it. */
+  /** Minimum delay before the next try (ms), if a server requested one. */
   retryAfterMs: number;
-  /** Whether trying again changes nothing before somebody changes the commit, the spec or the volume. */
+  /** Whether retries are pointless until a user changes the commit, the spec, or the volume. */
   isFinal: boolean;
 }
 
 const notAllowed =
   "the agent can't write to the data volume: in the pod's securityContext, set runAsUser to the user that owns the files, and fsGroup if it isn't set, or change the owner of the files to the agent's user";
 
-/** What the errors of a file system mean to a person. */
+/** Explanations of file system errors. */
 const words: Record<string, string> = {
   ENOSPC: 'the data volume is full',
   EDQUOT: 'the data volume is full (quota)',
@@ -30,13 +30,13 @@ const words: Record<string, string> = {
   ENAMETOOLONG: 'a file name is too long for the data volume',
 };
 
-/** Of these a try that is repeated says the same. A full volume may get room, and what is in the way may go. */
+/** Errors that retries can't resolve. A full volume can get space again, and obstacles can disappear. */
 const final = new Set(['EROFS', 'EACCES', 'EPERM', 'EXDEV', 'ENAMETOOLONG']);
 
-/** A folder that the agent held open: its number leads nowhere for people, and may be another one at each try. */
+/** The path of a directory that the agent holds open: it is meaningless to users and can differ at each try. */
 const HELD = /\/proc\/\w+\/fd\/\d+\//g;
 
-/** Maps anything that a sync threw to its report, its log line and its retry. */
+/** Maps any error of a sync to its report, log line, and retry. */
 export function describeFailure(error: unknown): Failure {
   const plain = { isWaiting: false, retryAfterMs: 0, isFinal: false };
   if (error instanceof TransientError || error instanceof WaitingError) {

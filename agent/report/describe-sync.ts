@@ -7,7 +7,7 @@ import { describeFailure, stateAfter } from './describe-failure.ts';
 import type { Finding } from './reports.ts';
 import type { SyncOutcome } from './sync-outcome.ts';
 
-/** What a report shows of a sync that ended. `drift` lists the files that differ and are left unchanged. */
+/** Returns the report of a completed sync. `drift` lists the files that differ and aren't repaired. */
 export function describeSync(outcome: SyncOutcome<'synced' | 'planned'>, drift: readonly Drift[]): Finding {
   return outcome.kind === 'planned' ? plannedFinding(outcome) : syncedFinding(outcome, drift);
 }
@@ -45,7 +45,7 @@ function describeDrift(drift: readonly Drift[], { profile }: Intent): string | u
     : `the gateway rewrites ${names}: repaired ${MAX_REPAIRS} consecutive times, and not again until the commit or the spec changes`;
 }
 
-/** What a report shows of a gateway that isn't healthy. */
+/** Returns the message about a gateway that isn't healthy. */
 export function describeVerification({ commit, ref }: Intent, { state, words }: Verification): string | undefined {
   if (!words) return undefined;
   if (state === 'Failed') return `gateway unhealthy on commit ${commit} (${ref}): ${words}`;
@@ -58,7 +58,7 @@ function ignoredAttributes(ignored: ReadonlyMap<string, string> = new Map()): st
   return `.gitattributes has no effect, so these files may differ from a checkout: ${firstOf(files)}`;
 }
 
-/** In a repository whose .gitattributes were lost, these are not what the gateway needs. */
+/** If the repository's .gitattributes were lost, the gateway needs the content instead. */
 function plainPointers(pointers: string[] = []): string | undefined {
   if (pointers.length === 0) return undefined;
   return `files look like Git LFS pointers, but no .gitattributes sets filter=lfs, so they were delivered unchanged: ${firstOf(pointers)}`;

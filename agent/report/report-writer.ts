@@ -14,29 +14,29 @@ import type { Identity } from '../plan/template-values.ts';
 import { Refusals } from '../resource/refusals.ts';
 
 const BACKOFF = { baseMs: 1_000, maxMs: 15_000, jitter: 1 };
-/** A pod that ends has no more time than that for its last report. */
+/** Maximum duration of a request (ms), so that a pod that is shutting down can send its last report. */
 const TIMEOUT_MS = 5_000;
-/** The collector may still take away the report of an earlier pod of the same name; people may delete it, or restore an older one with the cluster. */
+/** The garbage collector can delete the report of an earlier pod of this name; users can delete or restore reports. */
 const FIRST_CHECK_MS = 10_000;
 const CHECK_MS = 300_000;
 
-/** A merge patch has to remove what no longer holds. */
+/** A merge patch must remove obsolete fields. */
 const STATUS_KEYS = Object.keys(syncReportStatusSchema.pipe[0].entries);
 
 export interface ReportWriterOptions {
   client: KubernetesClient;
   identity: Identity;
-  /** How much the API server's clock is ahead of ours, in milliseconds. */
+  /** Offset of the API server's clock from the local one (ms). */
   offsetMs: () => number;
   log: Logger;
 }
 
-/** Keeps the pod's SyncReport as it was last told to be; of several statuses that come quickly only the last is written. */
+/** Writes the pod's SyncReport; of several statuses in quick succession, only the last one. */
 export class ReportWriter {
   readonly #options: ReportWriterOptions;
   #wanted: SyncReportStatus;
   #written: SyncReportStatus | undefined;
-  /** How far the clocks were apart then. */
+  /** Offset of the clocks at that time (ms). */
   #offsetMs = 0;
   #news = new AbortController();
   #failures = 0;
@@ -48,13 +48,13 @@ export class ReportWriter {
     this.#options = options;
   }
 
-  /** Says what the report has to hold. */
+  /** Sets the status to write. */
   set(status: SyncReportStatus): void {
     this.#wanted = status;
     this.#news.abort();
   }
 
-  /** Writes until the signal aborts, and then once more if there is something new. Never throws. */
+  /** Writes until the signal aborts, and then a last time if there is a new status. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#news = new AbortController();
@@ -65,7 +65,7 @@ export class ReportWriter {
     if (this.#wanted !== this.#written) await this.#turn();
   }
 
-  /** Writes or checks, and gives the time until the next turn in milliseconds. */
+  /** Writes or checks, and returns the time until the next turn (ms). */
   async #turn(): Promise<number> {
     try {
       if (performance.now() >= this.#checkAt) await this.#check();
@@ -108,7 +108,7 @@ export class ReportWriter {
     }
   }
 
-  /** The owner is written each time: a pod of the same name may have left the report. */
+  /** Writes the owner each time, because the report might be from another pod of the same name. */
   async #put(status: SyncReportStatus): Promise<void> {
     const { client, identity } = this.#options;
     const { podName, podUid, namespace } = identity;
@@ -121,7 +121,7 @@ export class ReportWriter {
       metadata: { name: podName, namespace, ownerReferences: [owner] },
       status: { ...status, reportedAt },
     };
-    // What is there may be from an earlier agent of the pod, or from another pod of the name.
+    // The existing report might be from an earlier agent of the pod, or from another pod of this name.
     const there = this.#written ? Object.keys(this.#written) : STATUS_KEYS;
     const absent = Object.fromEntries(there.map((key) => [key, null]));
     try {

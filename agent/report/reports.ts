@@ -11,18 +11,18 @@ import { ReportWriter, type ReportWriterOptions } from './report-writer.ts';
 
 type Reported = 'state' | 'generation' | 'message' | 'files' | 'changes' | 'rollout' | 'verification' | 'hasFailed';
 
-/** What a report shows of the files and of the gateway. */
+/** Fields of a report about the files and the gateway. */
 export type Finding = Pick<SyncReportStatus, Reported> & { durationMs?: number };
 
 export interface ReportContext {
   identity: Identity;
   gateway: string;
-  /** What is completely on disk, if anything. */
+  /** The release that is completely on disk, if any. */
   applied: Manifest['applied'];
   agentVersion: string;
 }
 
-/** The status of a SyncReport. `ref`, `commit`, `revision` and `time` are always those on disk, never those that are wanted. */
+/** Returns the status of a SyncReport. `ref`, `commit`, `revision`, and `time` always describe the files on disk. */
 export function reportStatus(finding: Finding, context: ReportContext): SyncReportStatus {
   const { identity, gateway, applied, agentVersion } = context;
   const { durationMs, message, ...shown } = finding;
@@ -51,7 +51,7 @@ export interface ReportsOptions extends ReportWriterOptions {
   manifestFile: ManifestFile;
 }
 
-/** Adds to every finding who says it and what is on disk, and has it written in the background. */
+/** Adds the gateway and the release on disk to every finding, and writes it in the background. */
 export class Reports {
   readonly #writer: ReportWriter;
   readonly #options: ReportsOptions;
@@ -67,7 +67,7 @@ export class Reports {
     this.#ended = this.#writer.run(this.#stopping.signal);
   }
 
-  /** Begins by taking over the report of the pod. */
+  /** Starts by taking over the report of the pod. */
   static async start(options: ReportsOptions): Promise<Reports> {
     const first = await statusOf({ state: 'Pending', message: 'the agent is starting' }, options);
     return new Reports(first, options);
@@ -78,7 +78,7 @@ export class Reports {
     this.#write();
   }
 
-  /** Adds the answer to a question to what is said, or takes it out. */
+  /** Adds the result of an inspection to the report, or removes it. */
   showInspection(inspection: SyncReportStatus['inspection']): void {
     this.#inspection = inspection;
     this.#write();
@@ -89,14 +89,14 @@ export class Reports {
     this.#writer.set(inspection ? { ...this.#status, inspection } : this.#status);
   }
 
-  /** Ends when the last finding is written, or could not be. */
+  /** Resolves when the last finding was written or couldn't be. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#ended;
   }
 }
 
-/** Neither a missing label nor a damaged manifest may keep the agent from reporting: a sync says what is wrong. */
+/** Neither a missing label nor a damaged manifest may prevent a report: the sync reports those. */
 async function statusOf(finding: Finding, { identity, labelsFile, manifestFile }: ReportsOptions) {
   const [labels, applied] = await Promise.allSettled([readLabels(labelsFile), manifestFile.readApplied()]);
   const gateway = gatewayNameOf(identity, labels.status === 'fulfilled' ? labels.value : new Map());

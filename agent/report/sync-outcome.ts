@@ -5,25 +5,25 @@ import type { Finding } from './reports.ts';
 
 interface OfIntent {
   intent: Intent;
-  /** Health of the gateway, as far as it is known. */
+  /** Health of the gateway, if known. */
   verification?: Verification | undefined;
   /** Set by the loop after a sync, in milliseconds. */
   durationMs?: number;
 }
 
-/** The files are as they must be, or (dry run) it is known what would be done. */
+/** The files match, or (in a dry run) the necessary changes are known. */
 interface Ended extends OfIntent {
   kind: 'synced' | 'planned';
   plan: Plan;
   /** Attributes of mapped files in `.gitattributes` that have no effect, by the file's path in the repository. */
   ignored?: ReadonlyMap<string, string>;
-  /** Mapped files that look like pointers of Git LFS and were delivered as they are, by their paths in the repository. */
+  /** Mapped files that look like Git LFS pointers and were delivered unchanged, by their paths in the repository. */
   pointers?: string[];
-  /** Why the volume's lock doesn't keep other agents off; left out if it does. */
+  /** Reason why the volume's lock doesn't keep other agents out; omitted if it does. */
   lockWeakness?: string | undefined;
   /** All files were right already, and the clone still lacks the commit. */
   isWithoutGit?: boolean;
-  /** Who wrote the commit, where something was changed for it and git could say. */
+  /** Author of the commit, if files changed and git could read it. */
   author?: string | undefined;
   /** Set by the loop if the gateway couldn't be notified. */
   reloadError?: unknown;
@@ -33,8 +33,8 @@ type Outcome =
   | { kind: 'idle'; finding: Finding }
   | Ended
   | (OfIntent & { kind: 'failed'; error: unknown })
-  /** More is known of the gateway than after the last sync. */
+  /** The health of the gateway changed after the last sync. */
   | (OfIntent & { kind: 'verified' });
 
-/** Result of a turn of the sync loop: of any kind, or of the kinds that are named. */
+/** Result of a turn of the sync loop: of any kind, or of the given kinds. */
 export type SyncOutcome<Kind extends Outcome['kind'] = Outcome['kind']> = Extract<Outcome, { kind: Kind }>;

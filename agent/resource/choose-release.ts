@@ -7,26 +7,26 @@ import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
-/** A GatewaySync with `spec.rollout`, as far as its agents have to know it. */
+/** A GatewaySync with `spec.rollout`, reduced to the fields that agents need. */
 export interface WatchedRollout {
   /** UID of the GatewaySync, which owns the revisions of its spec. */
   uid: string;
   waves: readonly Wave[];
-  /** `status.rollout`, as it was read. */
+  /** `status.rollout`, unparsed. */
   status: unknown;
-  /** Revision of the `spec.sync` that was read with it. */
+  /** Revision of the `spec.sync` in the same object. */
   revision: string;
-  /** Commits of `status.history`, the stable one and that of the release. */
+  /** Commits of `status.history`, the stable commit, and the release's commit. */
   earlier: string[];
 }
 
-/** What tells which gateway this is. Labels are undefined where they cannot be read. */
+/** Identity of the gateway. Labels are undefined if they can't be read. */
 export interface Self {
   identity: Pick<Identity, 'podName' | 'gatewayName'>;
   labels: ReadonlyMap<string, string> | undefined;
 }
 
-/** What the gateway is to have; `rollout` is the number of the rollout that its reports are about, if any. */
+/** The gateway's release; `rollout` is the number of the rollout that its reports are about, if any. */
 export interface Release {
   commit: string;
   ref: string;
@@ -34,7 +34,7 @@ export interface Release {
   rollout?: number;
 }
 
-/** Returns the release that a gateway follows while changes are rolled out in waves, or the message why there is none yet. */
+/** Returns the release that a gateway follows during a rollout in waves, or the message why there is none yet. */
 export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Release | string {
   if (status === undefined) return 'waiting for the controller to start a rollout (status.rollout)';
   if (!isSound(status))
@@ -54,7 +54,7 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
 
 const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
 
-/** What an agent decides by. The rest is for people: a later controller may say it in words that this agent does not know. */
+/** Fields that the agent decides by. Others are for users, and later controllers can set them to unknown values. */
 const decisiveSchema = v.pick(rolloutStatusSchema.pipe[0], [
   'number',
   'phase',
@@ -70,7 +70,7 @@ const decisiveSchema = v.pick(rolloutStatusSchema.pipe[0], [
 
 type Decisive = v.InferOutput<typeof decisiveSchema>;
 
-/** Whether it is what the controller writes: nothing is made of another. */
+/** Checks whether a valid controller wrote it; other statuses are ignored. */
 function isSound(status: unknown): status is Decisive {
   if (!v.is(decisiveSchema, status)) return false;
   const { commit, revision, stableCommit, stableRevision, admission } = status;

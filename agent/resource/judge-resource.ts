@@ -8,45 +8,45 @@ import { chooseRelease, type Release, type Self, type WatchedRollout } from './c
 import { type ProfileView, viewProfile } from './revisions.ts';
 import type { WatchedResource } from './watch-resource.ts';
 
-/** What is to be brought in place: a commit and a profile that belong together. */
+/** Goal of a sync: a commit and a profile that belong together. */
 export interface Intent {
-  /** Of the GatewaySync: what a report says was applied. */
+  /** Generation of the GatewaySync, which reports name as applied. */
   generation: number;
   repo: string;
-  /** Whether the host of an ssh repository is trusted whatever key it has. */
+  /** Whether to trust an SSH server with any host key. */
   ignoresHostKey: boolean;
   ref: string;
   commit: string;
-  /** Number of the rollout that reports are about: where the gateway is admitted to it, or goes back. */
+  /** Number of the rollout that reports are about, if the gateway is admitted to it or rolls back. */
   rollout?: number;
-  /** Of `spec.sync`, where changes go by waves. */
+  /** Revision of `spec.sync`, if changes are rolled out in waves. */
   revision?: string;
-  /** Earlier commits that the gateway may have to go back to, where changes go by waves. */
+  /** Earlier commits for rollbacks, if changes are rolled out in waves. */
   earlier?: string[];
   profile: ResolvedProfile;
-  /** What must be signed. */
+  /** Objects that must be signed. */
   verify: 'none' | 'head' | 'tag';
   /** Whether submodules are followed. */
   submodules: boolean;
-  /** Time for one fetch, in milliseconds; left out: an hour. */
+  /** Time limit for one fetch (ms). If omitted, an hour. */
   fetchTimeoutMs?: number;
   reload: ReloadSettings;
-  /** How to see whether the gateway is well; left out: nobody asks. */
+  /** Verification of the gateway. If omitted, there is none. */
   verification?: VerificationSettings;
 }
 
-/** How to tell the gateway that its files changed. */
+/** Notification of the gateway about changed files. */
 export interface ReloadSettings {
   preset: 'none' | 'ignition';
   requests: ReloadRequest[];
   readyPath: string | undefined;
   /** A file in the data volume to touch, relative to its root. */
   touchFile: string | undefined;
-  /** Time for each call, in milliseconds. */
+  /** Time limit for each call (ms). */
   timeoutMs: number;
 }
 
-/** What `spec.gateway.verify` says; times in milliseconds. */
+/** Settings of `spec.gateway.verify`; times in milliseconds. */
 export interface VerificationSettings {
   requests: { path: string; expectStatus?: number | undefined }[];
   forMs: number;
@@ -55,13 +55,13 @@ export interface VerificationSettings {
 }
 
 type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
-/** A call that a person wrote down, with its time in milliseconds. */
+/** A call from the spec, with its time limit in milliseconds. */
 export type ReloadRequest = Omit<NonNullable<Reload['requests']>[number], 'timeout'> & { timeoutMs: number };
 
 const RELOAD_TIMEOUT_MS = 10_000;
 const VERIFICATION = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 
-/** What the resource asks of the agent. Where `startPolicy` is left out nobody can say what it is. */
+/** Instruction of the resource to the agent. If `startPolicy` is undefined, it is unknown. */
 export type Verdict =
   | { kind: 'unknown'; message: string }
   | { kind: 'absent'; message: string }
@@ -70,19 +70,19 @@ export type Verdict =
   | { kind: 'unsettled'; message: string; generation: number; startPolicy: ResolvedProfile['startPolicy'] | undefined }
   | { kind: 'act'; intent: Intent };
 
-/** Until the API server has said whether there is a GatewaySync. */
+/** Verdict until the API server has returned the GatewaySync. */
 export const UNKNOWN: Verdict = {
   kind: 'unknown',
   message: 'waiting for the API server to return the GatewaySync',
 };
 
-/** What the agent has to know besides the resource where changes go by waves. */
+/** Further input for rollouts in waves. */
 export interface Surroundings {
   self: () => Self;
   findRevision: (revision: string, owner: string) => ProfileView | string;
 }
 
-/** Judges a GatewaySync by the profile of this agent. A pause counts at once, also before the spec is settled. */
+/** Judges a GatewaySync for the agent's profile. A pause takes effect immediately, even before the spec is settled. */
 export function judgeResource(
   resource: WatchedResource | undefined,
   profileName: string,
@@ -106,9 +106,8 @@ export function judgeResource(
 }
 
 /**
- * Where changes go by waves, commit and profile are those of the gateway's release. Only whether to act at all, or to
- * report what would be done, is as the spec says now; for a profile that it has no more, the safer of what it said and
- * what the defaults say.
+ * Judges with waves: commit and profile come from the gateway's release. Only `paused` and `dryRun` come from the
+ * current spec. If the profile was removed from it, the safer of the profile's and the default values applies.
  */
 function judgeByWaves(
   resource: WatchedResource & { rollout: WatchedRollout },
@@ -118,7 +117,7 @@ function judgeByWaves(
   const { spec, generation, observedGeneration, rollout } = resource;
   const { paused = false, dryRun = false } = live.profile ?? spec.sync.defaults ?? {};
   if (paused) return { kind: 'paused', generation, message: pausedProfile(live) };
-  // Nobody can say which policy is that of the gateway's release: the one that the last sync was made under holds.
+  // The release's policy is unknown, so the last sync's policy applies.
   const wait = (message: string): Verdict => ({ kind: 'unsettled', message, generation, startPolicy: undefined });
   if (observedGeneration !== generation) return wait(NOT_OBSERVED);
   const release = chooseRelease(rollout, self());
@@ -139,7 +138,7 @@ function judgeByWaves(
   return { kind: 'act', intent: withoutUndefined({ ...intent, revision, earlier, rollout: release.rollout }) };
 }
 
-/** What it would take to bring a release in place by a profile. */
+/** Returns the intent to deliver a release with a profile. */
 export function intentOf(
   { spec, generation }: Pick<WatchedResource, 'spec' | 'generation'>,
   profile: ResolvedProfile,
@@ -161,7 +160,7 @@ export function intentOf(
   });
 }
 
-/** What `spec.gateway` says, with what it leaves out. */
+/** Returns the settings of `spec.gateway.reload` with their defaults. */
 export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'] | undefined }): ReloadSettings {
   const { preset = 'none', requests = [], readyPath, touchFile, timeout = '' } = gateway?.reload ?? {};
   const timeoutMs = parseDuration(timeout) ?? RELOAD_TIMEOUT_MS;
@@ -172,7 +171,7 @@ export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'
   return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), timeoutMs };
 }
 
-/** How the gateway is verified, with what the spec leaves out; undefined where it is not. */
+/** Returns the settings of the verification with their defaults; undefined if there is none. */
 function verificationSettings({ gateway }: Pick<GatewaySyncSpec, 'gateway'>): VerificationSettings | undefined {
   if (!gateway.verify) return undefined;
   const { requests = [], for: time = '', interval = '', failureThreshold } = gateway.verify;

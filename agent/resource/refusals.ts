@@ -1,30 +1,29 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 
-/** So many refusals in a row are expected of an agent that starts: the controller grants the rights when it sees the pod. */
+/** Number of consecutive refusals expected at startup: the controller grants permissions when it sees the pod. */
 const EXPECTED = 30;
 const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0 };
 
 /**
- * Counts 403s in a row, and says when to try again. Rights that do not come, or that were taken away, are those of a
- * GatewaySync that is gone: the API server is not to be asked each second for ever, and nobody reads the same line again
- * and again.
+ * Counts consecutive 403s and determines the delays of retries. If permissions are never granted or were revoked, the
+ * GatewaySync is usually gone: the agent must not query the API server every second, or log the same line, forever.
  */
 export class Refusals {
   #count = 0;
   #expected = EXPECTED;
 
-  /** Takes note of a 403; gives the milliseconds before the next try. */
+  /** Records a 403, and returns the delay before the next try (ms). */
   next(): number {
     this.#count += 1;
     return backoffMs(this.#count - this.#expected + 1, BACKOFF, 0);
   }
 
-  /** Whether the last refusal is worth a warning: the first, the second, the fourth, the eighth … in a row. */
+  /** Whether the last refusal deserves a warning: the first, second, fourth, eighth … consecutive one. */
   get isNews(): boolean {
     return Number.isInteger(Math.log2(this.#count));
   }
 
-  /** Takes note that there was the right. */
+  /** Records that the permission existed. */
   end(): void {
     this.#count = 0;
     this.#expected = 1;

@@ -13,7 +13,7 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { Identity } from '../plan/template-values.ts';
 
-/** What `spec.sync` says of one profile. */
+/** One profile in a `spec.sync`. */
 export interface ProfileView {
   name: string;
   profile: ResolvedProfile | undefined;
@@ -32,12 +32,12 @@ export const viewProfile = (sync: ProfileSource, name: string): ProfileView => (
 export interface RevisionsOptions {
   client: KubernetesClient;
   identity: Pick<Identity, 'namespace' | 'crName' | 'profile'>;
-  /** What {@link Revisions.find} returns may have changed. */
+  /** Called when the result of {@link Revisions.find} might have changed. */
   onChange: () => void;
   log: Logger;
 }
 
-/** One that is not at hand, and how often it could not be had. */
+/** A revision that hasn't been read, and the number of failures. */
 interface Attempt {
   revision: string;
   owner: string;
@@ -46,17 +46,17 @@ interface Attempt {
   state: 'due' | 'asking' | 'resting';
 }
 
-/** At most that of the release and the stable one are asked for; one more for a rollout that begins. */
+/** Maximum number of revisions: the release, the stable one, and one for a new rollout. */
 const KEPT = 3;
 const TIMEOUT_MS = 15_000;
-/** No spec.sync has as many levels; its values and keys are far fewer. */
+/** Limits that no spec.sync reaches. */
 const BOUNDS = { depth: 32, parts: 500_000 };
 const BACKOFF = { baseMs: 2_000, maxMs: 30_000, jitter: 0.5 };
 
 /**
- * Earlier revisions of `spec.sync`, which the controller keeps as ControllerRevisions. Each is asked for once and kept:
- * its name is the hash of what it says. One that cannot be had, or is not what its name says, is asked for again after a
- * time that grows.
+ * Earlier revisions of `spec.sync`, which the controller keeps as ControllerRevisions. Each is queried once and kept,
+ * because its name is the hash of its content. If one is missing or doesn't match its name, the query is repeated with
+ * a growing delay.
  */
 export class Revisions {
   readonly #options: RevisionsOptions;
@@ -67,7 +67,7 @@ export class Revisions {
     this.#options = options;
   }
 
-  /** Returns the revision, or the message why it isn't at hand, and fetches it then. `owner` is the UID of the GatewaySync. */
+  /** Returns the revision, or queries it and returns the reason for waiting. `owner` is the UID of the GatewaySync. */
   find(revision: string, owner: string): ProfileView | string {
     const view = this.#known.get(revision);
     if (view) return view;
@@ -105,7 +105,7 @@ export class Revisions {
     }
   }
 
-  /** Throws where it is not there, may not be read, or is not what it has to be. */
+  /** Throws if it is missing, forbidden, or invalid. */
   async #read({ revision, owner }: Attempt): Promise<ProfileView> {
     const { client, identity } = this.#options;
     const name = revisionName(identity.crName, revision);
@@ -116,7 +116,7 @@ export class Revisions {
     if (!object) throw new Error(`${name} contains no spec.sync`);
     const owners = object.metadata.ownerReferences ?? [];
     if (!owners.some(({ uid }) => uid === owner)) throw new Error(`${name} does not belong to the GatewaySync`);
-    // Whoever may write ControllerRevisions must not decide on files thereby.
+    // A user who can write ControllerRevisions must not be able to choose files that way.
     if (syncRevision(object.data.sync) !== revision)
       throw new Error(`${name} contains a spec.sync that does not match its name`);
     const parsed = v.safeParse(syncSchema, object.data.sync, { abortEarly: true });

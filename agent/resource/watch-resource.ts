@@ -12,7 +12,7 @@ import type { Identity } from '../plan/template-values.ts';
 import type { WatchedRollout } from './choose-release.ts';
 import { Refusals } from './refusals.ts';
 
-/** What the agent looks at in its GatewaySync. */
+/** Fields of the GatewaySync that the agent uses. */
 export interface WatchedResource {
   generation: number;
   spec: Pick<GatewaySyncSpec, 'git' | 'sync' | 'gateway' | 'paused'>;
@@ -20,15 +20,15 @@ export interface WatchedResource {
   refResolved: { status: string; message: string } | undefined;
   ref: string | undefined;
   commit: string | undefined;
-  /** Gateways that follow the same resource, as far as is known. */
+  /** Number of gateways that follow the same resource, if known. */
   gateways: number;
-  /** Only where changes go by waves. */
+  /** Only if changes are rolled out in waves. */
   rollout?: WatchedRollout | undefined;
   /** The annotation `sync.io/inspect`, unless it is longer than any question. */
   inspect?: string | undefined;
 }
 
-/** Commits that a gateway may have to go back to, or to try again: those first that it is likelier to need. */
+/** Returns commits for rollbacks or retries, the most likely ones first. */
 function earlierCommits({ history = [], rollout }: NonNullable<GatewaySync['status']> = {}): string[] {
   const commits = [rollout?.stableCommit ?? '', ...history.map(({ commit }) => commit), rollout?.commit ?? ''];
   return [...new Set(commits)].filter(isCommitHash);
@@ -60,12 +60,12 @@ export function projectResource({ metadata, spec, status }: GatewaySync): Watche
 export interface WatchOptions {
   client: KubernetesClient;
   identity: Identity;
-  /** Undefined: the resource is gone. */
+  /** Called with undefined if the resource is gone. */
   onResource: (resource: WatchedResource | undefined) => void;
   log: Logger;
 }
 
-/** Makes the mirror of the agent's one GatewaySync. */
+/** Creates the mirror of the agent's GatewaySync. */
 export function watchResource(options: WatchOptions): Reflector<GatewaySync, WatchedResource> {
   const { client, identity, onResource, log } = options;
   const refusals = new Refusals();

@@ -12,11 +12,11 @@ import { onVolume, TEMPORARY_VOLUME } from '../../shared/io/volume-error.ts';
 export interface SignatureOptions {
   git: Git;
   gitDir: string;
-  /** Folder with the trusted keys, a file each: a mounted Secret. */
+  /** Directory with the trusted keys, one file per key: a mounted Secret. */
   keysFolder: string | undefined;
 }
 
-/** An object of the repository that must be signed, and how people call it. */
+/** An object of the repository that must be signed, and its name in messages. */
 export interface SignedObject {
   kind: 'commit' | 'tag';
   id: string;
@@ -24,15 +24,15 @@ export interface SignedObject {
 }
 
 /**
- * What gpg and ssh-keygen say of a good signature: since 2.54 git itself also accepts one by an OpenPGP key that has
- * expired. Only behind a line feed, since gpg prints the names of keys, in which other characters may end a line as well.
+ * Output of gpg and ssh-keygen for a good signature: git 2.54 and later also accepts one with an expired OpenPGP key.
+ * Only after a line feed, because gpg prints the names of keys, in which other characters could also end a line.
  */
 const GOOD = /(?:^|\n)(?:\[GNUPG:\] GOODSIG |Good "git" signature for )/;
 
-/** Checks signatures by git-verify-commit(1) and git-verify-tag(1) against the keys as they are now. */
+/** Checks signatures with git-verify-commit(1) and git-verify-tag(1) against the current keys. */
 export class Signatures {
   readonly #options: SignatureOptions;
-  /** What was found to be signed, and by which keys it was judged. */
+  /** The object last found to be signed, and the keys it was checked with. */
   #verified = '';
 
   constructor(options: SignatureOptions) {
@@ -44,12 +44,12 @@ export class Signatures {
     return new Signatures({ ...this.#options, gitDir });
   }
 
-  /** Hash of the keys as they are now. */
+  /** Returns the hash of the current keys. */
   async hashKeys(): Promise<string> {
     return hashOf([...(await readKeys(this.#options.keysFolder))]);
   }
 
-  /** Gives the hash of the keys. Throws {@link TerminalError} unless one of them signed the object. Runs git once for the same keys. */
+  /** Returns the hash of the keys. Throws {@link TerminalError} unless one signed the object. Caches a success. */
   async check(object: SignedObject): Promise<string> {
     const values = await readKeys(this.#options.keysFolder);
     const trusted = trustedKeys(values);
@@ -87,7 +87,7 @@ const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.st
 async function readKeys(folder: string | undefined): Promise<Map<string, string>> {
   const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: recreate the pod after a change of it';
   if (!folder) throw keysError(hint);
-  // Kubernetes keeps the versions of a mounted Secret in folders whose names begin with two dots.
+  // Kubernetes keeps the versions of a mounted Secret in directories whose names start with two dots.
   const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('..')).sort();
   if (names.length === 0) throw keysError(hint);
   return new Map(
@@ -119,7 +119,7 @@ function explain(what: string, cause: unknown): unknown {
 const keysError = (message: string) =>
   new TerminalError(message, { code: 'git.verifyKeys', reason: 'SignatureInvalid' });
 
-/** Public keys in the forms that the tools want. */
+/** Public keys in the formats of the tools. */
 export interface TrustedKeys {
   /** Lines of an allowed signers file (ssh-keygen(1)). */
   allowedSigners: string[];
@@ -131,9 +131,9 @@ const ARMOR = '-----BEGIN PGP PUBLIC KEY BLOCK-----';
 const SSH_KEY = /(?:^|\s)(?:sk-)?(?:ssh-(?:ed25519|rsa)|ecdsa-sha2-[a-z0-9-]+)(?:@openssh\.com)? [A-Za-z0-9+/=]+/;
 
 /**
- * Reads keys from the values of a Secret, by the Secret's keys: armored OpenPGP, or SSH keys one a line, each as in a
- * `.pub` file (good for everybody) or as in an allowed signers file (with the principals and options that it says).
- * Throws {@link TerminalError} if there is none, or something else.
+ * Reads keys from the values of a Secret: armored OpenPGP keys, or SSH keys, one per line, as in a `.pub` file (valid
+ * for everyone) or an allowed signers file (with its principals and options). Throws {@link TerminalError} if there are
+ * none, or other content.
  */
 function trustedKeys(values: ReadonlyMap<string, string>): TrustedKeys {
   const keys: TrustedKeys = { allowedSigners: [], openPgp: [] };
@@ -156,7 +156,7 @@ function linesOf(text: string): string[] {
   return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' || line.startsWith('#') ? [] : [line.trim()]));
 }
 
-/** Fills a folder with a keyring of gpg(1); needs neither a user name nor gpg's own daemon. */
+/** Creates a gpg(1) keyring in a directory; needs neither a user name nor gpg's daemon. */
 async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> {
   const file = join(folder, 'keys.asc');
   await writeFile(file, keys.join('\n'));

@@ -5,11 +5,11 @@ import type { Plan } from '../plan/plan-changes.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 
 /**
- * What the last sync of this process came to. While it holds, a sync does not have to lay out and look at everything: the
- * manifest says what is in place, and the next check in time finds any drift.
+ * Result of the last sync of this process. While it is valid, a sync doesn't plan and check everything: the manifest
+ * lists the delivered files, and the next periodic check finds any drift.
  */
 export class Baseline {
-  /** How often files were repaired in a row. */
+  /** Number of consecutive repairs of each file. */
   readonly repairs = new RepairCounts();
   #recipe: string | undefined;
   #isBlank = true;
@@ -18,14 +18,14 @@ export class Baseline {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #attributes = NO_ATTRIBUTES;
 
-  /** A sync begins: for another commit or spec files are repaired again that were given up. */
+  /** Starts a sync: a new commit or spec resets the number of repairs. */
   onBegin({ commit, generation }: Pick<Intent, 'commit' | 'generation'>): void {
     const cause = `${commit} ${generation}`;
     if (cause !== this.#cause) this.repairs.forget();
     this.#cause = cause;
   }
 
-  /** The manifest says what this recipe (everything but the commit that decides on paths and patches) came to. */
+  /** Records that the manifest is the result of this recipe: all input except the commit and values in templates. */
   onSynced(recipe: string, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
     this.#recipe = recipe;
     this.#isBlank = false;
@@ -33,41 +33,41 @@ export class Baseline {
     if (!isPartial) this.repairs.onLook(drift);
   }
 
-  /** Every file is right by the manifest alone. The next sync with git plans everything: attributes are not known yet. */
+  /** Records that all files match the manifest. The next sync with git plans everything: attributes are unknown. */
   onConfirmed({ drift }: Plan): void {
     this.#isBlank = false;
     this.repairs.onLook(drift);
     this.onLook();
   }
 
-  /** Every file was looked at. */
+  /** Records that every file was checked. */
   onLook(): void {
     this.#lookedAt = performance.now();
   }
 
-  /** Nothing is known any more. */
+  /** Discards everything. */
   forget(): void {
     this.#recipe = undefined;
     this.#isBlank = true;
     this.#lookedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Attributes of the commit that the manifest names, while the baseline holds. */
+  /** Attributes of the manifest's commit, while the baseline is valid. */
   get attributes(): CommitAttributes {
     return this.#attributes;
   }
 
-  /** Whether no sync of this process, with the volume as it holds it now, has ended well. */
+  /** Whether no sync of this process has succeeded since it took the volume. */
   get isBlank(): boolean {
     return this.#isBlank;
   }
 
-  /** Whether the manifest is the outcome of the recipe for the commit that it names. */
+  /** Checks whether the manifest is the result of the recipe for its commit. */
   holds(recipe: string, { applied }: Manifest): boolean {
     return applied !== undefined && recipe === this.#recipe;
   }
 
-  /** Whether every file was looked at within so many seconds. */
+  /** Checks whether every file was checked within this many seconds. */
   isFresh(seconds: number): boolean {
     return performance.now() - this.#lookedAt < seconds * 1000;
   }

@@ -7,7 +7,7 @@ interface Run {
   standing: Standing;
 }
 
-/** The sync in progress, and whether it is aborted for a change of the resource. */
+/** The sync in progress, and whether it was aborted for a change of the resource. */
 export class CurrentSync {
   #run: Run | undefined;
   /** Whether the previous sync was superseded: the next one isn't, so a steady stream of commits starves no gateway. */
@@ -28,7 +28,7 @@ export class CurrentSync {
     this.#run.ending.abort();
   }
 
-  /** Ends the sync, by an error or not, and returns how it stood. */
+  /** Ends the sync, with an error or not, and returns its standing. */
   end(hasFailed: boolean): Standing {
     const standing = this.#run?.standing ?? 'valid';
     this.#run = undefined;

@@ -1,8 +1,8 @@
-/** So many gateways of one resource may start at once without a host noticing. */
+/** Number of gateways of one resource that can fetch at the same time without overloading a server. */
 const FREE_GATEWAYS = 20;
 const SPREAD_MS = { perGateway: 10, max: 10_000 };
 
-/** Milliseconds before a fetch, so that hundreds of agents of one resource do not ask the host in one moment. */
+/** Returns the delay before a fetch (ms), so that hundreds of agents of one resource don't query the server at once. */
 export function fetchDelay(gateways: number, random: number): number {
   return gateways <= FREE_GATEWAYS ? 0 : random * Math.min(SPREAD_MS.max, gateways * SPREAD_MS.perGateway);
 }

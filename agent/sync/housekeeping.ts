@@ -1,7 +1,7 @@
-/** How many times in a row housekeeping gives way to a change of the resource. */
+/** Maximum number of consecutive times that housekeeping yields to a change of the resource. */
 const MAX_YIELDS = 5;
 
-/** Runs housekeeping after syncs. It gives way to a change of the resource, such as a rollback, and is due again then. */
+/** Runs housekeeping after syncs. It yields to a change of the resource, such as a rollback, and is then due again. */
 export class Housekeeping {
   readonly #tidy: (signal: AbortSignal) => Promise<void>;
   #isDue = false;
@@ -11,7 +11,7 @@ export class Housekeeping {
     this.#tidy = tidy;
   }
 
-  /** Another commit is in place. */
+  /** Schedules a run after another commit was delivered. */
   onCommit(): void {
     this.#isDue = true;
   }

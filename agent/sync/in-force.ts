@@ -10,28 +10,28 @@ const states = {
   paused: 'Paused',
 } as const;
 
-/** What a report shows if there is nothing to sync. */
+/** Returns the report while there is nothing to sync. */
 export function idleFinding(verdict: Exclude<Verdict, { kind: 'act' }>): Finding {
   const finding: Finding = { state: states[verdict.kind], message: verdict.message };
   if ('generation' in verdict) finding.generation = verdict.generation;
   return finding;
 }
 
-/** A spec that is not settled leaves the last one that was in force. */
+/** Returns the intent in force: a spec that isn't settled yet keeps the previous one. */
 export function intentAfter(verdict: Verdict, before: Intent | undefined): Intent | undefined {
   if (verdict.kind === 'act') return verdict.intent;
   return verdict.kind === 'unsettled' ? before : undefined;
 }
 
-/** What a change of the resource means for the sync in progress. */
+/** Effect of a change of the resource on the sync in progress. */
 export type Standing =
   | 'valid'
-  /** Another commit, repository, or kind of run is wanted now: the fetch may be aborted, and what is in place may stay. */
+  /** Another commit, repository, or kind of run is specified: the fetch can be aborted, but files can stay. */
   | 'superseded'
   /** The gateway must no longer get the files. */
   | 'withdrawn';
 
-/** Judges a sync in progress. With waves, whatever replaces its intent also withdraws it. */
+/** Judges a sync in progress. With waves, a sync whose intent is replaced is also withdrawn. */
 export function standingOf(intent: Intent, verdict: Verdict): Standing {
   if (verdict.kind !== 'act') return verdict.kind === 'unsettled' || verdict.kind === 'unknown' ? 'valid' : 'withdrawn';
   const next = verdict.intent;
@@ -49,7 +49,7 @@ const releaseOf = ({ repo, commit, revision, profile, verify, submodules }: Inte
   submodules,
 ];
 
-/** Other fields are left out, so that an edit of them doesn't throw away what was fetched so far. */
+/** Other fields are omitted, so that editing them doesn't discard fetched data. */
 const fetchedBy = ({ repo, commit, submodules, fetchTimeoutMs, profile }: Intent) => [
   repo,
   commit,

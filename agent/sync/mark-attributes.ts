@@ -8,10 +8,10 @@ import type { DesiredFile, TreeEntry } from '../plan/plan-input.ts';
 import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-/** Files that would be read as a whole; of larger ones all attributes are queried. */
+/** Maximum size of a file that is read; for larger ones, all attributes are queried. */
 const MAX_READ_BYTES = 1024 * 1024;
 
-/** Finds what attributes of a commit may change content. Fetches `.gitattributes` that aren't on disk. */
+/** Finds the attributes of a commit that can change content. Fetches `.gitattributes` that aren't on disk. */
 export async function findAttributes(
   { entries, roots }: { entries: TreeEntry[]; roots: string[] },
   aim: SyncAim,
@@ -67,7 +67,7 @@ export async function markFiles(
 
 const inside = (path: string, root: string): string => (root === '' ? path : path.slice(root.length + 1));
 
-/** Groups what has a path by the innermost of the roots that it is in. */
+/** Groups items by the innermost root that contains their path. */
 function byRoot<T extends { path: string }>(items: T[], roots: string[]): Map<string, T[]> {
   const inner = roots.filter((root) => root !== '').sort((a, b) => b.length - a.length);
   const groups = new Map<string, T[]>();
@@ -80,7 +80,7 @@ function byRoot<T extends { path: string }>(items: T[], roots: string[]): Map<st
   return groups;
 }
 
-/** Contents by their blobs; one that is too large counts as one that sets every attribute. */
+/** Returns contents by their blobs; a file that is too large is treated as if it set every attribute. */
 async function readTexts(files: TreeEntry[], { clone }: SyncDependencies): Promise<Map<string, string>> {
   const blobs = [...new Set(files.map(({ blob }) => blob))];
   await using reader = clone.blobs();
@@ -95,6 +95,6 @@ async function readTexts(files: TreeEntry[], { clone }: SyncDependencies): Promi
 }
 
 async function everything(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
-  for await (const _ of chunks); // it has to be read to its end
+  for await (const _ of chunks); // must be read to the end
   return 'eol=crlf ident filter= working-tree-encoding=';
 }

@@ -8,7 +8,7 @@ import { keysHashOf } from './provide-content.ts';
 import { recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-/** Checks whether the last sync was for the same commit, recipe and keys, by what it noted. */
+/** Checks whether the manifest records the same commit, recipe, and keys. */
 export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): Promise<boolean> {
   const { intent, manifest } = aim;
   const { applied } = manifest;
@@ -19,8 +19,8 @@ export async function isRecorded(aim: SyncAim, dependencies: SyncDependencies): 
 }
 
 /**
- * Makes a plan without git: the manifest says what the files must be if its last sync was for the same commit, recipe and
- * keys. Gives undefined unless every file is right, with a record of each whose fingerprint has changed.
+ * Makes a plan without git: if the last sync was for the same commit, recipe, and keys, the manifest has the desired
+ * files. Returns undefined unless every file is right. The plan has new records of files whose fingerprint has changed.
  */
 export async function planFromManifest(aim: SyncAim, dependencies: SyncDependencies): Promise<Plan | undefined> {
   const { manifest } = aim;
@@ -37,7 +37,7 @@ function asDesired({ files }: Manifest): DesiredTree {
   return { files: desired, folders: allDirectories(files.keys()), retained: new Set() };
 }
 
-/** The steps of its patches are not needed: a file that would have to be written is not right. */
+/** The steps of patches aren't needed, because a file that must be written isn't right. */
 function fileOf({ path, source, blob, executable, inputs, patches, lfs }: OwnedFile): DesiredFile {
   const file: DesiredFile = { path, source, blob, executable, template: inputs !== undefined };
   if (patches !== undefined) file.patches = { steps: [], hash: patches };

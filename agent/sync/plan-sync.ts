@@ -16,8 +16,8 @@ import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /**
- * Looks at the data volume and plans, by one algorithm for a run and a dry run. What it is given is narrowed to what
- * changed where that is certain to come to the same.
+ * Scans the data volume and plans with the same algorithm for a sync and a dry run. The input is narrowed to the
+ * changes if this is certain to give the same result.
  */
 export async function planSync(
   aim: SyncAim,
@@ -28,7 +28,7 @@ export async function planSync(
   if (narrowed && result?.kind === 'plan') return { plan: result.plan, attributes: narrowed.attributes };
   const { result: whole, attributes } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
-    // What is in the way may be what another agent delivered that has the volume by now.
+    // The conflict might be with files of another agent that has taken the volume.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
@@ -36,7 +36,7 @@ export async function planSync(
   return { plan: whole.plan, attributes };
 }
 
-/** The same from a look at all files, with the problems that are in the way. Takes note of nothing. */
+/** Plans from a check of all files, and returns the conflicts. Records nothing. */
 export async function planEverything(
   aim: SyncAim,
   dependencies: SyncDependencies,
@@ -67,10 +67,10 @@ async function layOut(
   return { desired: result.tree, attributes: { roots: found, ignored } };
 }
 
-/** The files that a plan is for: all of the commit, or those that differ. */
+/** The files that a plan covers: all files of the commit, or those that differ. */
 type PlanPart = Pick<PlanInput, 'desired' | 'manifest' | 'untouched' | 'isPartial'>;
 
-/** Checks what the gateway is notified with, and adds what is in the data volume. */
+/** Checks the file to touch, and adds the entries of the data volume. */
 export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanInput> {
   const { root, baseline, mounts } = dependencies;
   const { intent, values, signal, manifest: whole } = aim;
@@ -92,8 +92,8 @@ export async function planInputOf(part: PlanPart, aim: SyncAim, dependencies: Sy
 }
 
 /**
- * Where only the content tells whether a file changes it is made for a look, and so is all content in a dry run: what
- * is wrong with it shows, too.
+ * Plans, and previews content if only the content shows whether a file changes. A dry run previews all content, to
+ * report its problems as well.
  */
 async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependencies): Promise<PlanResult> {
   const { intent, values } = aim;
@@ -107,8 +107,8 @@ async function planFor(part: PlanPart, aim: SyncAim, dependencies: SyncDependenc
 }
 
 /**
- * What a plan has to be made of where the manifest is known to tell the rest: the difference between two commits soon
- * after a look at all files, or after a look that finds them all untouched. Undefined where that is not so.
+ * Returns a reduced input if the manifest is known to cover the rest: the difference between two commits soon after a
+ * check of all files, or after a check that finds them all unchanged. Undefined otherwise.
  */
 async function narrowSync(
   aim: SyncAim,
@@ -117,16 +117,16 @@ async function narrowSync(
   const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
-  // What is in submodules does not show in the difference between two commits.
+  // The difference between two commits doesn't include the files of submodules.
   if (intent.submodules) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim, dependencies), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
   const mapped = mappings.map(({ source }) => source);
   const sources = [...mapped, ...attributesFilesAbove(mapped)];
   const changes = await clone.changes({ from: applied.commit, to: intent.commit, sources, signal });
-  // Other attributes may change the content of any file.
+  // Changed attributes can affect the content of any file.
   if (!changes || changes.some(({ path }) => isAttributesFile(path))) return undefined;
-  // A new name may be one that is there already: that takes all of them to tell.
+  // A new name can collide with an existing one, which only a full plan detects.
   const folding = root.traitsBy(manifest);
   if ((folding.case || folding.unicode) && changes.some(({ before }) => !before)) return undefined;
   const budget = new MemoryBudget(heapBytes, { manifest, mappings });
@@ -144,7 +144,7 @@ async function narrowSync(
   return { ...narrowed, isPartial: isTrusted, attributes };
 }
 
-/** The attributes of the last sync, with those of the files that changed. */
+/** Returns the attributes of the last sync, updated for the files that changed. */
 async function narrowAttributes(
   changes: TreeChange[],
   { desired }: PlanPart,

@@ -25,19 +25,19 @@ export async function provideCommit(aim: SyncAim, dependencies: SyncDependencies
   const request = { ...intent, isWhole: mappings.some(({ source }) => source === ''), isRefetch };
   await withGitAccess({ ...intent, signal }, accessFiles, (access) => clone.fetch(request, access, signal)).catch(
     async (error) => {
-      if (isFull(error)) await tidyLfs(dependencies); // of commits that were never applied
+      if (isFull(error)) await tidyLfs(dependencies); // for commits that were never applied
       throw error;
     },
   );
   onFetch((performance.now() - started) / 1000);
 }
 
-/** The commits that may be pinned. */
+/** Returns the commits that can be pinned. */
 function neededBy({ commit, earlier = [] }: Intent, applied: string | undefined): string[] {
   return [commit, ...earlier, ...(applied === undefined ? [] : [applied])];
 }
 
-/** Pins a commit that the gateway may have to roll back to. */
+/** Pins a commit for a later rollback of the gateway. */
 export async function pinCommit({ commit, earlier }: Intent, { clone, log }: SyncDependencies): Promise<void> {
   if (!earlier) return;
   await clone.pins.pin(commit).catch((error) => {
@@ -45,14 +45,14 @@ export async function pinCommit({ commit, earlier }: Intent, { clone, log }: Syn
   });
 }
 
-/** Drops all content from Git LFS but that of the files in place, and of pinned commits. */
+/** Drops content from Git LFS that neither delivered files nor pinned commits use. */
 export async function tidyLfs({ clone, lfs, manifestFile }: SyncDependencies, signal?: AbortSignal): Promise<void> {
   const { files, applied } = await manifestFile.read();
   const history = { applied: applied?.commit, pinned: await clone.pins.commits() };
   await lfs.tidy([...files.values()], (blobs) => clone.pointers(blobs, signal), history);
 }
 
-/** Empties the clone volume for a commit, except for the content from Git LFS of the files in place. Throws if it was in vain. */
+/** Empties the clone volume for a commit, except for Git LFS content of delivered files. Throws if it doesn't help. */
 export async function makeRoom(commit: string, cause: unknown, dependencies: SyncDependencies): Promise<void> {
   const { clone, lfs, manifestFile } = dependencies;
   if (!(await clone.repository.recreateForRoom(commit))) throw tooSmall(commit, cause);
@@ -66,10 +66,10 @@ const tooSmall = (commit: string, cause: unknown) =>
     { code: 'git.noSpace', reason: 'CloneUnusable', cause },
   );
 
-/** Whether the clone volume is full. */
+/** Checks whether the clone volume is full. */
 export const isFull = (error: unknown): boolean => error instanceof TransientError && error.code === 'git.noSpace';
 
-/** Git LFS writes to the same volume as git, which has its own words for it. */
+/** Converts a Git LFS error about a full volume to git's, because both write to the clone volume. */
 function asGitSays(error: unknown): unknown {
   const isNoRoom = error instanceof TransientError && ['volume.ENOSPC', 'volume.EDQUOT'].includes(error.code);
   if (!isNoRoom) return error;
@@ -77,7 +77,7 @@ function asGitSays(error: unknown): unknown {
 }
 
 /**
- * Hash of the keys by which a commit counts as signed, for this commit (and tag) only: a gateway, which can write to the
+ * Hash of the keys that a commit was signed with, for this commit (and tag) only: a gateway, which can write to the
  * manifest, can't use it for another one without the keys.
  */
 export function keysHashOf({ commit, ref, verify }: Intent, keys: string): string {
@@ -86,8 +86,8 @@ export function keysHashOf({ commit, ref, verify }: Intent, keys: string): strin
 }
 
 /**
- * Throws unless what must be signed is signed, and, in the case of a tag, is the tag that was asked for. Gives the hash
- * of the keys that it was checked with.
+ * Checks the required signature and, for a tag, that it is the requested one. Throws if the check fails, and otherwise
+ * returns the hash of the keys.
  */
 export async function verifyCommit(
   { intent, signal }: SyncAim,
@@ -114,8 +114,8 @@ export async function verifyCommit(
 }
 
 /**
- * Fetches the content of files that is not on disk, each kind of it at once: what the host was asked to leave out, and
- * what is in Git LFS.
+ * Fetches the content of files that isn't on disk, each kind at once: files that were omitted of a fetch, and files in
+ * Git LFS.
  */
 export async function provideFiles(
   files: DesiredFile[],
@@ -140,7 +140,7 @@ export async function provideFiles(
   });
 }
 
-/** Starts to read the content of files, which fetches what is not on disk; has to be closed (`await using`). */
+/** Opens the content of files, and fetches missing content; must be closed (`await using`). */
 export function openContents(aim: SyncAim, dependencies: SyncDependencies): ContentReader {
   const { clone, lfs } = dependencies;
   const provide = (files: DesiredFile[]) => provideFiles(files, aim, dependencies);

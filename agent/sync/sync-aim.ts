@@ -10,21 +10,21 @@ import { templateValues } from '../plan/template-values.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-/** What a sync is to bring about. */
+/** Goal of a sync. */
 export interface SyncAim {
   intent: Intent;
   mappings: RenderedMapping[];
   manifest: Manifest;
   values: TemplateValues;
-  /** Whether everything of the commit comes from the host once more, since what is there of it cannot be read. */
+  /** Whether to fetch the whole commit again, because the existing objects can't be read. */
   isRefetch?: boolean;
   /** Hash of the keys that the commit's signature was checked with. */
   keys?: string | undefined;
-  /** Ends whatever asks the git host; once it aborted, no change of files begins. */
+  /** Aborts requests to the git server; after that, no changes of files start. */
   signal: AbortSignal;
 }
 
-/** What a sync for the intent is to bring about, by the labels and the manifest as they are now. */
+/** Returns the goal of a sync for the intent, with the current labels and manifest. */
 export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
   const { identity, labelsFile, manifestFile } = dependencies;
   const labels = await readLabels(labelsFile);
@@ -39,17 +39,17 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
   return rendered.mappings;
 }
 
-/** Hash of everything but the commit and the values in contents that decides on what must be where. */
+/** Hash of all settings that determine the files, except for the commit and the values in templates. */
 export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
   const { excludePatterns, onConflict, drift, prune, groupWrite } = intent.profile;
   const settings = [excludePatterns, intent.submodules, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
   return hash('sha256', JSON.stringify([mappings, settings, mounts]));
 }
 
-/** What a report says why a sync is refused. */
+/** Reasons for refusing a sync. */
 type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid';
 
-/** One error for everything that is in the way of a sync; the first few are named. */
+/** Combines all problems of a sync into one error, with the first few in the message. */
 export function syncProblems(reason: ProblemReason, problems: string[]): TerminalError {
   const shown = problems.slice(0, 5).join('; ');
   const more = problems.length > 5 ? `; and ${problems.length - 5} more` : '';

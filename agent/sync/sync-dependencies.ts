@@ -11,7 +11,7 @@ import type { ManifestFile } from '../volume/manifest-file.ts';
 import type { VolumeLock } from '../volume/volume-lock.ts';
 import type { Baseline } from './baseline.ts';
 
-/** What a sync works with. */
+/** Components that a sync works with. */
 export interface SyncDependencies {
   identity: Identity;
   labelsFile: string | undefined;
@@ -27,9 +27,9 @@ export interface SyncDependencies {
   lock: VolumeLock;
   /** Paths in the data volume at which the gateway's pod mounts other volumes. */
   mounts: readonly string[];
-  /** What V8's heap may grow to. */
+  /** Limit of V8's heap (bytes). */
   heapBytes: number;
   log: Logger;
-  /** Called with how long each fetch took, in seconds. */
+  /** Called with the duration of each fetch in seconds. */
   onFetch: (seconds: number) => void;
 }

@@ -5,21 +5,21 @@ import type { Announcer } from '../report/announcer.ts';
 import type { SyncOutcome } from '../report/sync-outcome.ts';
 import type { Intent, Surroundings } from '../resource/judge-resource.ts';
 
-/** What a loop of syncs works with. */
+/** Components that a sync loop works with. */
 export interface SyncLoopOptions {
   profileName: string;
   surroundings: Surroundings;
-  /** The signal aborts when the intent no longer holds: no change of files begins after that. */
+  /** The signal aborts if the intent is obsolete: after that, no changes of files start. */
   sync: (intent: Intent, signal: AbortSignal) => Promise<SyncOutcome<'synced' | 'planned'>>;
-  /** Whether a sync can do without the git server: going back, and a restart, wait for nothing. */
+  /** Whether a sync needs no git server: rollbacks and restarts then start without delay. */
   isAtHand: (intent: Intent) => Promise<boolean>;
-  /** Notifies the gateway of changes that it does not know of, and gives whether there were any. */
+  /** Notifies the gateway of changes that it doesn't know about, and returns whether there were any. */
   reload: (intent: Intent) => Promise<boolean>;
-  /** Looks in the background whether the gateway is well. */
+  /** Checks the gateway's health in the background. */
   verifier: Verifier;
-  /** After a sync of another commit: housekeeping that may take minutes, and stops when the signal aborts. */
+  /** Housekeeping after a sync of another commit: it can take minutes, and stops if the signal aborts. */
   tidy: (signal: AbortSignal) => Promise<void>;
-  /** What the data volume holds completely, if anything. */
+  /** Returns the release that is completely in the data volume, if any. */
   lastGood: () => Promise<Applied | undefined>;
   inspections: Inspections;
   access: AccessFacts;
@@ -27,18 +27,18 @@ export interface SyncLoopOptions {
   log: Logger;
 }
 
-/** What is done for people in the time between syncs. */
+/** Work for users between syncs. */
 export interface Inspections {
-  /** Milliseconds until there is something to do. */
+  /** Milliseconds until the next inspection is due. */
   readonly dueMs: number;
-  /** Does it, if it is due; ends when the signal aborts, and is due again then. */
+  /** Runs an inspection if one is due; if the signal aborts it, it is due again. */
   run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What is known of the files by which the git host lets the agent in, and by which the agent trusts it. */
+/** State of the files with credentials and trusted keys for the git server. */
 interface AccessFacts {
-  /** Whether a sync failed for want of other ones. */
+  /** Checks whether other files could have prevented the error. */
   isMissedBy: (error: unknown) => boolean;
-  /** What differs once one of them has changed. */
+  /** Returns a string that changes with the files. */
   stamp: () => Promise<string>;
 }

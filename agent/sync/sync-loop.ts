@@ -15,38 +15,38 @@ import { Housekeeping } from './housekeeping.ts';
 import { idleFinding, intentAfter } from './in-force.ts';
 import type { SyncLoopOptions } from './sync-loop-options.ts';
 
-/** Until something changes; the loop may look in now and then. */
+/** Delay while nothing changes; the loop can run more often. */
 const IDLE_MS = 3_600_000;
-/** The API server has so long to say what is wanted before a gateway may start without it. */
+/** Time for the API server to return the GatewaySync before a gateway can start without it (ms). */
 const API_GRACE_MS = 10_000;
 
 /** Delays of retries after failed syncs, and after failed notifications of the gateway. */
 const BACKOFF = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 };
-/** How often mounted files are checked that may let the next try succeed. */
+/** Interval between checks of mounted files that could make the next try succeed (ms). */
 const ACCESS_CHECK_MS = 1_000;
 
-/** One sync at a time, for the latest state of the resource, and a check of the files in each period. */
+/** Runs one sync at a time, for the latest state of the resource, and checks the files in each period. */
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
   #resource: WatchedResource | undefined;
   #verdict: Verdict = UNKNOWN;
-  /** The last settled one: it stays in force while a newer spec is not settled yet. */
+  /** The last settled intent: it remains in force until a newer spec is settled. */
   #intent: Intent | undefined;
   #commit = '';
-  /** In a row, of what is asked for now: they space the tries out. */
+  /** Number of consecutive failures of the current intent, for the backoff. */
   #failures = 0;
   #reloadFailures = 0;
-  /** In a row, whatever was asked for; a dry run is no sync. */
+  /** Number of consecutive failures of any intent; dry runs aren't counted. */
   #failedSyncs = 0;
   #wake = new AbortController();
-  /** Aborted when more is known of the gateway than was reported, or a user queries its files. */
+  /** Aborted when the gateway's health has changed since the last report, or a user queries its files. */
   #interrupt = new AbortController();
   #mayStart = false;
   readonly #current = new CurrentSync();
   readonly #housekeeping: Housekeeping;
-  /** When the turn of this gateway to fetch comes. */
+  /** Scheduled time of the next fetch. */
   #fetchAt: number | undefined;
-  /** What the files were like with which the last sync got no access. */
+  /** State of the access files during the last sync that was denied access. */
   #refusedStamp: string | undefined;
 
   constructor(options: SyncLoopOptions) {
@@ -54,18 +54,18 @@ export class SyncLoop {
     this.#housekeeping = new Housekeeping(options.tidy);
   }
 
-  /** Whether the gateway may start: the files are in place, or are left as they are on purpose. */
+  /** Whether the gateway can start: the files are delivered, or remain unchanged on purpose. */
   get mayStart(): boolean {
     return this.#mayStart;
   }
 
-  /** Whether the gateway may serve: false after as many failed syncs in a row as the profile allows. */
+  /** Whether the gateway can serve: false after the profile's maximum number of consecutive failed syncs. */
   get mayServe(): boolean {
     const { maxFailures = 0 } = this.#intent?.profile ?? {};
     return maxFailures === 0 || this.#failedSyncs < maxFailures;
   }
 
-  /** Takes note of the resource; wakes the loop if it asks for something else than before. */
+  /** Records the resource, and wakes the loop if the verdict has changed. */
   onResource(resource: WatchedResource | undefined): void {
     this.#resource = resource;
     const { profileName, surroundings } = this.#options;
@@ -80,22 +80,22 @@ export class SyncLoop {
     this.#wake.abort();
   }
 
-  /** Something else that a rollout asks for may have changed: the pod's labels, or what is known of a revision. */
+  /** Judges again with waves, because the pod's labels or a revision might have changed. */
   reconsider(): void {
     if (this.#resource?.rollout) this.onResource(this.#resource);
   }
 
-  /** The API server listed what there is. */
+  /** Records that the API server has listed the GatewaySyncs. */
   onListed(): void {
     if (this.#verdict.kind === 'unknown') this.onResource(undefined);
   }
 
-  /** Somebody asks about the files. */
+  /** Interrupts the pause for a query of a user. */
   onQuestion(): void {
     this.#interrupt.abort();
   }
 
-  /** Runs until the signal aborts; the sync under way ends first. */
+  /** Runs until the signal aborts, after the sync in progress. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#wake = new AbortController();
@@ -106,8 +106,8 @@ export class SyncLoop {
   }
 
   /**
-   * Until the next turn: what is known of the gateway meanwhile is said at once, and questions are answered. Ends early
-   * where the git host may let the agent in by now.
+   * Waits until the next turn. In the meantime, reports changes of the gateway's health and runs inspections. Returns
+   * early if access files have changed after the git server denied access.
    */
   async #rest(ms: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
@@ -134,7 +134,7 @@ export class SyncLoop {
     await sleep(timerMs(ms), undefined, { signal: AbortSignal.any([signal, this.#wake.signal]) }).catch(() => {});
   }
 
-  /** Does what the verdict asks for, and gives the time until the next turn in milliseconds. */
+  /** Acts on the verdict, and returns the time until the next turn (ms). */
   async #turn(signal: AbortSignal): Promise<number> {
     const verdict = this.#verdict;
     this.#refusedStamp = undefined;
@@ -144,7 +144,7 @@ export class SyncLoop {
     return verdict === this.#verdict ? IDLE_MS : 0;
   }
 
-  /** There is nothing to sync: says why, and lets the gateway start where it may. */
+  /** Reports why there is nothing to sync, and lets the gateway start if allowed. */
   async #wait(verdict: Exclude<Verdict, { kind: 'act' }>, signal: AbortSignal): Promise<void> {
     if (verdict.kind === 'unknown') {
       await this.#pause(API_GRACE_MS, signal);
@@ -186,7 +186,7 @@ export class SyncLoop {
 
   async #onSynced(outcome: SyncOutcome<'synced' | 'planned'>): Promise<void> {
     const { intent } = outcome;
-    // The gateway may start now, and has to, before it can be notified of anything.
+    // The gateway must be able to start before it can be notified.
     this.#mayStart = true;
     const reloadError = outcome.kind === 'synced' ? await this.#reload(intent) : undefined;
     const isInPlace = outcome.kind === 'synced' && !reloadError;
@@ -204,7 +204,7 @@ export class SyncLoop {
     await this.#pause(this.#fetchAt - now, signal);
   }
 
-  /** Returns the error, if any. The files are in place: it is retried, and doesn't count as a failed sync. */
+  /** Returns the error, if any. The files are delivered, so it is retried and isn't a failed sync. */
   async #reload(intent: Intent): Promise<unknown> {
     const { reload, announcer } = this.#options;
     try {
@@ -218,7 +218,7 @@ export class SyncLoop {
     return undefined;
   }
 
-  /** What is no longer asked for is not verified; until somebody looks, it must not pass for what needs no look. */
+  /** Starts the verification unless the intent is obsolete. Until the first check, the state is `Running`. */
   #verify(intent: Intent): Verification | undefined {
     const { verifier } = this.#options;
     if (!this.#wake.signal.aborted) verifier.begin(intent, () => this.#interrupt.abort());
@@ -231,7 +231,9 @@ export class SyncLoop {
     });
   }
 
-  /** A gateway that was not notified is tried again soon, after another look at the files: it may have started meanwhile. */
+  /**
+   * Returns the time until the next check; short if the gateway wasn't notified, because it might have started since.
+   */
   #nextCheckMs({ profile }: Intent): number {
     const periodMs = profile.syncPeriod * 1000;
     return this.#reloadFailures === 0
@@ -250,10 +252,10 @@ export class SyncLoop {
     return failure.isWaiting ? pauseMs : Math.max(pauseMs, backoffMs(this.#failures, BACKOFF, Math.random()));
   }
 
-  /** Where nobody can say what the policy is, the one that the last sync was made under holds. */
+  /** Lets the gateway start with the last good files if allowed. An unknown policy is that of the last sync. */
   async #startOnLastGood(policy: StartPolicy | undefined): Promise<void> {
     if (this.#mayStart) return;
-    const lastGood = await this.#options.lastGood().catch(() => undefined); // the next sync says what is wrong with it
+    const lastGood = await this.#options.lastGood().catch(() => undefined); // the next sync reports the error
     if (!lastGood || (policy ?? lastGood.startPolicy) !== 'useLastGood') return;
     this.#options.log.info({ commit: lastGood.commit }, 'gateway can start with the files of an earlier sync');
     this.#mayStart = true;

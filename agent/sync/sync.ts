@@ -15,13 +15,12 @@ import { isFull, makeRoom, openContents, pinCommit, provideCommit, verifyCommit 
 import { aimOf, recipeOf, type SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
-/** What was done, in this order, about a commit that cannot be read. */
+/** Steps already taken for a commit that can't be read, in this order. */
 type Remedy = 'none' | 'fetchedAgain' | 'madeAgain';
 
 /**
- * Brings the data volume in line with the commit and the profile, or in a dry run says what that would mean. A clone
- * that is full is deleted and fetched again, once. A commit that cannot be read is fetched once more, and a clone that
- * turns out to be damaged is made again, once.
+ * Syncs the data volume to the commit and the profile, or plans that in a dry run. A full clone is deleted and fetched
+ * again, once. A commit that can't be read is fetched again, and a damaged clone is recreated, once.
  */
 export async function sync(
   intent: Intent,
@@ -47,7 +46,7 @@ interface Unreadable {
   tried: Remedy;
 }
 
-/** Does what may help. Throws what is wrong where that is the commit, or where nothing is left to try. */
+/** Takes the next step. Throws if the commit itself is at fault, or if nothing is left to try. */
 async function remedyFor(
   error: DamagedCloneError,
   { intent: { commit }, dependencies: { clone, log }, signal, tried }: Unreadable,
@@ -101,7 +100,7 @@ async function outcomeOf(
   return { kind: 'synced', intent, plan, pointers: await plainPointers(dependencies), lockWeakness };
 }
 
-/** Paths in the repository of pointers of Git LFS that were delivered as they are, because no attribute names them. */
+/** Returns the repository paths of Git LFS pointers that were delivered unchanged because no attribute marks them. */
 async function plainPointers({ manifestFile }: SyncDependencies): Promise<string[]> {
   const { files } = await manifestFile.read();
   const pointers: string[] = [];
@@ -142,7 +141,7 @@ async function confirm(
   return { ...(await outcomeOf(plan, intent, dependencies)), isWithoutGit: true };
 }
 
-/** Checks whether a sync for the intent can do without the git server, as far as can be seen without a look at the files. */
+/** Checks whether a sync for the intent needs no git server, without checking the files. */
 export async function isAtHand(intent: Intent, dependencies: SyncDependencies): Promise<boolean> {
   const { clone, baseline } = dependencies;
   if (await clone.repository.holds(intent.commit)) return true;
@@ -150,7 +149,7 @@ export async function isAtHand(intent: Intent, dependencies: SyncDependencies): 
   return await isRecorded(await aimOf(intent, dependencies, new AbortController().signal), dependencies);
 }
 
-/** A dry run leaves the volume unchanged, except to undo a sync that was cut off. */
+/** A dry run leaves the volume unchanged, except to undo an interrupted sync. */
 async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   root.checkPlace();
@@ -158,7 +157,7 @@ async function holdVolume({ profile }: Intent, dependencies: SyncDependencies): 
   await (profile.dryRun ? undoForOthers(dependencies) : takeVolume(dependencies));
 }
 
-/** Takes the volume, and undoes what an earlier sync left half done. */
+/** Takes the volume, and undoes an interrupted sync. */
 async function takeVolume(dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   const isNew = await lock.hold();
@@ -167,7 +166,7 @@ async function takeVolume(dependencies: SyncDependencies): Promise<void> {
   await settleVolume(dependencies);
 }
 
-/** The same if a sync was cut off, for an agent that writes nothing: others can take the volume then as before. */
+/** Undoes an interrupted sync for an agent that doesn't write: afterwards, others can take the volume as before. */
 async function undoForOthers(dependencies: SyncDependencies): Promise<void> {
   const { lock, root } = dependencies;
   if (!hasJournal(root)) return;
@@ -179,26 +178,26 @@ async function undoForOthers(dependencies: SyncDependencies): Promise<void> {
   }
 }
 
-/** What is completely in the volume, once a sync that was cut off is undone. */
+/** Returns the release that is completely in the volume, after undoing an interrupted sync. */
 export async function lastGood(dependencies: SyncDependencies): Promise<Applied | undefined> {
   await undoForOthers(dependencies);
   return await dependencies.manifestFile.readApplied();
 }
 
-/** Another agent may have changed what is in the volume. */
+/** Discards caches, because another agent might have changed the volume. */
 export function readAgain({ manifestFile, baseline }: SyncDependencies): void {
   manifestFile.forget();
   baseline.forget();
 }
 
-/** Carries the plan out, unless there is nothing to do and nothing to note. */
+/** Carries out the plan, unless there is nothing to change or record. */
 async function bringAbout(plan: Plan, aim: SyncAim, dependencies: SyncDependencies): Promise<void> {
   const { intent, manifest, values } = aim;
   const { root, lock, manifestFile, baseline, gateway, log } = dependencies;
   const applied = appliedBy(aim, dependencies);
   if (!isNoted(applied, manifest.applied) || plan.changes.length + plan.corrected.length + plan.disowned.length > 0) {
     aim.signal.throwIfAborted();
-    // Nothing is staged while somebody edits. Who begins to meanwhile is found before the first file moves.
+    // Nothing is staged while a user is editing. Editors who start later are detected before the first file moves.
     const hasChanges = plan.changes.length > 0;
     if (hasChanges) await gateway.checkEditors(intent);
     const target = {
@@ -239,14 +238,14 @@ function appliedBy(aim: SyncAim, dependencies: SyncDependencies): Applied {
   };
 }
 
-/** Whether the manifest says all that a sync would write there, apart from the time. */
+/** Checks whether the manifest already records everything except the time. */
 function isNoted(next: Applied, applied: Applied | undefined): boolean {
   return NOTED.every((field) => isDeepStrictEqual(next[field], applied?.[field]));
 }
 
 const NOTED = ['ref', 'commit', 'revision', 'startPolicy', 'recipe', 'keys', 'volume'] as const;
 
-/** Only for the log: files that are in place stay in place where git cannot say whose they are. */
+/** Only for the log, so an error has no other effect. */
 async function authorOf({ commit }: Intent, { clone, log }: SyncDependencies): Promise<string | undefined> {
   return await clone.author(commit).catch((error) => {
     log.warn({ err: error, commit }, 'author of the commit not read');

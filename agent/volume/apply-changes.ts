@@ -21,18 +21,18 @@ export interface Target {
   lock: VolumeLock;
   manifestFile: ManifestFile;
   openContents: () => Pick<ContentReader, 'announce' | 'open' | 'openNow'> & AsyncDisposable;
-  /** Called when all is written that is to come, before the first file moves: may throw to hold the change back. */
+  /** Called after staging, before the first file moves; can throw to defer the change. */
   beforeMoves?: (() => Promise<void>) | undefined;
   values: TemplateValues;
   groupWrite: boolean;
   log: Logger;
-  /** Where it has aborted before the first file moves, none does. */
+  /** If it aborts before the first file moves, none does. */
   signal?: AbortSignal;
 }
 
 /**
- * Brings the plan about. Everything is written next to its place first; then the journal lists what is to move; then
- * files move; then the manifest says that they did. An error undoes all of it, and so does the next agent after a kill.
+ * Carries out the plan. Writes all content next to its destination, then lists the moves in the journal, moves the
+ * files, and records them in the manifest. An error undoes everything, and so does the next agent after a kill.
  */
 export async function applyChanges(plan: Plan, target: Target, applied: Applied): Promise<void> {
   const { root, lock, manifestFile, log } = target;
@@ -43,7 +43,7 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   let moves: Move[];
   try {
     lock.check();
-    // After an undone sync, what the plan was made from no longer holds.
+    // After an undone sync, the plan is based on outdated data.
     if (await settleVolume(target)) throw changed('.sync-agent');
     const staged = await stageAll(plan, target);
     await target.beforeMoves?.();
@@ -64,11 +64,11 @@ export async function applyChanges(plan: Plan, target: Target, applied: Applied)
   await clearUp(moves, root, { hasEnded: true }).catch((err) => log.warn({ err }, 'data volume not cleared up'));
 }
 
-/** Undoes what was done, by what the journal says; if that fails, the next sync tries again before it plans. */
+/** Undoes the moves in the journal; if that fails, the next sync retries before it plans. */
 async function undo(cause: unknown, { root, lock, manifestFile, log }: Target): Promise<void> {
   manifestFile.forget();
   try {
-    lock.check(); // who has the lock next undoes it
+    lock.check(); // the next holder of the lock undoes it
     if (await settleVolume({ root, manifestFile, log })) log.warn({ err: cause }, 'changes undone');
   } catch (err) {
     if (err instanceof WaitingError) throw err;
@@ -81,7 +81,7 @@ function isBookkeeping({ changes, folders }: Plan): boolean {
   return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
 }
 
-/** Returns records of the files that come, in the order of the plan. */
+/** Returns records of the staged files, in the order of the plan. */
 async function stageAll(plan: Plan, target: Target): Promise<OwnedFile[]> {
   const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
   if (files.length === 0) return [];

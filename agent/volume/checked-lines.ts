@@ -4,27 +4,27 @@ import * as v from 'valibot';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { isAgentPath, isFilePath } from '../../shared/domain/relative-path.ts';
 
-/** Characters of text that are handed over at once, more or less. */
+/** Approximate number of characters per chunk. */
 const CHUNK = 64 * 1024;
-/** Bytes of the longest line. A hole in a file has no lines, costs nothing, and may be larger than all memory. */
+/** Maximum length of a line (bytes). A sparse file has no lines, costs nothing, and can be larger than all memory. */
 const MAX_LINE = 1024 ** 2;
-/** Limits of a line of more than `bytes`: parsed, it takes many times the memory of its text. */
+/** Limits of lines longer than `bytes`: parsed, they need many times the memory of their text. */
 const BOUNDS = { bytes: 4096, depth: 8, parts: 20_000 };
 const NEWLINE = 10;
 
-/** The path of a file or directory that may be the agent's. */
+/** The path of a file or directory that the agent can own. */
 export const ownPath = v.pipe(
   v.string(),
   v.check((path) => isFilePath(path) && !isAgentPath(path)),
 );
 
-/** A name in `taken-over`: it leads nowhere else. */
+/** A name in `taken-over`, without path separators. */
 export const keptName = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,199}$/));
 
-/** Detects damaged text; it is no signature. */
+/** Detects damaged text; it isn't a signature. */
 export const checkOf = (hash: Hash): string => hash.digest('hex').slice(0, 16);
 
-/** Lines of JSON in chunks. The last line holds their checksum, which makes them count, next to what `end` holds. */
+/** Returns lines of JSON in chunks. The last line has the checksum that makes them valid, and the fields of `end`. */
 export function* checkedText(lines: Iterable<object>, end: object = {}): Generator<string> {
   const hash = createHash('sha256');
   let text = '';
@@ -46,7 +46,7 @@ export function writeText(descriptor: number, text: string): number {
   return bytes.length;
 }
 
-/** Splits what is read into lines, each with its newline. A line that is cut off or too long ends it. */
+/** Splits input into lines, each with its newline. Stops at a line that is incomplete or too long. */
 export async function* readLines(pieces: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const piece of pieces) {

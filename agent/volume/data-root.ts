@@ -7,17 +7,17 @@ import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
 import { Folder } from './folder.ts';
 import { PASSABLE, PRIVATE } from './protect-folder.ts';
 
-/** Bytes that Linux takes for a path. */
+/** Maximum length of a path in Linux (bytes). */
 const MAX_PATH = 4095;
 
-/** What says that nothing is at a path, or not in a way that may be gone: a link, or a name that no file can have. */
+/** Codes for a missing entry, or one that a link or an impossible name makes unreachable. */
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symbolicLink']);
 
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
   readonly path: string;
   readonly agentFolder: string;
-  /** What the volume does with names and modes; known once its lock was held. */
+  /** Handling of names and modes by the volume; known once its lock was held. */
   traits: VolumeTraits | undefined;
   readonly #root: Folder;
 
@@ -27,12 +27,12 @@ export class DataRoot {
     this.#root = Folder.openAt(path);
   }
 
-  /** Resolves the root once; links in the path to it are the mount's business, links below it are not followed. */
+  /** Resolves the root once. Links in its own path belong to the mount; links below it aren't followed. */
   static async open(path: string): Promise<DataRoot> {
     return new DataRoot(await realpath(path));
   }
 
-  /** To come before a look by path: the folder that was opened is what is written to. Throws {@link TransientError}. */
+  /** Must run before a scan by path, because writes go to the opened directory. Throws {@link TransientError}. */
   checkPlace(): void {
     if (this.#root.isAt(this.path)) return;
     throw new TransientError(
@@ -41,14 +41,14 @@ export class DataRoot {
     );
   }
 
-  /** The real path of a relative one in normal form; says nothing about links on the way: for looks, not for changes. */
+  /** Returns the real path of a normalized relative one, which might contain links: only for reading. */
   absolute(path: string): string {
     return path === '' ? this.path : `${this.path}/${path}`;
   }
 
   /**
-   * Does something with the path of an entry, by a relative one in normal form, until it returns. A path that is longer
-   * than the system takes leads through an open folder. Gives undefined where nothing is, or something else on the way.
+   * Calls a function with the path of an entry (normalized, relative), and returns its result. If the path is too long
+   * for the system, it leads through an open directory. Undefined if there is no entry, or a link is on the way.
    */
   look<T>(path: string, run: (path: string) => T): T | undefined {
     const absolute = this.absolute(path);
@@ -56,7 +56,7 @@ export class DataRoot {
     return unlessAbsent(() => run(absolute));
   }
 
-  /** The same through open folders only: what lies behind a link is not there. */
+  /** Does the same through open directories only, which ignores anything behind a link. */
   lookInside<T>(path: string, run: (path: string) => T): T | undefined {
     const name = path.lastIndexOf('/') + 1;
     return unlessAbsent(() => {
@@ -65,17 +65,17 @@ export class DataRoot {
     });
   }
 
-  /** The traits of the volume. Before its lock is held, as in a dry run, those that the last sync noted. */
+  /** Returns the traits of the volume; before its lock is held, as in a dry run, those recorded by the last sync. */
   traitsBy({ applied }: Pick<Manifest, 'applied'>): VolumeTraits {
     return this.traits ?? applied?.volume ?? USUAL_TRAITS;
   }
 
-  /** Opens a folder by a relative path in normal form, to be closed. Throws {@link TerminalError} for a link on the way. */
+  /** Opens a directory by its normalized relative path; must be closed. Throws {@link TerminalError} for a link. */
   openFolder(path: string): Folder {
     return this.#root.openBelow(path);
   }
 
-  /** Opens one of the folders with the agent's own files, and makes it if need be; `''` is the one that holds them. */
+  /** Opens a directory with the agent's files, and creates it if necessary; `''` is the parent of the others. */
   openAgentFolder(name: string): Folder {
     if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
     using parent = this.openAgentFolder('');
@@ -95,10 +95,10 @@ function openOwn(parent: Folder, name: string, permissions: number): Folder {
   }
 }
 
-/** What says that something else than a folder is there; any other error says nothing against what is. */
+/** Codes that prove that the entry is of another kind; other errors don't. */
 const NO_FOLDER = new Set(['ENOTDIR', 'data.symbolicLink']);
 
-/** Something else is in the place of a folder with the agent's own files. */
+/** An error for another kind of entry in the place of a directory with the agent's files. */
 export const noAgentFolder = (path: string, cause: unknown) =>
   new TerminalError(`${path} must be a directory because it holds the agent's files: remove it`, {
     code: 'data.agentFolder',
@@ -106,7 +106,7 @@ export const noAgentFolder = (path: string, cause: unknown) =>
     cause,
   });
 
-/** Gives undefined if nothing is at the path of a look, or something else on the way. */
+/** Returns undefined if nothing is at the path, or another kind of entry is on the way. */
 export function unlessAbsent<T>(look: () => T): T | undefined {
   try {
     return look();

@@ -4,7 +4,7 @@ import { TransientError } from '../../shared/errors.ts';
 /** `unsupported`: the file system has no locks, or this machine has no flock(1). */
 export type FlockResult = { kind: 'locked' | 'held' } | { kind: 'unsupported'; reason: string };
 
-/** Milliseconds that flock(1) may take: a file server that doesn't respond makes it wait for good. */
+/** Time limit of flock(1) (ms): it would wait forever for a file server that doesn't respond. */
 const TIMEOUT_MS = 10_000;
 /** Exit status of flock(1) if another process has the lock. */
 const CONFLICT = 1;
@@ -13,9 +13,9 @@ const REFUSED = /Permission denied/;
 const NO_LOCKS = /No locks available|not supported|Function not implemented/;
 
 /**
- * Locks an open file with flock(1), for which Node has no call. The lock belongs to the open file and not to the process
- * that asked for it, so it lasts until this process closes the descriptor, or ends. Throws {@link TransientError} if that
- * takes longer than `timeoutMs`, or fails in another way.
+ * Locks an open file with flock(1), because Node has no such call. The lock belongs to the open file and not to the
+ * process that requested it, so it lasts until this process closes the descriptor or exits. Throws
+ * {@link TransientError} if locking exceeds `timeoutMs`, or fails in another way.
  */
 export async function flock(descriptor: number, timeoutMs = TIMEOUT_MS): Promise<FlockResult> {
   const child = spawn('flock', ['--nonblock', '3'], { stdio: ['ignore', 'ignore', 'pipe', descriptor] });

@@ -20,14 +20,14 @@ import { setMode } from './set-mode.ts';
 
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /**
- * Where Linux gives an open folder a path that leads to it and nowhere else: what openat(2) is for, which Node lacks.
- * `/proc/self` is a link, which a first sync would follow some hundred thousand times, so it is followed once.
+ * Directory of paths to open directories in Linux, as a substitute for openat(2), which Node lacks. `/proc/self` is a
+ * link that a first sync would follow some hundred thousand times, so it is resolved once.
  */
 const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
 
 /**
- * A folder that is held open: paths from {@link Folder.at} lead into it, whatever takes the place of its name or of a
- * folder above it. Where there is no /proc (on a developer's machine), its real path is checked when it is opened.
+ * A directory that is held open: paths from {@link Folder.at} lead into it, even if its path is replaced. Without /proc
+ * (on a developer's machine), its real path is checked when it is opened.
  */
 export class Folder implements Disposable {
   readonly #descriptor: number;
@@ -40,22 +40,22 @@ export class Folder implements Disposable {
     this.#isHeldByPath = isHeldByPath;
   }
 
-  /** Opens the folder at a real path. */
+  /** Opens the directory at a real path. */
   static openAt(path: string): Folder {
     return new Folder(openSync(path, FLAGS), path, !existsSync(DESCRIPTORS));
   }
 
-  /** The path of an entry, valid in this process as long as the folder is open. */
+  /** Returns the path of an entry, valid in this process while the directory is open. */
   at(name: string): string {
     return this.#isHeldByPath ? `${this.#path}/${name}` : `${DESCRIPTORS}/${this.#descriptor}/${name}`;
   }
 
-  /** The path of an entry as it was when this was opened: for people. */
+  /** Returns the path of an entry when the directory was opened, for messages. */
   pathOf(name: string): string {
     return name === '' ? this.#path : `${this.#path}/${name}`;
   }
 
-  /** Opens a folder in this one, `''` being this one. Throws {@link TerminalError} where a link is in its place. */
+  /** Opens a directory in this one; `''` is this one. Throws {@link TerminalError} if it is a link. */
   open(name: string): Folder {
     const path = this.pathOf(name);
     try {
@@ -76,7 +76,7 @@ export class Folder implements Disposable {
     );
   }
 
-  /** Opens a folder by its path below this one, `''` being this one; each on the way as {@link Folder.open} does. */
+  /** Opens a directory by its path below this one; `''` is this one. Opens each level like {@link Folder.open}. */
   openBelow(path: string): Folder {
     let folder = this.open('');
     for (const name of path === '' ? [] : path.split('/')) {
@@ -86,7 +86,7 @@ export class Folder implements Disposable {
     return folder;
   }
 
-  /** Makes a folder in this one; gives false where something of that name is there. */
+  /** Creates a directory in this one; returns false if the name is taken. */
   make(name: string, permissions = 0o755): boolean {
     try {
       mkdirSync(this.at(name), permissions);
@@ -97,27 +97,27 @@ export class Folder implements Disposable {
     }
   }
 
-  /** Names of all entries; none where the folder was removed. */
+  /** Returns the names of all entries; none if the directory was removed. */
   list(): string[] {
     return readdirSync(this.at('.'));
   }
 
-  /** Names of all entries, a character for each byte: a name may be no UTF-8. */
+  /** Returns the names of all entries with one character per byte, because names might not be UTF-8. */
   rawNames(): string[] {
     return readdirSync(this.at('.'), { encoding: 'latin1' });
   }
 
-  /** The path of an entry by such a name. */
+  /** Returns the path of an entry by its raw name. */
   rawPath(rawName: string): Buffer {
     return Buffer.concat([Buffer.from(this.at('')), Buffer.from(rawName, 'latin1')]);
   }
 
-  /** Removes a file or a link, never a folder; gives whether it was there. */
+  /** Removes a file or a link, never a directory; returns whether it existed. */
   unlink(name: string): boolean {
     return succeeds(() => unlinkSync(this.at(name)), ['ENOENT']);
   }
 
-  /** The same without a look before; gives false where a folder is there. */
+  /** Removes a file or a link; returns false for a directory. */
   unlinkUnlessFolder(name: string): boolean {
     try {
       this.unlink(name);
@@ -128,36 +128,36 @@ export class Folder implements Disposable {
     }
   }
 
-  /** Makes room for a file of the agent's own. A directory in its place stays, under another name. */
+  /** Frees a name for a file of the agent. A directory there is renamed. */
   makeRoom(name: string): void {
     if (!this.unlinkUnlessFolder(name)) renameSync(this.at(name), this.at(`${name}.${randomUUID()}`));
   }
 
-  /** Removes an empty folder, never a link to one; gives whether it did. */
+  /** Removes an empty directory, never a link to one; returns whether it did. */
   removeFolder(name: string): boolean {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
-  /** Sets its permissions, if the volume keeps any; the group that a volume gives to new folders (setgid) stays. */
+  /** Sets its permissions, if the volume keeps any; keeps setgid, which determines the group of new directories. */
   permit(permissions: number): void {
     const { mode } = fstatSync(this.#descriptor);
     setMode(this.#descriptor, (mode & 0o7000) | permissions);
   }
 
-  /** Sets the permissions of a directory in this one, as {@link permit} does. */
+  /** Sets the permissions of a directory in this one, like {@link permit}. */
   permitBelow(name: string, permissions: number): void {
     using folder = this.open(name);
     folder.permit(permissions);
   }
 
-  /** Whether it is what the path leads to. */
+  /** Checks whether the path leads to this directory. */
   isAt(path: string): boolean {
     const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     const { ino, dev } = fstatSync(this.#descriptor, { bigint: true });
     return found?.ino === ino && found.dev === dev;
   }
 
-  /** Sees to it that the names in it are on the disk. */
+  /** Flushes the names in it to the disk. */
   flush(): void {
     fsyncSync(this.#descriptor);
   }
@@ -171,7 +171,7 @@ export class Folder implements Disposable {
   }
 }
 
-/** That of this process where /proc is mounted, whose numbers may be others than its own. */
+/** Returns the process number in the mounted /proc, which can differ from the process's own. */
 function ownNumber(): string {
   try {
     return readlinkSync('/proc/self');
@@ -180,7 +180,7 @@ function ownNumber(): string {
   }
 }
 
-/** Runs a call, and gives false where it fails with one of these codes. */
+/** Runs a call, and returns false if it fails with one of these codes. */
 function succeeds(call: () => void, codes: string[]): boolean {
   try {
     call();

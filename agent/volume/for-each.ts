@@ -1,4 +1,4 @@
-/** Runs the function for every item, at most `limit` at once. The first error ends it once those under way are done. */
+/** Runs the function for every item, at most `limit` at once. After an error, starts no more and waits for the rest. */
 export async function forEachLimited<T>(
   items: Iterable<T>,
   limit: number,

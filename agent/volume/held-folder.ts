@@ -1,6 +1,6 @@
 import type { Folder } from './folder.ts';
 
-/** Holds the folder open that was last worked in: most files that follow one another lie in the same one. */
+/** Keeps the last used directory open, because most consecutive files are in the same one. */
 export class HeldFolder implements Disposable {
   readonly #openFolder: (path: string) => Folder;
   #held: { path: string; folder: Folder } | undefined;
@@ -9,7 +9,7 @@ export class HeldFolder implements Disposable {
     this.#openFolder = openFolder;
   }
 
-  /** The folder at a path, valid until another one is asked for. */
+  /** Returns the directory at a path, valid until the next call. */
   at(path: string): Folder {
     if (this.#held?.path === path) return this.#held.folder;
     this.close();
@@ -18,7 +18,7 @@ export class HeldFolder implements Disposable {
     return folder;
   }
 
-  /** Lets go of it. */
+  /** Closes the directory. */
   close(): void {
     this.#held?.folder.close();
     this.#held = undefined;

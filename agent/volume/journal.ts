@@ -12,7 +12,7 @@ import type { Move } from './move.ts';
 import { OpenFile } from './open-file.ts';
 
 const NAME = 'journal.jsonl';
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const PIECE = 64 * 1024;
 
 const flush = promisify(fsync);
@@ -38,13 +38,13 @@ const moveLine = v.variant('kind', [
 const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });
 
-/** Checks whether a sync has begun to move files and hasn't ended. Any entry of that name counts, and is then removed. */
+/** Checks whether a sync that moves files hasn't ended. Any entry of that name is accepted, and later removed. */
 export const hasJournal = ({ agentFolder }: DataRoot): boolean =>
   unlessAbsent(() => lstatSync(join(agentFolder, NAME))) !== undefined;
 
 /**
- * Writes what a sync is about to move, in the order in which that is undone, and flushes it. Returns the journal's id,
- * which the manifest names once all has moved.
+ * Writes and flushes the moves of a sync, in the order in which they are undone. Returns the journal's ID, which the
+ * manifest records after all moves.
  */
 export async function writeJournal(moves: readonly Move[], root: DataRoot): Promise<string> {
   using folder = root.openAgentFolder('');
@@ -61,7 +61,7 @@ export async function writeJournal(moves: readonly Move[], root: DataRoot): Prom
   return id;
 }
 
-/** Ends a sync: nothing of it is to be undone, or all of it is. */
+/** Ends a sync after it was completed or undone. */
 export function removeJournal(root: DataRoot): void {
   using folder = root.openAgentFolder('');
   folder.makeRoom(NAME);
@@ -72,10 +72,10 @@ function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLin
   for (let index = moves.length - 1; index >= 0; index -= 1) yield moves[index] as Move;
 }
 
-/** The journal of a sync that was cut off, read as a stream: it may be larger than memory. */
+/** The journal of an interrupted sync, read as a stream: it can be larger than memory. */
 export class Journal implements AsyncDisposable {
   readonly id: string;
-  /** True if the volume gives files the inodes that they had when the journal was written. */
+  /** Whether files still have the inodes that they had when the journal was written. */
   readonly hasSameInodes: boolean;
   readonly #handle: FileHandle;
 
@@ -86,8 +86,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Opens the journal. Returns undefined if there is none, or if it isn't whole: then nothing has moved, because the first
-   * move comes after it was flushed.
+   * Opens the journal. Returns undefined if there is none, or if it is incomplete: then nothing has moved, because the
+   * first move happens after the journal was flushed.
    */
   static async open(root: DataRoot): Promise<Journal | undefined> {
     const handle = await open(join(root.agentFolder, NAME), READ_FLAGS).catch((error) => {
@@ -118,10 +118,10 @@ export class Journal implements AsyncDisposable {
   }
 }
 
-/** A link, a pipe or a directory in its place is no journal. */
+/** Links, pipes, and directories in its place aren't journals. */
 const ABSENT = new Set(['ENOENT', 'ELOOP', 'ENXIO', 'EISDIR', 'ENOTDIR']);
 
-/** Returns the header if the end fits what comes before it. */
+/** Returns the header if the checksum at the end is correct. */
 async function readWhole(handle: FileHandle): Promise<v.InferOutput<typeof headerLine> | undefined> {
   const hash = createHash('sha256');
   let header: v.InferOutput<typeof headerLine> | undefined;

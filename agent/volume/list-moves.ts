@@ -10,8 +10,8 @@ import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
 
 /**
- * Lists what has to move for a plan, in order: first what is in the way, then what comes, then what nothing asks for any
- * more. `staged` are the records of the files that come; those that are returned say what they displace as well.
+ * Lists the moves of a plan, in order: removals of obstacles, new files, then removals of undesired files. `staged` are
+ * the records of the new files; the returned records also list the files that they displace.
  */
 export async function listMoves(
   { changes, folders }: Plan,
@@ -53,7 +53,7 @@ class MoveList {
   readonly #staged: readonly OwnedFile[];
   readonly #manifest: Manifest;
   readonly #takenOver: Folder;
-  /** Of the next move of a file that is not staged. */
+  /** Number of the next move of a file that isn't staged. */
   #number: number;
 
   constructor(staged: readonly OwnedFile[], manifest: Manifest, takenOver: Folder) {
@@ -85,7 +85,7 @@ class MoveList {
     return { kind: 'file', path, number: this.#number, leaves: seenFile(existing) };
   }
 
-  /** If the file from before is gone, the agent's own one is just removed. */
+  /** If the previous file is gone, the agent's file is just removed. */
   async restore({ path, existing, displaced }: Restore): Promise<Move[]> {
     const copy = this.#takenOver.at(displaced.name);
     const stats = statOf(copy);
@@ -98,7 +98,7 @@ class MoveList {
     return [move];
   }
 
-  /** A name in `taken-over` that nothing has: nothing that is kept there is replaced. */
+  /** Returns an unused name in `taken-over`, so that nothing there is replaced. */
   #freeName(path: string): string {
     for (let number = 1; ; number += 1) {
       const name = displacedName(path, number);

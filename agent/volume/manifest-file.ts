@@ -32,12 +32,12 @@ import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { OpenFile } from './open-file.ts';
 import { type ParsedManifest, parseManifest } from './parse-manifest.ts';
 
-/** The file is written again when it holds a quarter more lines than it needs, and so many more. */
+/** The file is rewritten if it exceeds the necessary number of lines by this share and number. */
 const SPARE = { share: 0.25, lines: 1_000 };
 
 interface Content {
   manifest: MutableManifest;
-  /** Bytes of the file that count. */
+  /** Valid bytes of the file. */
   length: number;
   lines: number;
 }
@@ -46,14 +46,14 @@ const NAME = 'manifest.jsonl';
 const flush = promisify(fdatasync);
 
 /**
- * The manifest next to the data: a log to which each sync adds what it changed, so that its cost follows the size of the
- * change. An update that was cut off does not count. Each agent writes it again before it adds to it for the first time.
+ * The manifest next to the data: a log to which each sync appends its changes, so that the cost is proportional to
+ * them. An incomplete update is ignored. Each agent rewrites the file before it appends for the first time.
  */
 export class ManifestFile {
   readonly #root: DataRoot;
   readonly #log: Logger;
   #content: Content | undefined;
-  /** This agent's own file. */
+  /** The file that this agent wrote. */
   #descriptor: number | undefined;
 
   constructor(root: DataRoot, log: Logger) {
@@ -61,24 +61,24 @@ export class ManifestFile {
     this.#log = log;
   }
 
-  /** A damaged manifest owns nothing; one of a newer agent is not touched and throws {@link TerminalError}. */
+  /** A damaged manifest owns nothing; a newer agent's manifest stays unchanged and throws {@link TerminalError}. */
   async read(): Promise<Manifest> {
     return (await this.#open()).manifest;
   }
 
-  /** Reads what is completely in place; undefined during a sync, and after one that was cut off until it is settled. */
+  /** Returns the release that is completely delivered; undefined during a sync, and until an aborted one is settled. */
   async readApplied(): Promise<Applied | undefined> {
     return hasJournal(this.#root) ? undefined : (await this.#open()).manifest.applied;
   }
 
-  /** Reads it again next time, because another agent may have written it. */
+  /** Reads the file again next time, because another agent might have written it. */
   forget(): void {
     this.#content = undefined;
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
 
-  /** Adds an update, while the volume is held; it is on the disk when this resolves, and did not happen when this throws. */
+  /** Appends an update while the volume is held. On disk once this resolves; without effect if it throws. */
   async append(update: ManifestUpdate): Promise<void> {
     const content = await this.#open();
     const descriptor = this.#openEnd(content);
@@ -88,7 +88,7 @@ export class ManifestFile {
       await flush(descriptor);
     } catch (error) {
       content.length = start;
-      tryTruncate(descriptor, start); // what is left of it does not count
+      tryTruncate(descriptor, start); // leftovers are ignored
       throw error;
     }
     updateManifest(content.manifest, update);
@@ -101,7 +101,7 @@ export class ManifestFile {
     }
   }
 
-  /** Flushes what was read: the agent that wrote it may have ended before it did so. */
+  /** Flushes the file that was read, because the agent that wrote it might have been killed before. */
   flush(): void {
     using folder = this.#root.openAgentFolder('');
     using file = new OpenFile(folder.at(NAME), READ_FLAGS);
@@ -137,7 +137,7 @@ export class ManifestFile {
     throw parsed.kind === 'earlier' ? earlierVersion(path) : newerVersion(parsed.version);
   }
 
-  /** The file at the end of what counts. It is written again if it isn't this agent's own yet, or isn't as it left it. */
+  /** Returns the file, positioned after its valid part. Rewrites it if this agent hasn't yet, or if it was changed. */
   #openEnd(content: Content): number {
     if (this.#descriptor !== undefined) {
       const { nlink, size } = fstatSync(this.#descriptor);
@@ -187,10 +187,10 @@ function tryTruncate(descriptor: number, length: number): void {
 }
 
 const MIB = 1024 ** 2;
-/** What the program itself takes of the heap. */
+/** Bytes of V8's heap that the program itself needs. */
 const PROGRAM_HEAP = 12 * MIB;
 const HEAP = getHeapStatistics().heap_size_limit - NEW_OBJECTS_BYTES;
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const PIECE = MIB;
 
 interface Found {

@@ -1,21 +1,21 @@
 import type { Manifest, ManifestUpdate } from '../plan/manifest.ts';
 import { checkedText } from './checked-lines.ts';
 
-/** Of the format. */
+/** Version of the format. */
 export const VERSION = 3;
 
-/** Lists of an update whose entries are paths: each is a line that names its list. */
+/** Lists of paths in an update: each entry is a line that names its list. */
 export const PATH_LISTS = ['folders', 'forgottenFiles', 'forgottenFolders'] as const;
 
 /** The first line of a manifest. */
 export const MANIFEST_HEADER = `${JSON.stringify({ version: VERSION })}\n`;
 
-/** An update as lines of JSON in chunks; the last line makes the others count. */
+/** Returns an update as lines of JSON in chunks; the last line makes the others valid. */
 export function updateText(update: ManifestUpdate): Generator<string> {
   return checkedText(linesOf(update), { applied: update.applied, journal: update.journal });
 }
 
-/** The whole manifest, as if one update had made it. */
+/** Returns the whole manifest as a single update. */
 export function* manifestText(manifest: Manifest): Generator<string> {
   yield MANIFEST_HEADER;
   yield* updateText({
@@ -27,7 +27,7 @@ export function* manifestText(manifest: Manifest): Generator<string> {
   });
 }
 
-/** How many lines an update takes. */
+/** Returns the number of lines of an update. */
 export function countLines({ files, folders, forgottenFiles, forgottenFolders }: ManifestUpdate): number {
   return files.length + folders.length + forgottenFiles.length + forgottenFolders.length + 1;
 }

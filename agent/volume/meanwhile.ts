@@ -1,13 +1,13 @@
 import { TransientError } from '../../shared/errors.ts';
 
-/** The error where something is not as it was looked at. */
+/** An error for an entry that differs from the scanned one. */
 export const changed = (path: string) =>
   new TransientError(`${path} changed during the sync and was not overwritten; retrying`, {
     code: 'data.changed',
     reason: 'PathConflict',
   });
 
-/** Runs a call, in which something may come to a path where nothing was, or its folder may go. */
+/** Runs a call that fails if an entry appears at a free path, or its directory disappears. */
 export function meanwhile<T>(path: string, call: () => T): T {
   try {
     return call();

@@ -16,8 +16,8 @@ interface MoveOptions {
 }
 
 /**
- * Makes the moves, which the journal has. Nothing is replaced or removed but what the plan saw, and no path leads through
- * a link. Throws as soon as something is not as it was seen: then all is undone.
+ * Makes the moves in the journal. Only entries that the plan saw are replaced or removed, and no path leads through a
+ * link. Throws at the first difference; then everything is undone.
  */
 export async function moveFiles(moves: readonly Move[], { root, permissions }: MoveOptions): Promise<void> {
   const pacer = new Pacer();
@@ -38,7 +38,7 @@ function makeFolder(path: string, held: HeldFolder, permissions: number | undefi
   if (above.make(name) && permissions !== undefined) above.permitBelow(name, permissions);
 }
 
-/** Removes a directory if it is empty: files of others stay, and the directory with them. */
+/** Removes a directory if it is empty; files of others keep it. */
 function removeFolder(path: string, held: HeldFolder): void {
   const [parent, name] = split(path);
   tryAt(held, parent)?.removeFolder(name);
@@ -63,7 +63,7 @@ class FileMover {
     else await this.#replace(move, { source, target });
   }
 
-  /** A file that is gone already has nothing to be removed. */
+  /** Succeeds if the file is already gone. */
   async #remove(move: FileMove): Promise<void> {
     const [parent, name] = split(move.path);
     const target = tryAt(this.#held, parent)?.at(name);
@@ -72,7 +72,7 @@ class FileMover {
     await this.#checkSaved(move);
   }
 
-  /** In one step, where the file system has hard links. */
+  /** Replaces a file, atomically if the file system has hard links. */
   async #replace(move: FileMove, { source, target }: { source: string; target: string }): Promise<void> {
     const saved = this.#savedAs(move);
     const isLinked = meanwhile(move.path, () => tryLink(target, saved));
@@ -84,14 +84,14 @@ class FileMover {
     renameSync(twin, target);
   }
 
-  /** A second name of what comes back, so that the copy in `taken-over` stays until the sync has ended. */
+  /** Returns a second name of a restored file, so that the copy in `taken-over` remains until the sync has ended. */
   #twinOf(move: FileMove, source: string): string {
     if (move.comesFrom === undefined) return source;
     const twin = this.#stores.staging.at(`${move.number}`);
     return tryLink(source, twin) ? twin : source;
   }
 
-  /** Throws unless what was saved is what the plan saw, and stays that while it is read. */
+  /** Throws unless the saved entry is the one that the plan saw, and doesn't change while it is read. */
   async #checkSaved(move: FileMove): Promise<void> {
     const saved = this.#savedAs(move);
     const before = fingerprintOf(lstatSync(saved));
@@ -104,7 +104,7 @@ class FileMover {
   }
 }
 
-/** Checks whether anything is at the path. Throws if it is a directory, which must have appeared since. */
+/** Checks whether an entry exists. Throws for a directory, which must have appeared since the scan. */
 function isThere(target: string, path: string): boolean {
   const stats = statOf(target);
   if (stats?.isDirectory()) throw changed(path);

@@ -1,23 +1,23 @@
 import type { Fingerprint } from '../plan/manifest.ts';
 
-/** Recognizes a file later. The volume may give other inodes after a restart; then the content counts. */
+/** Identifies a file later. If the volume has new inodes after a restart, the content decides. */
 export type SeenFile = Pick<Fingerprint, 'size' | 'mtimeMs' | 'ino'> & { sha256: string };
 
 /** `other`: a symbolic link, or anything else that is neither a file nor a directory. */
 export type Seen = SeenFile | 'other';
 
-/** A file comes to a path, leaves it, or both: then one takes the place of the other. */
+/** A file appears at a path, leaves it, or both: then one replaces the other. */
 export interface FileMove {
   kind: 'file';
   path: string;
-  /** Its name in `staging` (what comes) and in `saved` (what leaves). */
+  /** Its name in `staging` (new file) and `saved` (previous file). */
   number: number;
   /** The entry that the plan saw there. */
   leaves?: Seen;
   comes?: SeenFile;
-  /** Name in `taken-over` for what leaves: it isn't the agent's. */
+  /** Name in `taken-over` for a leaving file that isn't the agent's. */
   displacedTo?: string;
-  /** Name in `taken-over` of what comes: it was there before the agent's file. */
+  /** Name in `taken-over` of a file to restore. */
   comesFrom?: string;
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** An open file, which is closed when the block ends that it is declared in (`using`). */
+/** An open file that is closed at the end of its block (`using`). */
 export class OpenFile implements Disposable {
   readonly descriptor: number;
 

@@ -14,17 +14,17 @@ const ownerSchema = v.object({
   lock: v.optional(v.string()),
 });
 
-/** The agent that has the volume, as `.sync-agent/owner.json` names it. */
+/** The agent that owns the volume, as named in `.sync-agent/owner.json`. */
 export type Owner = v.InferOutput<typeof ownerSchema>;
 
-/** An owner with the time of its last sign of life. */
+/** An owner and the time of its last heartbeat. */
 export interface SeenOwner {
   owner: Owner;
   /** Milliseconds since 1970, by the clock of the volume. */
   touchedMs: number;
 }
 
-/** Reads the file that names the owner; undefined if there is none, or if it isn't one that an agent wrote. */
+/** Reads the file that names the owner; undefined if there is no valid one. */
 export function readOwner(folder: Folder): SeenOwner | undefined {
   const text = readText(folder.at(NAME), MAX_BYTES);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });
@@ -32,7 +32,7 @@ export function readOwner(folder: Folder): SeenOwner | undefined {
   return parsed.success && stats ? { owner: parsed.output, touchedMs: stats.mtimeMs } : undefined;
 }
 
-/** The file that names this agent, which is touched again and again as a sign of life. */
+/** The file that names this agent, which is touched periodically as a heartbeat. */
 export class OwnerFile {
   readonly #descriptor: number;
   readonly #text: string;
@@ -46,10 +46,10 @@ export class OwnerFile {
     this.#timer = setInterval(() => this.#touch(), touchMs).unref();
   }
 
-  /** Writes it, in place of whatever is there, and touches it every `touchMs` milliseconds. */
+  /** Replaces any existing file, and touches the new one every `touchMs` milliseconds. */
   static write(folder: Folder, owner: Owner, touchMs: number): OwnerFile {
     folder.makeRoom(NAME);
-    // Created, never opened: a link in its place leads nowhere.
+    // Created, never opened, so that a link in its place has no effect.
     const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
     try {
       const text = `${JSON.stringify(owner)}\n`;
@@ -65,7 +65,7 @@ export class OwnerFile {
     folder.unlink(NAME);
   }
 
-  /** By a write: its time is the volume's clock, not this machine's. The next sync reports what is wrong with the volume. */
+  /** Writes, so that the time is from the volume's clock. Errors are left to the next sync. */
   #touch(): void {
     if (this.#isTouching) return;
     this.#isTouching = true;
@@ -77,7 +77,7 @@ export class OwnerFile {
     if (this.#isClosed) closeSync(this.#descriptor);
   }
 
-  /** A write that waits for its turn keeps the file open: the system gives the number of a closed file to the next one. */
+  /** A pending write keeps the file open, because the system reuses the number of a closed file. */
   close(): void {
     clearInterval(this.#timer);
     this.#isClosed = true;
@@ -85,7 +85,7 @@ export class OwnerFile {
   }
 }
 
-/** Tells one running kernel from another; undefined if the system doesn't say. */
+/** Identifies the running kernel; undefined if the system has no ID. */
 export function kernelId(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -12,7 +12,7 @@ import {
 import { checkOf, keptName, ownPath, parseJson, readLines } from './checked-lines.ts';
 import { countLines, PATH_LISTS, VERSION } from './manifest-text.ts';
 
-/** The gateway can write to the manifest, and a list of all that is wrong in a line takes much more room than the line. */
+/** The gateway can write to the manifest, and a list of all problems in a line needs much more memory than the line. */
 const FIRST_ISSUE = { abortEarly: true } as const;
 
 const headerLine = v.object({ version: v.number() });
@@ -36,7 +36,7 @@ const fileLine = v.object({
   ),
 });
 const endLine = v.object({
-  /** Of all lines since the last such line, see {@link checkOf}. */
+  /** Checksum of all lines since the last such line, see {@link checkOf}. */
   check: v.string(),
   applied: v.optional(
     v.object({
@@ -52,31 +52,31 @@ const endLine = v.object({
       ),
     }),
   ),
-  /** Id of the journal of the last sync that moved files. */
+  /** ID of the journal of the last sync that moved files. */
   journal: v.optional(v.string()),
 });
 /** A path in one of an update's other lists. */
 const pathLine = v.record(v.picklist(PATH_LISTS), ownPath);
 
-/** Bytes of V8's heap that a record, and a key of a template, take without their text. */
+/** Bytes of V8's heap for a record, and for a key of a template, without their text. */
 const HEAP = { record: 250, key: 40 };
 export type ParsedManifest =
   | {
       kind: 'manifest';
       manifest: MutableManifest;
-      /** Bytes that count; what follows them was cut off or is damaged. */
+      /** Valid bytes; the rest is incomplete or damaged. */
       length: number;
       lines: number;
     }
   | { kind: 'newer' | 'earlier'; version: number }
   | { kind: 'damaged' }
-  /** Its records need more memory than allowed. */
+  /** The records need more memory than allowed. */
   | { kind: 'tooLarge' };
 
 /**
- * Reads a manifest up to its last update that is whole: a kill cuts the last one off before it matters. What does not
- * fit to the letter owns nothing, since anybody may have written it. Its records take no more than `maxHeap` bytes, and
- * others have their turn meanwhile.
+ * Reads a manifest up to its last complete update: a kill truncates an update before it takes effect. Lines with any
+ * other content are rejected, because others can write to the file. The records take at most `maxHeap` bytes, and other
+ * work can run during parsing.
  */
 export async function parseManifest(
   pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
@@ -91,11 +91,11 @@ export async function parseManifest(
   return parser.result;
 }
 
-/** Takes a manifest line by line. */
+/** Parses a manifest line by line. */
 class Parser {
   result: ParsedManifest = { kind: 'damaged' };
   readonly #maxHeap: number;
-  /** Bytes of V8's heap that the text of all lines takes at most, in records or in ones that others replaced. */
+  /** Maximum bytes of V8's heap for the text of all lines, including replaced records. */
   #heapOfText = 0;
   #update = noUpdate();
   #linesOfUpdate = 0;
@@ -106,7 +106,7 @@ class Parser {
     this.#maxHeap = maxHeap;
   }
 
-  /** Gives whether there is more to be read after this line. */
+  /** Returns whether to continue after this line. */
   take(line: Buffer): boolean {
     const json = parseJson(line);
     if (this.result.kind !== 'manifest') return this.#takeHeader(json, line.length);
@@ -150,13 +150,13 @@ class Parser {
     return true;
   }
 
-  /** Adds a line to the update; gives false for what is no such line. */
+  /** Adds a line to the update; returns false if the line is invalid. */
   #takeRecord(json: unknown): boolean {
     const line = v.safeParse(fileLine, json, FIRST_ISSUE);
     if (line.success) {
       const file: OwnedFile = line.output;
       file.source ||= file.path;
-      // The copy of the array has no room for further keys.
+      // The copy of the array has no spare capacity.
       if (file.inputs) file.inputs.keys = file.inputs.keys.slice();
       this.#update.files.push(file);
       this.#heapOfText += HEAP.key * (file.inputs?.keys.length ?? 0);

@@ -4,12 +4,12 @@ import type { Folder } from './folder.ts';
 import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
-/** A name of ASCII letters: some file systems fold the case of these only. */
+/** A name in ASCII: some file systems fold only the case of these letters. */
 const PLAIN = 'probe-a';
-/** A name with a letter that has another case and another normal form of Unicode. */
+/** A name with a letter that has another case and another Unicode normalization. */
 const ACCENTED = 'probe-é'.normalize('NFC');
 
-/** Finds out what the volume does with names and modes, by making files in the folder. */
+/** Determines how the volume handles names and modes by creating files in the directory. */
 export function probeVolume(folder: Folder): VolumeTraits {
   const plain = withFile(folder, PLAIN, () => ({
     isFolded: existsSync(folder.at(PLAIN.toUpperCase())),
@@ -23,7 +23,7 @@ export function probeVolume(folder: Folder): VolumeTraits {
   };
 }
 
-/** A file system that can't store such a name has nothing to fold in it. */
+/** A file system that can't store such a name doesn't fold it either. */
 function probeAccented(folder: Folder): { isFolded: boolean; isNormalized: boolean } {
   try {
     return withFile(folder, ACCENTED, () => ({
@@ -35,7 +35,7 @@ function probeAccented(folder: Folder): { isFolded: boolean; isNormalized: boole
   }
 }
 
-/** Sets and removes the executable bit, as git does for `core.fileMode`: some volumes ignore that, others refuse it. */
+/** Sets and removes the executable bit, as git does for `core.fileMode`: some volumes ignore this, others reject it. */
 function keepsModes(path: string): boolean {
   return [0o755, 0o644].every((mode) => {
     using file = new OpenFile(path, 'r');

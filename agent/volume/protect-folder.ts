@@ -4,7 +4,7 @@ import type { Folder } from './folder.ts';
 import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
-/** Permissions of `.sync-agent`: other users find `reload-pending` there by its name, and can't list anything. */
+/** Permissions of `.sync-agent`: other users can open `reload-pending` by name, but can't list the directory. */
 export const PASSABLE = 0o711;
 /** Permissions of directories in it. */
 export const PRIVATE = 0o700;
@@ -20,8 +20,8 @@ const FILES = {
 };
 
 /**
- * Closes the agent's own files in `.sync-agent` to other users. Kubernetes opens the whole volume to the pod's `fsGroup` each
- * time it mounts it. Files of another user, as after a change of `runAsUser`, stay as they are.
+ * Restricts the agent's files in `.sync-agent` to its user. Kubernetes gives the pod's `fsGroup` access to the whole
+ * volume at each mount. Files of another user, as after a change of `runAsUser`, are left unchanged.
  */
 export function protectFolder(folder: Folder): void {
   folder.permit(PASSABLE);
@@ -34,7 +34,7 @@ function protectFile(path: string, mode: number): void {
   if (fstatSync(file.descriptor).isFile()) setMode(file.descriptor, mode);
 }
 
-/** Something else may be there, or nothing: the step that needs it says so. */
+/** The step that needs the entry reports a missing or wrong one. */
 function tryPermit(permit: () => void): void {
   try {
     permit();

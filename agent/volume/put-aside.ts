@@ -5,8 +5,8 @@ import { isSameFile, statOf } from './seen-file.ts';
 import type { Stores } from './stores.ts';
 
 /**
- * Moves an entry of `saved` that isn't the agent's to `taken-over`: under the name that the manifest has for it, if it
- * has one. A name that is taken gets a prefix.
+ * Moves an entry of `saved` that isn't the agent's to `taken-over`, under its name in the manifest if it has one. A
+ * name that is taken gets a prefix.
  */
 export function putAside(source: Buffer | string, wanted: string, { takenOver }: Pick<Stores, 'takenOver'>): void {
   const target = takenOver.at(wanted);

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, linkSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs';
 
-/** What a file system says that has no hard links, or none to this file. */
+/** Errors of a file system without hard links, or without one to this file. */
 const NO_LINKS = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'];
 
-/** Gives the file a second name, where that is possible; gives whether it was. Throws `EEXIST` if the name is taken. */
+/** Gives the file a second name if possible, and returns whether it was. Throws `EEXIST` if the name is taken. */
 export function tryLink(source: string, target: string): boolean {
   try {
     linkSync(source, target);
@@ -15,8 +15,8 @@ export function tryLink(source: string, target: string): boolean {
 }
 
 /**
- * Puts a file where nothing is, and throws `EEXIST` where something is. By a hard link, which leaves the source as it
- * is; where there are none, by creating the name exclusively and moving the file over that.
+ * Puts a file at a free path; throws `EEXIST` if it is taken. Uses a hard link, which keeps the source; without hard
+ * links, creates the name exclusively and moves the file over it.
  */
 export function putNew(source: string, target: string): void {
   if (tryLink(source, target)) return;
@@ -26,14 +26,14 @@ export function putNew(source: string, target: string): void {
     ino = inodeOf(descriptor);
     renameSync(source, target);
   } catch (error) {
-    // Nothing but this may go, and it has to: an empty file counts as somebody else's, and as a lock.
+    // Only this placeholder must be removed, because an empty file could be a file of others, or a lock.
     const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
     if (stats?.isFile() && stats.size === 0n && stats.ino === (ino ?? stats.ino)) unlinkSync(target);
     throw error;
   }
 }
 
-/** Closes the file, too: some network file systems replace none that is open. */
+/** Closes the file as well, because some network file systems can't replace an open one. */
 function inodeOf(descriptor: number): bigint {
   try {
     return fstatSync(descriptor, { bigint: true }).ino;

@@ -3,10 +3,10 @@ import { READ_FLAGS } from '../../shared/io/read-text.ts';
 import type { DataRoot } from './data-root.ts';
 import { OpenFile } from './open-file.ts';
 
-/** What a look into a file found: nothing, something that is no file, more than was asked for, or its content. */
+/** Result of reading a file: missing, not a file, too large, or its content. */
 export type SmallFile = { kind: 'absent' | 'noFile' | 'large' } | { kind: 'content'; content: Buffer };
 
-/** Reads a file of the data volume that has no more than so many bytes, through folders only. */
+/** Reads a file of the data volume with at most `maxBytes`, without following links. */
 export function readSmall(root: DataRoot, path: string, maxBytes: number): SmallFile {
   const found = root.lookInside(path, (file): SmallFile => {
     using opened = new OpenFile(file, READ_FLAGS);

@@ -19,21 +19,21 @@ import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
 import { HeldFolder } from './held-folder.ts';
 
-/** Files that are read at once. */
+/** Number of files that are read at once. */
 const CONCURRENCY = 8;
 
 export interface ScanInput {
   desired: DesiredTree;
   manifest: Manifest;
-  /** Algorithm of the repository's object ids. */
+  /** Algorithm of the repository's object IDs. */
   algorithm: 'sha1' | 'sha256';
-  /** Ends the reading of files. */
+  /** Aborts reading. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Looks at the paths that matter and at nothing else. A file is read only if its fingerprint is not the recorded one,
- * a link is never followed, and what lies behind one counts as not there.
+ * Scans only the relevant paths. A file is read only if its fingerprint differs from the recorded one. Links are never
+ * followed, and entries behind one are considered missing.
  */
 export async function scanTree(root: DataRoot, { desired, manifest, algorithm, signal }: ScanInput): Promise<LiveTree> {
   root.checkPlace();
@@ -63,7 +63,7 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
   return live;
 }
 
-/** A path can be looked at only when the folders above it are known: they come first. */
+/** Returns directories first, because paths are scanned only if their parent is known. */
 function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generator<string> {
   const others = [...manifest.files.keys(), ...manifest.folders];
   yield* new Set([...folders, ...allDirectories(others), ...manifest.folders].sort());
@@ -71,7 +71,7 @@ function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generato
   for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
 }
 
-/** What was found, told as the difference from what is recorded: most files are as they were left. */
+/** Scanned entries, stored as differences from the records because most files are unchanged. */
 class ScannedTree implements LiveTree {
   readonly #owned: Manifest['files'];
   readonly #found = new Map<string, LiveEntry | undefined>();
@@ -88,11 +88,11 @@ class ScannedTree implements LiveTree {
   }
 
   note(path: string, entry: LiveEntry | undefined): void {
-    // What was not there and is not there needs no note: in a first sync that is every file.
+    // Entries that never existed needn't be noted: in a first sync, that is every file.
     if (entry || this.#owned.has(path)) this.#found.set(path, entry);
   }
 
-  /** Whether the folder that the path lies in is there. */
+  /** Checks whether the parent directory exists. */
   isReachable(path: string): boolean {
     const end = path.lastIndexOf('/');
     return end === -1 || this.#found.get(path.slice(0, end))?.kind === 'folder';
@@ -110,7 +110,7 @@ type ScannedEntry = LiveEntry | { kind: 'recorded' } | Omit<UnreadFile, 'path'> 
 
 interface Expected {
   owned: OwnedFile | undefined;
-  /** What counts as the executable bit on a volume that doesn't keep it: the one that is wanted. */
+  /** Assumed executable bit on a volume that doesn't keep it: the desired one. */
   forced: boolean | undefined;
 }
 
@@ -132,19 +132,19 @@ function asRecorded({ inputs, patches, lfs, blob, executable, fingerprint, sha25
   return { kind: 'file', executable, fingerprint, sha256, blob: isOther ? undefined : blob };
 }
 
-/** Of a file whose content nobody has to know. */
+/** For a file whose content isn't needed. */
 const UNREAD: FileHashes = { sha256: '', blob: undefined };
 
 const ofOtherSize = (file: UnreadFile): LiveEntry => ({ ...file, kind: 'file', ...UNREAD });
 
-/** Whether the size alone tells that the file is not as the agent delivered it, and as it has to be again. */
+/** Checks whether the size alone proves that the file differs from the delivered one, which is still desired. */
 function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: Omit<ScanInput, 'algorithm'>): boolean {
   const record = manifest.files.get(path);
   if (!record || record.found || record.inputs || record.patches) return false;
   return desired.files.get(path)?.blob === record.blob && record.fingerprint.size !== fingerprint.size;
 }
 
-/** Reads a file. A link on the way, also one that came since, leads nowhere. */
+/** Reads a file. Links on the way aren't followed, even if they appeared later. */
 async function readLive(
   file: UnreadFile,
   { algorithm, signal, folders }: Pick<ScanInput, 'algorithm' | 'signal'> & { folders: HeldFolder },
@@ -157,7 +157,7 @@ async function readLive(
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
 }
 
-/** Everything in a folder, at any depth, up to the first entry that is not the agent's: that one tells enough. */
+/** Lists everything in a directory, at any depth, up to the first entry that isn't the agent's, which suffices. */
 async function listBelow(root: DataRoot, folder: string, { files, folders: own }: Manifest): Promise<string[]> {
   const pacer = new Pacer();
   const found: string[] = [];
@@ -180,7 +180,7 @@ async function listBelow(root: DataRoot, folder: string, { files, folders: own }
   return found;
 }
 
-/** Whether every file and folder is there as the manifest has it, told by fingerprints; no link is followed. */
+/** Checks by fingerprints whether every file and directory is as in the manifest; follows no links. */
 export async function isUntouched(root: DataRoot, { applied, files, folders }: Manifest): Promise<boolean> {
   root.checkPlace();
   const { keepsModes } = root.traitsBy({ applied });
@@ -200,7 +200,7 @@ export async function isUntouched(root: DataRoot, { applied, files, folders }: M
 
 interface FileHashes {
   sha256: string;
-  /** Git's id of the content as a blob; undefined for a pointer of Git LFS, which is never the right content. */
+  /** Git's ID of the content as a blob; undefined for a Git LFS pointer, which is never the right content. */
   blob: string | undefined;
 }
 
@@ -208,19 +208,19 @@ const lstat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEn
 
 const openFile = (path: string): number => openSync(path, READ_FLAGS);
 
-/** Reads a file in pieces and hashes its content. Undefined for what is no file. */
+/** Hashes the content of a file in chunks. Undefined if it isn't a file. */
 export async function sha256Of(path: string): Promise<string | undefined> {
   return (await hashOpen(openFile(path), 'sha256'))?.sha256;
 }
 
-/** More than this is read only where it is there: a file can say that it is larger than all disks, and hold nothing. */
+/** Larger files are read only if they aren't sparse: an empty file can claim to be larger than all disks. */
 const MAX_SPARSE = 1024 ** 3;
 
 const isHollow = ({ size, blocks }: Stats): boolean => size > MAX_SPARSE && blocks * 512 < size / 8;
 
 /**
- * Hashes a file both ways, and closes it in the end; `algorithm` is that of the repository's object ids. No more of it
- * is read than it has at first: it may grow as fast as it is read. Undefined for what is no file.
+ * Computes both hashes of a file, and closes it; `algorithm` is the one for object IDs. Reads only up to the initial
+ * size, because the file might keep growing. Undefined if it isn't a file.
  */
 async function hashOpen(
   descriptor: number,
@@ -244,10 +244,10 @@ async function hashOpen(
   return { sha256: content.digest('hex'), blob: isPointer ? undefined : object.digest('hex') };
 }
 
-/** Size up to which a file is read without a wait: for a small one, a stream or a thread takes many times as long as the read. */
+/** Maximum size for a synchronous read: for small files, a stream or thread takes many times longer. */
 const SYNCHRONOUS_BYTES = 64 * 1024;
 
-/** Reads so many bytes, or as many as there are, and closes the file. */
+/** Reads up to `size` bytes, and closes the file. */
 async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buffer> {
   if (size > SYNCHRONOUS_BYTES) return yield* createReadStream('', { fd: descriptor, end: size - 1 });
   try {
@@ -263,16 +263,16 @@ async function* contentOf(descriptor: number, size: number): AsyncGenerator<Buff
   }
 }
 
-/** Of file systems that hold times in whole seconds, or in every second one. */
+/** Resolution of file systems with times in whole or even seconds. */
 const COARSE_MS = 2_000;
 
-/** Moving a file into place changes none of it. `takenAt` is when it was taken, in milliseconds since 1970. */
+/** Moving a file doesn't change its fingerprint. `takenAt` is the current time (ms since 1970). */
 export function fingerprintOf({ size, mtimeMs, ino }: Stats, takenAt = Date.now()): Fingerprint {
   const isRacy = mtimeMs % 1000 === 0 && Math.abs(takenAt - mtimeMs) < COARSE_MS;
   return isRacy ? { size, mtimeMs, ino, isRacy } : { size, mtimeMs, ino };
 }
 
-/** Whether the owner may execute the file: the one bit of the mode that git knows. */
+/** Checks the owner's execute permission, the only mode bit that git records. */
 function isExecutable({ mode }: Stats): boolean {
   return (mode & 0o100) !== 0;
 }

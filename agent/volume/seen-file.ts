@@ -4,17 +4,17 @@ import type { LiveEntry, LiveFile } from '../plan/plan-input.ts';
 import type { Seen, SeenFile } from './move.ts';
 import { sha256Of } from './scan-tree.ts';
 
-/** Returns what recognizes a scanned file later. */
+/** Returns the properties that identify a scanned file later. */
 export const seenFile = ({ fingerprint: { size, mtimeMs, ino }, sha256 }: Pick<LiveFile, 'fingerprint' | 'sha256'>) =>
   ({ size, mtimeMs, ino, sha256 }) satisfies SeenFile;
 
-/** Returns what recognizes a scanned entry later; undefined for a directory, which no file replaces. */
+/** Returns the properties that identify a scanned entry later; undefined for a directory, which no file replaces. */
 export function seenEntry(entry: LiveEntry | undefined): Seen | undefined {
   if (!entry || entry.kind === 'folder') return undefined;
   return entry.kind === 'file' ? seenFile(entry) : 'other';
 }
 
-/** Checks whether an entry is the one that was seen: by its fingerprint or, if that differs, by its content. */
+/** Checks whether an entry is the one seen earlier, by its fingerprint or, if that differs, by its content. */
 export async function isSeen(path: string, seen: Seen): Promise<boolean> {
   const stats = lstatSync(path);
   if (seen === 'other') return !stats.isFile() && !stats.isDirectory();
@@ -23,16 +23,16 @@ export async function isSeen(path: string, seen: Seen): Promise<boolean> {
   return stats.size === seen.size && (await sha256Of(path)) === seen.sha256;
 }
 
-/** Looks at an entry without following a link; undefined if nothing is there. */
+/** Reads the status of an entry without following links; undefined if there is none. */
 export const statOf = (path: PathLike): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
 
-/** Checks whether the very file is there, unmodified. */
+/** Checks whether the path still has the same, unchanged file. */
 export function isUnchanged(file: string, seen: Fingerprint): boolean {
   const stats = statOf(file);
   return stats !== undefined && isSameFingerprint(seen, stats);
 }
 
-/** Checks whether two paths are names of one file. As a number, an inode above 2^53 is rounded to that of another file. */
+/** Checks whether two paths name the same file. BigInt, because inodes above 2^53 would be rounded. */
 export function isSameFile(one: PathLike, other: PathLike): boolean {
   const [a, b] = [one, other].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
   if (!a || !b) return false;

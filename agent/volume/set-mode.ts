@@ -1,9 +1,9 @@
 import { fchmodSync } from 'node:fs';
 
-/** Error codes of file systems whose modes are those of the mount: FAT, some of FUSE and SMB. */
+/** Error codes of file systems whose mount determines the modes: FAT, and some with FUSE and SMB. */
 const FORCED_MODES = new Set(['EPERM', 'EACCES', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
 
-/** Sets the mode of an open file or directory of the agent's own, if the volume lets it. */
+/** Sets the mode of an open file or directory of the agent if the volume supports it. */
 export function setMode(descriptor: number, mode: number): void {
   try {
     fchmodSync(descriptor, mode);

@@ -18,11 +18,11 @@ interface Volume {
 }
 
 /**
- * Brings the volume to what the manifest says, while it is held: undoes a sync that failed or was cut off, or clears up
- * after one that ended. Returns whether there was one. It may be cut off itself at any step, and begins again then.
+ * Restores the state in the manifest while the volume is held: undoes a failed or interrupted sync, or clears up after
+ * a completed one. Returns whether there was one. Can be interrupted at any step, and then starts again.
  */
 export async function settleVolume({ root, manifestFile, log }: Volume): Promise<boolean> {
-  await manifestFile.read(); // another version's directories stay as they are
+  await manifestFile.read(); // directories of another version remain unchanged
   if (!hasJournal(root)) {
     await withStores(root, emptyStores);
     return false;
@@ -33,7 +33,7 @@ export async function settleVolume({ root, manifestFile, log }: Volume): Promise
   return true;
 }
 
-/** Undoes the sync unless the manifest says that it ended, which is returned. */
+/** Undoes the sync unless the manifest records its end; returns whether it does. */
 async function undoUnlessEnded(journal: Journal, { root, manifestFile, log }: Volume): Promise<boolean> {
   const { journal: last } = await manifestFile.read();
   const hasEnded = last === journal.id;
@@ -43,17 +43,17 @@ async function undoUnlessEnded(journal: Journal, { root, manifestFile, log }: Vo
   return hasEnded;
 }
 
-/** Files of others took the place of ones that were about to go: the agent owns those paths no longer. */
+/** Forgets paths at which files of others appeared while the agent removed its own. */
 async function disown(paths: string[], manifestFile: ManifestFile): Promise<void> {
   const { applied, files } = await manifestFile.read();
   const forgottenFiles = paths.filter((path) => files.has(path));
   if (forgottenFiles.length === 0) return;
   const none = { files: [], folders: [], forgottenFolders: [] };
-  // Without a recipe, no restart takes what is there for all of the commit.
+  // Without a recipe, a restarted agent doesn't assume that the commit is complete.
   await manifestFile.append({ ...none, forgottenFiles, applied: applied && { ...applied, recipe: undefined } });
 }
 
-/** Clears up after a sync that ended or was undone, and removes its journal; `moves` are those that it lists. */
+/** Clears up after a sync that ended or was undone, and removes its journal; `moves` are the listed ones. */
 export async function clearUp(
   moves: Iterable<Move> | AsyncIterable<Move>,
   root: DataRoot,
@@ -72,26 +72,26 @@ export async function clearUp(
   removeJournal(root);
 }
 
-/** Removes what left its place if it was the agent's, and moves it to `taken-over` if it wasn't. */
+/** Removes a saved entry that was the agent's, and moves others to `taken-over`. */
 async function releaseSaved({ number, leaves, comes, displacedTo }: FileMove, stores: Stores): Promise<void> {
   const { saved } = stores;
   const path = saved.at(`${number}`);
   if (!statOf(path)) return;
-  // Only an undone move puts what came there.
+  // Only an undone move puts the new file there.
   const expected = leaves ?? comes;
   const isAgents = displacedTo === undefined && expected !== undefined && (await isSeen(path, expected));
   if (isAgents) saved.unlink(`${number}`);
   else putAside(path, displacedTo ?? nameAside(`${number}`), stores);
 }
 
-/** Removes the copy in `taken-over` of a file that is in its place again. */
+/** Removes the copy of a restored file in `taken-over`. */
 function dropCopy(name: string, path: string, { held, stores }: { held: HeldFolder; stores: Stores }): void {
   const [parent, file] = split(path);
   const folder = tryAt(held, parent);
   if (folder && isSameFile(stores.takenOver.at(name), folder.at(file))) stores.takenOver.unlink(name);
 }
 
-/** Empties the directories that files pass through. The agent needs nothing more in `saved`: what is there belongs to others. */
+/** Empties the transit directories. Remaining entries of `saved` belong to others. */
 async function emptyStores(stores: Stores): Promise<void> {
   const { saved, staging } = stores;
   const pacer = new Pacer();
@@ -101,7 +101,7 @@ async function emptyStores(stores: Stores): Promise<void> {
   }
   for (const name of staging.rawNames()) {
     const path = staging.rawPath(name);
-    // The agent makes no directories there.
+    // The agent creates no directories there.
     if (statOf(path)?.isDirectory()) putAside(path, nameAside(name), stores);
     else unlinkSync(path);
     if (pacer.isDue) await pacer.rest();

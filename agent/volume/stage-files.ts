@@ -18,20 +18,20 @@ export interface StagingOptions extends ContentSource {
   contents: Pick<ContentReader, 'announce' | 'open' | 'openNow'>;
   /** The directory to write to: a file's name is its number in the list. */
   folder: Folder;
-  /** A path of the same file system that other processes know. */
+  /** A path on the same file system that other processes can use. */
   fileSystem: string;
   groupWrite: boolean;
 }
 
-/** Bytes of a file that are written synchronously. The rest goes through the thread pool, because a disk may be slow. */
+/** Bytes of a file that are written synchronously. The rest uses the thread pool, because a disk can be slow. */
 const SYNCHRONOUS_BYTES = 256 * 1024;
 
 const writeLater = promisify(writeFile);
 const flush = promisify(fsync);
 
 /**
- * Writes the content of every file to where it is on its way, on the data volume's file system, and flushes it: content,
- * mode and time are final. Gives what the manifest will say of each. Nothing is in its place when this throws.
+ * Writes and flushes the content of every file to the staging directory on the data volume, with its final mode and
+ * time. Returns the manifest's records. If it throws, no file has reached its destination.
  */
 export async function stageFiles(files: DesiredFile[], options: StagingOptions): Promise<OwnedFile[]> {
   const pacer = new Pacer();
@@ -48,14 +48,14 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
 
 interface Progress {
   files: DesiredFile[];
-  /** Of those that are written. */
+  /** Records of the written files. */
   records: OwnedFile[];
   pacer: Pacer;
 }
 
 /**
- * Writes the next files, of which there may be very many small ones, without a wait: until the slice is over, or one is
- * not at hand, which is returned.
+ * Writes small files synchronously, because there can be very many, until the time slice ends or a file hasn't arrived;
+ * returns that file.
  */
 function stageSmallFiles({ files, records, pacer }: Progress, options: StagingOptions): DesiredFile | undefined {
   while (!pacer.isDue) {
@@ -94,17 +94,17 @@ async function stageFile(file: DesiredFile, temporary: string, options: StagingO
 const modeOf = ({ executable }: DesiredFile, groupWrite: boolean): number =>
   (executable ? 0o755 : 0o644) | (groupWrite ? 0o020 : 0);
 
-/** Returns the manifest's record of a file that is written, and makes its mode final. */
+/** Returns the record of a written file, and sets its final mode. */
 function recordOf(
   file: DesiredFile,
   { sha256, inputs, lfs }: PreviewedContent,
   { descriptor, mode, groupWrite }: Written,
 ): OwnedFile {
   const stats = fstatSync(descriptor);
-  // The mask of the process may have taken bits away.
+  // The umask of the process might have removed bits.
   if ((stats.mode & 0o777) !== mode) setMode(descriptor, mode);
   const { path, source, blob, executable, patches } = file;
-  const fingerprint = fingerprintOf(stats, stats.mtimeMs); // it was written right now, whatever clock the volume goes by
+  const fingerprint = fingerprintOf(stats, stats.mtimeMs); // just written, regardless of the volume's clock
   const record: OwnedFile = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
   if (lfs !== undefined) record.lfs = lfs;
   if (groupWrite) record.groupWrite = true;
@@ -118,10 +118,10 @@ interface Written {
 }
 
 const CONCURRENCY = 16;
-/** From so many files on, flushing the file system at once is faster than flushing each. */
+/** Number of files above which one flush of the file system is faster than flushing each. */
 const MANY = 64;
 
-/** Makes sure that so many files are on the disk, and not in the system's memory alone. */
+/** Flushes the files to the disk. */
 async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
@@ -130,7 +130,7 @@ async function flushFiles(count: number, { folder, fileSystem }: StagingOptions)
   });
 }
 
-/** By sync(1), for which Node has no function; gives false where there is none, or where it failed. */
+/** Flushes with sync(1), because Node has no such function; returns false if it is missing or fails. */
 async function flushFileSystem(folder: string): Promise<boolean> {
   const child = spawn('sync', ['--file-system', folder], { stdio: 'ignore' });
   return await once(child, 'close').then(

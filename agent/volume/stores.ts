@@ -2,17 +2,17 @@ import type { DataRoot } from './data-root.ts';
 import type { Folder } from './folder.ts';
 import { HeldFolder } from './held-folder.ts';
 
-/** The agent's own directories that files pass on their way, held open. */
+/** The agent's transit directories, held open. */
 export interface Stores {
   /** New content. */
   staging: Folder;
-  /** Files that have left their places, until the sync ends. */
+  /** Files that have left their paths, until the sync ends. */
   saved: Folder;
-  /** Files of others that made room. */
+  /** Files of others that were replaced. */
   takenOver: Folder;
 }
 
-/** Opens the stores, and a directory of the data volume at a time, for as long as the work takes. */
+/** Opens the stores and, one at a time, directories of the data volume, during the work. */
 export async function withStores<T>(
   root: DataRoot,
   work: (stores: Stores, held: HeldFolder) => Promise<T>,

@@ -17,22 +17,22 @@ import { OpenFile } from './open-file.ts';
 import { putNew } from './put-new.ts';
 import type { VolumeLock } from './volume-lock.ts';
 
-/** What the agent writes into such a file: a commit and a time. */
+/** Content of such a file from the agent: a commit and a time. */
 const marker = /^[0-9a-f]{40,64} [-0-9T:.Z]{24}\n$/;
 const MAX_MARKER_BYTES = 128;
-/** In the staging folder, which holds nothing between two syncs that is needed: the name of a file that the agent wrote. */
+/** Name of a draft in the staging directory, which is unused between two syncs. */
 const DRAFT = '0';
 
-/** The volume, and its lock, which is to be held. */
+/** The volume and its lock, which must be held. */
 interface HeldVolume {
   root: DataRoot;
   lock: Pick<VolumeLock, 'check'>;
 }
 
 /**
- * Touches a file of the data volume, so that a gateway that watches it sees that the others changed. A file that the
- * agent made holds the text, a commit and a time; one of somebody else keeps its content, also if it has none. Throws
- * {@link TerminalError} if the path can't be that of a file, and what the lock throws if another agent has the volume.
+ * Touches a file of the data volume, so that a gateway that watches it notices changes. A file that the agent created
+ * contains the text, a commit and a time; files of others keep their content, even if empty. Throws
+ * {@link TerminalError} if the path is invalid, and the lock's error if another agent has the volume.
  */
 export function touchFile(path: string, text: string, { root, lock }: HeldVolume): void {
   if (!isFilePath(path) || isAgentPath(path) || isTooLong(path)) throw unusable(path, "it isn't the path of a file");
@@ -58,7 +58,7 @@ const OBSTACLES: Record<string, string> = {
   EPERM: NOT_ALLOWED,
 };
 
-/** The path in the volume replaces one that only this process knows and that differs at each try. */
+/** Replaces a path that only this process knows and that differs at each try with the path in the volume. */
 function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || isTyped(error)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
@@ -94,7 +94,7 @@ function isMarker(descriptor: number): boolean {
   return marker.test(start.toString('latin1', 0, readSync(descriptor, start, { position: 0 })));
 }
 
-/** A time of one's choice is for the owner of a file; the present is for whoever may write it, by touch(1): Node has no call. */
+/** Only the owner can set any time; others with write permission can set the current one, with touch(1), not Node. */
 function setTime(descriptor: number): void {
   const now = new Date();
   try {
@@ -105,7 +105,7 @@ function setTime(descriptor: number): void {
   }
 }
 
-/** It comes with its content, or not at all: one that is empty is somebody else's. Throws `EEXIST` where something is by now. */
+/** Creates the file with its content atomically: an empty one is considered another's. Throws `EEXIST` if it exists. */
 function makeFile(file: string, text: string, root: DataRoot): void {
   using folder = root.openAgentFolder('staging');
   folder.unlink(DRAFT);

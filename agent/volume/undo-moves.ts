@@ -10,9 +10,9 @@ import { isSameFile, isSeen, statOf } from './seen-file.ts';
 import { type Stores, tryAt, withStores } from './stores.ts';
 
 /**
- * Undoes the moves of a sync that failed or was cut off, whether or not each was made: what is there tells. What is
- * neither the file that left nor the one that came belongs to others, and stays. Tries all of them, then throws the
- * first error; another attempt goes on. Returns the paths that the agent had given up and others have taken by now.
+ * Undoes the moves of a failed or interrupted sync; the entries show which were made. Entries that are neither the
+ * previous nor the new file belong to others, and stay. Tries all moves, then throws the first error; the next attempt
+ * continues. Returns the paths that the agent had released and others have taken since.
  */
 export async function undoMoves(journal: Journal, root: DataRoot): Promise<string[]> {
   const pacer = new Pacer();
@@ -35,7 +35,7 @@ export async function undoMoves(journal: Journal, root: DataRoot): Promise<strin
   return taken;
 }
 
-/** `taken`: others put a file where the agent had removed its own. */
+/** `taken`: others created a file after the agent removed its own. */
 type Undone = 'taken' | undefined;
 
 class Undo {
@@ -62,7 +62,7 @@ class Undo {
     const target = folder.at(name);
     const spare = saved.at(`${number}`);
     const found = statOf(target);
-    if (found && isSameFile(spare, target)) saved.unlink(`${number}`); // a second name of what is in its place
+    if (found && isSameFile(spare, target)) saved.unlink(`${number}`); // a second name of the file at the target
     if (found && comes && (await this.#isVery(target, comes))) {
       this.#withdraw(move, target);
       return undefined;
@@ -76,7 +76,7 @@ class Undo {
     return undefined;
   }
 
-  /** Takes what came out of its place again, for what left if there is any. */
+  /** Removes the new file, and puts back the previous one if there is any. */
   #withdraw(move: FileMove, target: string): void {
     const { number, comesFrom } = move;
     const { saved, takenOver } = this.#stores;
@@ -86,19 +86,19 @@ class Undo {
       renameSync(target, takenOver.at(comesFrom));
       if (hasSpare) putBack(spare, target);
     } else if (hasSpare) renameSync(spare, target);
-    // What takes its place this very moment is recognized there, and kept.
+    // A file that appears there at this moment is recognized later, and kept.
     else if (changesContent(move)) renameSync(target, spare);
   }
 
-  /** Checks whether the saved file is the one that came, withdrawn by an earlier attempt to undo. */
+  /** Checks whether the saved file is the new one, withdrawn by an earlier attempt to undo. */
   async #isWithdrawn(move: FileMove): Promise<boolean> {
     const { number, comes } = move;
     return comes !== undefined && changesContent(move) && (await isSeen(this.#stores.saved.at(`${number}`), comes));
   }
 
   /**
-   * Checks whether an entry is the very one that was seen. If inodes tell files apart, equal content isn't enough: the
-   * time has to be the same as well, because FUSE may number the journal as before by chance.
+   * Checks whether an entry is exactly the one seen earlier. If inodes are reliable, equal content isn't enough: the
+   * time must match as well, because FUSE can happen to reuse the journal's number.
    */
   async #isVery(path: string, seen: Seen): Promise<boolean> {
     const { ino, mtimeMs } = lstatSync(path);
@@ -106,14 +106,14 @@ class Undo {
     return !isOther && (await isSeen(path, seen));
   }
 
-  /** What was to come where nothing was. Undefined if something was: that is still there then, or in `saved`. */
+  /** Returns the new file of a free path. Undefined if there was a previous file, which still exists then. */
   #newFileOf({ number, leaves, comes, comesFrom }: FileMove): string | undefined {
     if (leaves || !comes) return undefined;
     const { staging, takenOver } = this.#stores;
     return comesFrom === undefined ? staging.at(`${number}`) : takenOver.at(comesFrom);
   }
 
-  /** Checks for the empty file that holds a place for the source, which is still there then, and can't be linked. */
+  /** Checks for the empty placeholder of a source that still exists and can't be linked. */
   #isPlaceholder(stats: Stats, source: string | undefined): boolean {
     if (!stats.isFile() || stats.size > 0 || (this.#keepsModes && (stats.mode & 0o777) !== 0o600)) return false;
     return source !== undefined && statOf(source) !== undefined && !this.#canLink(source);
@@ -128,11 +128,11 @@ class Undo {
   }
 }
 
-/** Checks whether the content tells the file that comes from the one that leaves. */
+/** Checks whether the new and the previous file differ in content. */
 const changesContent = ({ leaves, comes }: FileMove): boolean =>
   typeof leaves !== 'object' || leaves.sha256 !== comes?.sha256;
 
-/** Puts an entry where nothing is. Without hard links and a free inode to hold the place, a check right before has to do. */
+/** Puts an entry at a free path. Without hard links or a free inode for a placeholder, a check right before must do. */
 function putBack(source: string, target: string): void {
   if (lstatSync(source).isDirectory()) {
     renameSync(source, target);

@@ -11,37 +11,37 @@ import { probeVolume } from './probe-volume.ts';
 import { protectFolder } from './protect-folder.ts';
 
 export interface LockTimes {
-  /** Milliseconds between two signs of life of an owner. */
+  /** Interval between an owner's heartbeats (ms). */
   touchMs: number;
-  /** Milliseconds after its last sign of life for which an owner counts as alive if the lock itself can't tell. */
+  /** Time after its last heartbeat for which an owner is considered alive if the lock itself isn't conclusive (ms). */
   aliveMs: number;
 }
 
 const TIMES: LockTimes = { touchMs: 60_000, aliveMs: 90_000 };
-/** Milliseconds between two attempts to take the lock. */
+/** Interval between attempts to take the lock (ms). */
 const RETRY_MS = 5_000;
 const NAME = 'agent.lock';
 
 interface Held {
-  /** Of the locked file: the lock lasts until it is closed. */
+  /** Descriptor of the locked file: the lock lasts until it is closed. */
   descriptor: number;
   ownerFile: OwnerFile;
 }
 
 /**
- * Keeps a second agent off a data volume: a kernel lock on `.sync-agent/agent.lock`, held for the life of the agent. The
- * kernel frees it when the process ends, so a live owner is never taken over from. `owner.json` names the owner, and
- * speaks for it if the file system's locks can't be trusted: those of some file systems hold on one node only.
+ * Keeps a second agent out of a data volume: a kernel lock on `.sync-agent/agent.lock`, held while the agent runs. The
+ * kernel frees it when the process exits, so a live owner never loses it. `owner.json` names the owner, and decides if
+ * the file system's locks are unreliable: some work within one node only.
  */
 export class VolumeLock {
-  /** Why the lock doesn't keep other agents off this volume; undefined if it does. */
+  /** Reason why the lock doesn't keep other agents out of this volume; undefined if it does. */
   weakness: string | undefined;
   readonly #root: DataRoot;
   readonly #identity: Identity;
   readonly #times: LockTimes;
   readonly #kernel = kernelId();
   #held: Held | undefined;
-  /** Another owner, and since when (monotonic, ms) it has given no new sign of life. */
+  /** Another owner, and the monotonic time (ms) since its last new heartbeat. */
   #watched: { seen: SeenOwner; sinceMs: number } | undefined;
 
   constructor(root: DataRoot, identity: Identity, times = TIMES) {
@@ -60,8 +60,8 @@ export class VolumeLock {
   }
 
   /**
-   * Checks whether the lock is still this agent's. The gateway may replace the files, as it has the same user; NFSv4
-   * drops the lock of a client that was cut off for long, and then refuses to read.
+   * Checks whether this agent still has the lock. The gateway can replace the files, because it has the same user;
+   * NFSv4 drops the lock of a client after a long disconnection, and then refuses reads.
    */
   get isHeld(): boolean {
     if (!this.#held) return false;
@@ -79,14 +79,14 @@ export class VolumeLock {
     if (!this.isHeld) throw inUse('the lock of the data volume was lost or replaced; taking it again', 'data.lost');
   }
 
-  /** Lets the next agent in at once. */
+  /** Frees the lock for the next agent immediately. */
   release(): void {
     if (this.isHeld) {
       using folder = this.#root.openAgentFolder('');
       try {
         OwnerFile.remove(folder);
       } catch {
-        // The next agent waits until this one has given no sign of life for long enough.
+        // The next agent waits until this one's heartbeats have stopped for long enough.
       }
     }
     this.#drop();
@@ -115,18 +115,18 @@ export class VolumeLock {
   /** Throws if another owner may be alive although its lock is free. */
   #checkOwner(descriptor: number, folder: Folder): void {
     const seen = readOwner(folder);
-    // Its time is the volume's clock, and it holds the byte that is read to check the lock. A byte that is there stays.
+    // Updates the time of the lock file by the volume's clock, and creates the byte that {@link isHeld} reads.
     const byte = Buffer.from('\n');
     readSync(descriptor, byte, 0, 1, 0);
     writeSync(descriptor, byte, 0, 1, 0);
     if (!seen || seen.owner.podUid === this.#identity.podUid) return;
-    // The same file on the same kernel: the lock of a live owner would have been in the way.
+    // The lock file and kernel are the same, so the lock of a live owner would have been in the way.
     if (!this.weakness && seen.owner.lock !== undefined && seen.owner.lock === this.#lockId(descriptor)) return;
     const ageMs = fstatSync(descriptor).mtimeMs - seen.touchedMs;
     if (ageMs < this.#times.aliveMs && this.#stillFor(seen) < this.#times.aliveMs) throw inUseBy(seen);
   }
 
-  /** Milliseconds, on this machine's own clock, in which the owner has given no sign of life: clocks may differ. */
+  /** Returns the time since the owner's last heartbeat by this machine's clock, because clocks can differ (ms). */
   #stillFor(seen: SeenOwner): number {
     const now = performance.now();
     if (!this.#watched || !isDeepStrictEqual(seen, this.#watched.seen)) this.#watched = { seen, sinceMs: now };
@@ -138,7 +138,7 @@ export class VolumeLock {
     return { podUid, pod: `${namespace}/${podName}`, node, lock: this.#lockId(descriptor) };
   }
 
-  /** Names the locked file and the kernel that keeps its locks. */
+  /** Identifies the locked file and the kernel that keeps its locks. */
   #lockId(descriptor: number): string | undefined {
     const { dev, ino } = fstatSync(descriptor, { bigint: true });
     return this.#kernel && `${this.#kernel} ${dev} ${ino}`;
@@ -151,7 +151,7 @@ export class VolumeLock {
   }
 }
 
-/** Opens the file to be locked, and makes it if there is none. NFS wants it open for writing. */
+/** Opens the file to lock, and creates it if necessary. NFS requires write access. */
 function openLock(folder: Folder): number {
   const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {

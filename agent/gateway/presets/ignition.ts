@@ -6,11 +6,11 @@ import type { CallLimits, GatewayClient, GatewayRequest } from '../gateway-clien
 const withKey = (request: GatewayRequest): GatewayRequest => ({ ...request, apiKeyHeader: 'X-Ignition-API-Token' });
 
 /**
- * Inductive Automation Ignition 8.3 and later, by its REST API (a gateway shows its own version of it under `/openapi`).
+ * Inductive Automation Ignition 8.3 and later, through its REST API (a gateway documents its version under `/openapi`).
  * The key goes into `X-Ignition-API-Token`.
  */
 export const ignition = {
-  /** Projects before configuration: what the configuration names has to be there. */
+  /** Projects before configuration, which can refer to them. */
   reload: async (client: GatewayClient, limits: CallLimits) => {
     await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/projects', ...limits }));
     await client.send(withKey({ method: 'POST', path: '/data/api/v1/scan/config', ...limits }));
@@ -23,11 +23,11 @@ export const ignition = {
       `${user ?? 'unknown user'}${project ? ` on ${project}` : ''}`.slice(0, MAX_EDITOR_LENGTH),
     );
   },
-  /** A scan has no result that could be asked for; a gateway that runs answers this, and one that starts does not. */
+  /** A scan has no result to query. A running gateway responds to this request; one that is starting doesn't. */
   checks: [withKey({ method: 'GET', path: '/data/api/v1/gateway-info' })],
 };
 
-/** The gateway chooses the names, and log lines and reports hold them. */
+/** The gateway chooses the names, which appear in log lines and reports. */
 const MAX_EDITOR_LENGTH = 100;
 
 const sessionsSchema = v.object({

@@ -1,20 +1,20 @@
 import type { CallLimits, GatewayClient, GatewayRequest } from '../gateway-client.ts';
 import { ignition } from './ignition.ts';
 
-/** What is known of a product beyond what every gateway can be told by `reload.requests`. */
+/** Knowledge about a product, in addition to `reload.requests`, which work for every gateway. */
 export interface Preset {
-  /** People who edit on the gateway now, one name each; undefined where the product has no such thing. */
+  /** Returns the users who are editing on the gateway now, one string each; undefined if the product has no editors. */
   listEditors?(client: GatewayClient): Promise<string[]>;
-  /** Notifies the gateway that its files changed; the limits are those of each call. Throws what the client throws. */
+  /** Notifies the gateway that its files changed; the limits apply to each call. Throws the client's errors. */
   reload(client: GatewayClient, limits: CallLimits): Promise<void>;
-  /** Calls by which a gateway says that it is well. */
+  /** Calls that succeed on a healthy gateway. */
   checks: GatewayRequest[];
 }
 
-/** A gateway of which nothing is known. */
+/** A gateway of an unknown product. */
 const none: Preset = { reload: async () => {}, checks: [] };
 
-/** The preset of that name, as the API knows them. */
+/** Returns the preset with this name in the API. */
 export function findPreset(name: 'none' | 'ignition'): Preset {
   return { none, ignition }[name];
 }
