@@ -46,10 +46,10 @@ async function main(): Promise<void> {
   const metrics = new AgentMetrics(version);
   const user = currentUser();
   const git = new Git({ ...process.env, ...(await nameUser(user)) }, GIT_LIMITS);
-  const keyFolder = config.MEMORY_PATH ?? tmpdir();
-  await removeKeyCopies([keyFolder, config.REPO_PATH]);
+  const keyDirectory = config.MEMORY_PATH ?? tmpdir();
+  await removeKeyCopies([keyDirectory, config.REPO_PATH]);
   const onFetch = metrics.onFetch.bind(metrics);
-  const given = { git, http: httpOf(config), keyFolder, uid: user.uid, log, onFetch };
+  const given = { git, http: httpOf(config), keyDirectory, uid: user.uid, log, onFetch };
   const dependencies = await wireSync(config, given);
   const { identity, labelsFile, accessFiles, manifestFile, gateway, verifier, lock } = dependencies;
   const clock = new ServerClock();

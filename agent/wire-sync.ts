@@ -26,7 +26,7 @@ interface Given {
   /** Checks the addresses that git and Git LFS connect to. */
   http: GuardedHttp;
   /** Directory in memory for a private copy of the SSH key and a CA bundle during a fetch. */
-  keyFolder: string;
+  keyDirectory: string;
   /** The user that git runs as. */
   uid: number;
   log: Logger;
@@ -36,7 +36,7 @@ interface Given {
 
 /** Creates everything that a sync works with, from the agent's environment. */
 export async function wireSync(config: AgentConfig, given: Given): Promise<SyncDependencies> {
-  const { git, http, keyFolder, uid, log, onFetch } = given;
+  const { git, http, keyDirectory, uid, log, onFetch } = given;
   const root = await DataRoot.open(config.DATA_PATH);
   const identity = identityOf(config);
   const lock = new VolumeLock(root, identity);
@@ -52,11 +52,11 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
       knownHostsFile: config.GIT_KNOWN_HOSTS_FILE,
       caFile: config.GIT_CA_FILE,
       extraCaFile: config.GIT_EXTRA_CA_FILE,
-      keyFolder,
+      keyDirectory,
       uid,
       http,
     },
-    signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysFolder: config.GIT_VERIFY_KEYS_DIR }),
+    signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysDirectory: config.GIT_VERIFY_KEYS_DIR }),
     root,
     manifestFile: new ManifestFile(root, log),
     ...gatewayOf(config, { root, lock, log: log.child({ component: 'gateway' }) }),
@@ -88,18 +88,23 @@ interface Around {
 }
 
 function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
-  const { GATEWAY_PORT: port, GATEWAY_TLS: tls, API_KEY_FILE: apiKeyFile, RELOAD_HEADERS_DIR: headersFolder } = config;
+  const {
+    GATEWAY_PORT: port,
+    GATEWAY_TLS: tls,
+    API_KEY_FILE: apiKeyFile,
+    RELOAD_HEADERS_DIR: headersDirectory,
+  } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
   const ownFile = (name: string) =>
     new OwnFile(
       name,
-      () => root.openAgentFolder(''),
+      () => root.openAgentDirectory(''),
       () => lock.check(),
     );
   const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   return {
-    gateway: new Gateway({ client, pending, headersFolder, touch }),
+    gateway: new Gateway({ client, pending, headersDirectory, touch }),
     verifier: new Verifier({ client, results: new VerificationFile(ownFile('verification')), log }),
   };
 }

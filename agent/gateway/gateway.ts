@@ -13,7 +13,7 @@ export interface GatewayOptions {
    */
   pending: OwnFile;
   /** Directory with the values of headers. */
-  headersFolder: string | undefined;
+  headersDirectory: string | undefined;
   /** Touches a file by its path in the data volume. A file that the agent creates or created contains the text. */
   touch: (path: string, text: string) => void;
 }
@@ -47,7 +47,7 @@ export class Gateway {
    * throws, the next call sends everything again, even after a restart. The signal aborts a call.
    */
   async catchUp({ reload, commit }: Intent, signal?: AbortSignal): Promise<boolean> {
-    const { client, pending, headersFolder, touch } = this.#options;
+    const { client, pending, headersDirectory, touch } = this.#options;
     if (!pending.exists()) return false;
     if (reload.touchFile !== undefined) touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
     const call = { timeoutMs: reload.timeoutMs, signal };
@@ -55,7 +55,7 @@ export class Gateway {
     await findPreset(reload.preset).reload(client, call);
     for (const request of reload.requests) {
       const { method, path, expectStatus, timeoutMs } = request;
-      const headers = await readHeaders(request, headersFolder);
+      const headers = await readHeaders(request, headersDirectory);
       await client.send({ method, path, expectStatus, headers, timeoutMs, signal });
     }
     pending.remove();

@@ -2,7 +2,7 @@ import { closeSync, fchmodSync, fsyncSync, lstatSync, openSync, writeSync } from
 import { readText } from '../../shared/io/read-text.ts';
 
 /** The agent's directory in the data volume, held open so that a replacement of its path has no effect. */
-export interface OwnFolder extends Disposable {
+export interface OwnDirectory extends Disposable {
   at(name: string): string;
   makeRoom(name: string): void;
 }
@@ -10,31 +10,33 @@ export interface OwnFolder extends Disposable {
 /** A file next to the manifest, which outlives the agent. */
 export class OwnFile {
   readonly #name: string;
-  readonly #openFolder: () => OwnFolder;
+  readonly #openDirectory: () => OwnDirectory;
   readonly #checkOwner: () => void;
 
   /** `checkOwner` throws if another agent has taken over the volume, and the file with it. */
-  constructor(name: string, openFolder: () => OwnFolder, checkOwner: () => void) {
+  constructor(name: string, openDirectory: () => OwnDirectory, checkOwner: () => void) {
     this.#name = name;
-    this.#openFolder = openFolder;
+    this.#openDirectory = openDirectory;
     this.#checkOwner = checkOwner;
   }
 
   exists(): boolean {
-    return this.#inFolder((folder) => lstatSync(folder.at(this.#name), { throwIfNoEntry: false }) !== undefined);
+    return this.#inDirectory(
+      (directory) => lstatSync(directory.at(this.#name), { throwIfNoEntry: false }) !== undefined,
+    );
   }
 
   /** Returns its text, which is empty if it can't be read. */
   read(maxBytes: number): string {
-    return this.#inFolder((folder) => readText(folder.at(this.#name), maxBytes));
+    return this.#inDirectory((directory) => readText(directory.at(this.#name), maxBytes));
   }
 
   /** Creates the file and never opens an existing one, which might be a link. */
   write(text: string, mode: number): void {
     this.#checkOwner();
-    this.#inFolder((folder) => {
-      folder.makeRoom(this.#name);
-      const descriptor = openSync(folder.at(this.#name), 'wx', mode);
+    this.#inDirectory((directory) => {
+      directory.makeRoom(this.#name);
+      const descriptor = openSync(directory.at(this.#name), 'wx', mode);
       try {
         permit(descriptor, mode);
         writeSync(descriptor, text);
@@ -47,12 +49,12 @@ export class OwnFile {
 
   remove(): void {
     this.#checkOwner();
-    this.#inFolder((folder) => folder.makeRoom(this.#name));
+    this.#inDirectory((directory) => directory.makeRoom(this.#name));
   }
 
-  #inFolder<T>(work: (folder: OwnFolder) => T): T {
-    using folder = this.#openFolder();
-    return work(folder);
+  #inDirectory<T>(work: (directory: OwnDirectory) => T): T {
+    using directory = this.#openDirectory();
+    return work(directory);
   }
 }
 

@@ -7,18 +7,18 @@ import type { ReloadRequest } from '../resource/judge-resource.ts';
 const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/;
 
-/** Reads the current headers of a request: `folder` has a file `<secret>/<key>` for each. */
+/** Reads the current headers of a request: `directory` has a file `<secret>/<key>` for each. */
 export async function readHeaders(
   { headersFrom = [] }: ReloadRequest,
-  folder: string | undefined,
+  directory: string | undefined,
 ): Promise<Record<string, string>> {
   const pairs = headersFrom.map(async ({ name, secretRef }) => {
     const what = `the key ${secretRef.key} of the Secret ${secretRef.name}`;
     if (!/^[A-Za-z0-9-]+$/.test(name)) throw invalid(`${JSON.stringify(name)} isn't a valid header name`);
-    if (!folder || !SECRET_NAME.test(secretRef.name) || !SECRET_KEY.test(secretRef.key)) {
+    if (!directory || !SECRET_NAME.test(secretRef.name) || !SECRET_KEY.test(secretRef.key)) {
       throw invalid(`${what} is not mounted: recreate the pod after a change of spec.gateway.reload.requests`);
     }
-    return [name, await readSecretFile(join(folder, secretRef.name, secretRef.key), what)] as const;
+    return [name, await readSecretFile(join(directory, secretRef.name, secretRef.key), what)] as const;
   });
   return Object.fromEntries(await Promise.all(pairs));
 }

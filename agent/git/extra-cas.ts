@@ -13,13 +13,13 @@ const BUNDLE = 'sync-agent-ca.pem';
  * them. Undefined if the other file is missing or empty because the ConfigMap doesn't exist yet.
  */
 export async function withExtraCas<T>(
-  { file, folder }: { file: string; folder: string },
+  { file, directory }: { file: string; directory: string },
   run: (bundle: string | undefined) => Promise<T>,
 ): Promise<T> {
   const extra = await readFile(file, 'utf8').catch(explainMissing);
   if (extra.trim() === '') return await run(undefined);
   const system = await readFile(SYSTEM_BUNDLE, 'utf8').catch(() => getCACertificates('default').join('\n'));
-  const bundle = join(folder, BUNDLE);
+  const bundle = join(directory, BUNDLE);
   try {
     await onVolume(TEMPORARY_VOLUME, async () => {
       await rm(bundle, { force: true });

@@ -21,12 +21,12 @@ const SMALL = ['-c', 'core.bigFileThreshold=1m', '-c', 'pack.threads=1'];
  * arrived, so a server can't cause such damage. If git can't finish the check, the packs are considered intact.
  */
 export async function arePacksIntact(git: Git, gitDir: string, signal: AbortSignal | undefined): Promise<boolean> {
-  const folder = join(gitDir, 'objects/pack');
-  const names = new Set(await readdir(folder).catch(() => []));
+  const directory = join(gitDir, 'objects/pack');
+  const names = new Set(await readdir(directory).catch(() => []));
   // Git ignores a pack without its index, and an index without its pack.
   const packs = [...names].filter((name) => name.endsWith('.pack') && names.has(name.replace(/pack$/, 'idx')));
   if (packs.length === 0) return true;
-  const args = [...SMALL, `--git-dir=${gitDir}`, 'verify-pack', ...packs.map((name) => join(folder, name))];
+  const args = [...SMALL, `--git-dir=${gitDir}`, 'verify-pack', ...packs.map((name) => join(directory, name))];
   return await git.run(args, { timeoutMs: CHECK_TIMEOUT_MS, signal }).then(
     () => true,
     (error) => {

@@ -26,7 +26,7 @@ export interface AccessFiles {
   /** CAs of the installation to trust in addition to the system's, unless there is a `caFile`; can be missing. */
   extraCaFile: string | undefined;
   /** Directory in memory for a private copy of the SSH key and a CA bundle during a fetch. */
-  keyFolder: string;
+  keyDirectory: string;
   /** The user that git runs as. */
   uid: number;
   /** Checks the addresses of connections. */
@@ -51,10 +51,10 @@ export async function withGitAccess<T>(
   files: AccessFiles,
   run: (access: GitAccess) => Promise<T>,
 ): Promise<T> {
-  const { caFile, extraCaFile, keyFolder } = files;
+  const { caFile, extraCaFile, keyDirectory } = files;
   try {
     if (caFile || !extraCaFile) return await openAccess(source, files, run);
-    return await withExtraCas({ file: extraCaFile, folder: keyFolder }, (bundle) =>
+    return await withExtraCas({ file: extraCaFile, directory: keyDirectory }, (bundle) =>
       openAccess(source, { ...files, caFile: bundle }, run),
     );
   } catch (error) {
@@ -124,7 +124,7 @@ async function openAccess<T>(
     if (!sshKeyFile) return await runWith();
     return await withSshKey(
       await readSecret(sshKeyFile),
-      { file: sshKeyFile, folder: files.keyFolder, uid: files.uid },
+      { file: sshKeyFile, directory: files.keyDirectory, uid: files.uid },
       runWith,
     );
   }

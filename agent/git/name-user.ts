@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Directories for the library of nss_wrapper(1) in common distributions. */
-const FOLDERS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
+const DIRECTORIES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 
 export interface User {
   uid: number;
@@ -18,7 +18,9 @@ export interface User {
  * number. Empty if the user has a name, or if the image has no nss_wrapper.
  */
 export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
-  const library = hasName ? undefined : FOLDERS.map((folder) => join(folder, 'libnss_wrapper.so')).find(existsSync);
+  const library = hasName
+    ? undefined
+    : DIRECTORIES.map((directory) => join(directory, 'libnss_wrapper.so')).find(existsSync);
   if (!library) return {};
   const passwd = join(tmpdir(), 'sync-agent-passwd');
   const group = join(tmpdir(), 'sync-agent-group');

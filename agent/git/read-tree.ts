@@ -24,7 +24,7 @@ const kinds: Record<string, TreeEntry['kind'] | undefined> = {
   '120000': 'link',
   '160000': 'submodule',
 };
-const FOLDER = '040000';
+const DIRECTORY = '040000';
 
 /**
  * Lists the files of a commit below the sources with git ls-tree(1), and calls `onEntry` with each file and directory.
@@ -72,8 +72,8 @@ async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, o
   for await (const records of recordsFrom(git, gitDir, command, signal)) {
     for (const record of records) {
       const { mode, object, name } = parseRecord(record);
-      onEntry(name.toString('utf8'), mode === FOLDER ? 'folder' : 'file');
-      if (mode !== FOLDER) entries.push(entryOf(name, mode, object));
+      onEntry(name.toString('utf8'), mode === DIRECTORY ? 'directory' : 'file');
+      if (mode !== DIRECTORY) entries.push(entryOf(name, mode, object));
     }
   }
   return entries;
@@ -86,7 +86,7 @@ const SPACE = 0x20;
 function parseRecord(record: Buffer): { mode: string; object: string; name: Buffer } {
   const tab = record.indexOf(TAB);
   const object = record.toString('latin1', record.lastIndexOf(SPACE, tab) + 1, tab);
-  return { mode: record.toString('latin1', 0, FOLDER.length), object, name: record.subarray(tab + 1) };
+  return { mode: record.toString('latin1', 0, DIRECTORY.length), object, name: record.subarray(tab + 1) };
 }
 
 /** Replacement for bytes that aren't UTF-8. */

@@ -10,7 +10,7 @@ import { arePacksIntact, CHECK_TIMEOUT_MS, holdsOtherKinds, isOfOtherKind, isToo
 import { DamagedCloneError } from './git-stream.ts';
 import { ownRefs, Pins } from './pins.ts';
 import { OFFLINE_PROMISOR } from './promisor.ts';
-import { emptyFolder, healClone } from './tidy-clone.ts';
+import { emptyDirectory, healClone } from './tidy-clone.ts';
 
 export interface RepositoryOptions {
   git: Git;
@@ -137,7 +137,7 @@ export class Repository {
     this.#log.warn({ path: this.path }, 'recreating the clone; rolling back now needs the git server');
     this.#contents = undefined;
     this.pins.forget();
-    await emptyFolder(this.path);
+    await emptyDirectory(this.path);
     await this.#init(commit.length);
     this.#contents = NOTHING;
   }

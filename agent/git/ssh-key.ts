@@ -11,7 +11,7 @@ const COPY = 'sync-agent-ssh-key';
 export interface MountedKey {
   file: string;
   /** Directory for a copy. */
-  folder: string;
+  directory: string;
   /** The user that ssh runs as. */
   uid: number;
 }
@@ -21,11 +21,11 @@ export interface MountedKey {
  * memory as well. Throws {@link TerminalError} if a copy is needed and would be on a disk, or if ssh can't use the key.
  */
 export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file: string) => Promise<T>): Promise<T> {
-  const { file, folder } = mounted;
+  const { file, directory } = mounted;
   const usable = readSshKey(key);
   if (usable === key && (await hasGoodMode(mounted))) return await run(file);
-  if (!(await isInMemory(folder))) throw noMemory(folder);
-  const copy = join(folder, COPY);
+  if (!(await isInMemory(directory))) throw noMemory(directory);
+  const copy = join(directory, COPY);
   try {
     await onVolume(TEMPORARY_VOLUME, () => writePrivate(copy, usable));
     return await run(copy);
@@ -35,8 +35,8 @@ export async function withSshKey<T>(key: string, mounted: MountedKey, run: (file
 }
 
 /** Removes the copy that a killed agent left, and no other files. */
-export async function removeKeyCopies(folders: string[]): Promise<void> {
-  for (const folder of folders) await unlink(join(folder, COPY)).catch(() => {});
+export async function removeKeyCopies(directories: string[]): Promise<void> {
+  for (const directory of directories) await unlink(join(directory, COPY)).catch(() => {});
 }
 
 /** Ssh rejects a key that its user owns and others can read; root owns a mounted Secret. */
@@ -45,8 +45,8 @@ async function hasGoodMode({ file, uid }: MountedKey): Promise<boolean> {
   return (mode & 0o077) === 0 || owner !== uid;
 }
 
-async function isInMemory(folder: string): Promise<boolean> {
-  const { type } = await statfs(folder);
+async function isInMemory(directory: string): Promise<boolean> {
+  const { type } = await statfs(directory);
   return MEMORY.includes(type);
 }
 
@@ -60,8 +60,8 @@ async function writePrivate(file: string, content: string): Promise<void> {
   }
 }
 
-const noMemory = (folder: string) =>
+const noMemory = (directory: string) =>
   new TerminalError(
-    `ssh does not accept the mounted SSH key unchanged, and ${folder}, where a copy would be made, is on a disk: let the key end with a line feed, or recreate the pod so that its sidecar gets a volume in memory`,
+    `ssh does not accept the mounted SSH key unchanged, and ${directory}, where a copy would be made, is on a disk: let the key end with a line feed, or recreate the pod so that its sidecar gets a volume in memory`,
     { code: 'git.keyOnDisk', reason: 'CredentialsMissing' },
   );

@@ -11,23 +11,23 @@ const leftover = /\.lock$|^tmp_|^incoming-|^\.tmp-/;
 /** Removes leftovers of a killed git in a repository, which no other process must be using. */
 export async function healClone(gitDir: string): Promise<void> {
   await onVolume(CLONE_VOLUME, async () => {
-    for (const folder of ['.', 'refs', 'objects', 'objects/pack']) {
-      await removeLeftovers(join(gitDir, folder), folder === 'refs');
+    for (const directory of ['.', 'refs', 'objects', 'objects/pack']) {
+      await removeLeftovers(join(gitDir, directory), directory === 'refs');
     }
   });
 }
 
-async function removeLeftovers(folder: string, recursive: boolean): Promise<void> {
-  const entries = await readdir(folder, { recursive, withFileTypes: true }).catch(() => []);
+async function removeLeftovers(directory: string, recursive: boolean): Promise<void> {
+  const entries = await readdir(directory, { recursive, withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     if (leftover.test(entry.name)) await rm(join(entry.parentPath, entry.name), { recursive: true, force: true });
   }
 }
 
 /** Removes all files of git from a directory that can be a mount point; other files of the agent remain. */
-export async function emptyFolder(folder: string): Promise<void> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
-  const removed = names.map((name) => rm(join(folder, name), { recursive: true, force: true }));
+export async function emptyDirectory(directory: string): Promise<void> {
+  const names = (await readdir(directory).catch(() => [])).filter((name) => !name.startsWith('sync-agent-'));
+  const removed = names.map((name) => rm(join(directory, name), { recursive: true, force: true }));
   await onVolume(CLONE_VOLUME, () => Promise.all(removed));
 }
 
@@ -49,8 +49,8 @@ interface TidyOptions {
 
 /** Merges the packs of many fetches and drops unneeded objects. */
 export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }: TidyOptions): Promise<void> {
-  const folder = join(gitDir, 'objects/pack');
-  const names = await readdir(folder);
+  const directory = join(gitDir, 'objects/pack');
+  const names = await readdir(directory);
   if (names.filter((name) => name.endsWith('.pack')).length < MAX_PACKS) return;
   const run = (args: string[], input?: Buffer) =>
     git.run([...SMALL, ...OFFLINE_PROMISOR, `--git-dir=${gitDir}`, ...args], {
@@ -59,7 +59,7 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
       maxOutputBytes: MAX_IDS_BYTES,
       input,
     });
-  if (isPartial) await repackPartial(folder, names, run);
+  if (isPartial) await repackPartial(directory, names, run);
   else await run(['repack', '-a', '-d', '-q']);
   await run(['prune', '--expire=now']);
 }
@@ -67,13 +67,13 @@ export async function tidyClone(git: Git, gitDir: string, { isPartial, signal }:
 type Run = (args: string[], input?: Buffer) => Promise<Buffer>;
 
 /** Replaces packs with one that contains only needed objects: git-repack(1) never drops objects of a partial clone. */
-async function repackPartial(folder: string, old: string[], run: Run): Promise<void> {
+async function repackPartial(directory: string, old: string[], run: Run): Promise<void> {
   const list = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
-  const args = ['pack-objects', '--quiet', '--non-empty', join(folder, 'pack')];
+  const args = ['pack-objects', '--quiet', '--non-empty', join(directory, 'pack')];
   const id = (await run(args, await run(list))).toString('latin1').trim();
   await onVolume(CLONE_VOLUME, async () => {
-    if (id) await writeFile(join(folder, `pack-${id}.promisor`), '');
+    if (id) await writeFile(join(directory, `pack-${id}.promisor`), '');
     const others = old.filter((name) => !id || !name.startsWith(`pack-${id}.`));
-    await Promise.all(others.map((name) => rm(join(folder, name), { force: true })));
+    await Promise.all(others.map((name) => rm(join(directory, name), { force: true })));
   });
 }

@@ -10,7 +10,7 @@ import { scanTree } from '../volume/scan-tree.ts';
 import { addContents, type Candidate } from './contents.ts';
 import { type InspectionScope, withLookup } from './inspection-scope.ts';
 
-const NOTHING: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
+const NOTHING: DesiredTree = { files: new Map(), directories: new Set(), retained: new Set() };
 
 /** Finds files that differ from the delivered ones, with their content in git and on disk. */
 export async function inspectDrift({ resource, dependencies, signal }: InspectionScope): Promise<Answer> {

@@ -17,7 +17,7 @@ export interface LfsTools {
   git: Git;
   http: GuardedHttp;
   /** Directory of the store. */
-  folder: string;
+  directory: string;
 }
 
 const TIMEOUT_MS = 3_600_000;
@@ -25,12 +25,12 @@ const BATCH_SIZE = 100;
 const PARALLEL = 4;
 
 /** Returns the path of an object in a store. */
-export function objectPath(folder: string, oid: string): string {
-  return join(folder, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4), oid);
+export function objectPath(directory: string, oid: string): string {
+  return join(directory, 'lfs/objects', oid.slice(0, 2), oid.slice(2, 4), oid);
 }
 
 /** Returns the directory for incomplete objects. */
-export const incompleteFolder = (folder: string): string => join(folder, 'lfs/incomplete');
+export const incompleteDirectory = (directory: string): string => join(directory, 'lfs/incomplete');
 
 /** Fetches objects into the store. Continues interrupted downloads. */
 export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
@@ -41,8 +41,8 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
   try {
     const ca = access.caFile && (await readFile(access.caFile, 'utf8'));
     const server = await lfsServerOf(tools.git, { ...transfer, signal: either });
-    await mkdir(incompleteFolder(tools.folder), { recursive: true });
-    await dropOthers(tools.folder, pointers);
+    await mkdir(incompleteDirectory(tools.directory), { recursive: true });
+    await dropOthers(tools.directory, pointers);
     for (let start = 0; start < pointers.length; start += BATCH_SIZE) {
       await fetchBatch(pointers.slice(start, start + BATCH_SIZE), { ...tools, server, ca, signal: either });
     }
@@ -53,10 +53,11 @@ export async function fetchLfsObjects(tools: LfsTools, pointers: LfsPointer[], t
 }
 
 /** Deletes incomplete objects of other commits, which take up space. */
-async function dropOthers(folder: string, pointers: LfsPointer[]): Promise<void> {
+async function dropOthers(directory: string, pointers: LfsPointer[]): Promise<void> {
   const wanted = new Set(pointers.map(({ oid }) => oid));
-  const names = await readdir(incompleteFolder(folder));
-  for (const name of names) if (!wanted.has(name)) await rm(join(incompleteFolder(folder), name), { force: true });
+  const names = await readdir(incompleteDirectory(directory));
+  for (const name of names)
+    if (!wanted.has(name)) await rm(join(incompleteDirectory(directory), name), { force: true });
 }
 
 async function fetchBatch(pointers: LfsPointer[], downloading: Downloading): Promise<void> {
@@ -77,10 +78,10 @@ interface Downloading extends LfsTools {
 async function download(
   { oid, size }: LfsPointer,
   offer: LfsDownload | undefined,
-  { http, folder, server, ca, signal }: Downloading,
+  { http, directory, server, ca, signal }: Downloading,
 ): Promise<void> {
   if (!offer) throw lfsError('objectNotFound');
-  const file = join(incompleteFolder(folder), oid);
+  const file = join(incompleteDirectory(directory), oid);
   const begun = await sizeOf(file);
   const start = begun < size ? begun : 0;
   const range: Record<string, string> = start > 0 ? { Range: `bytes=${start}-` } : {};
@@ -105,8 +106,8 @@ async function download(
     await rm(file, { force: true });
     throw lfsError('damaged');
   }
-  await mkdir(dirname(objectPath(folder, oid)), { recursive: true });
-  await rename(file, objectPath(folder, oid));
+  await mkdir(dirname(objectPath(directory, oid)), { recursive: true });
+  await rename(file, objectPath(directory, oid));
 }
 
 /** Returns 0 if there is no such file. */

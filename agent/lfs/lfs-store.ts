@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Git } from '../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { CLONE_VOLUME, onVolume } from '../../shared/io/volume-error.ts';
-import { fetchLfsObjects, incompleteFolder, objectPath } from './fetch-lfs-objects.ts';
+import { fetchLfsObjects, incompleteDirectory, objectPath } from './fetch-lfs-objects.ts';
 import type { LfsTransfer } from './lfs-api.ts';
 import { lfsError } from './lfs-errors.ts';
 import type { LfsPointer } from './lfs-pointer.ts';
@@ -63,8 +63,8 @@ export class LfsStore {
 
   /** Fetches all content in one call. Throws {@link TerminalError} if the server doesn't have it. */
   async fetch(pointers: LfsPointer[], transfer: LfsTransfer): Promise<void> {
-    const { git, http, path: folder } = this.#options;
-    await onVolume(CLONE_VOLUME, () => fetchLfsObjects({ git, http, folder }, pointers, transfer));
+    const { git, http, path: directory } = this.#options;
+    await onVolume(CLONE_VOLUME, () => fetchLfsObjects({ git, http, directory }, pointers, transfer));
   }
 
   /**
@@ -77,7 +77,7 @@ export class LfsStore {
     { applied, pinned }: History = NO_HISTORY,
   ): Promise<void> {
     await onVolume(CLONE_VOLUME, async () => {
-      await rm(incompleteFolder(this.#options.path), { recursive: true, force: true });
+      await rm(incompleteDirectory(this.#options.path), { recursive: true, force: true });
       const objects = await this.#objects();
       if (objects.length === 0) return;
       const pointers = await pointersOf(files.map(({ blob }) => blob));

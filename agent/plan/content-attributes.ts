@@ -8,7 +8,7 @@ export const isAttributesFile = (path: string): boolean =>
 
 /** Returns the paths of attributes files in the directories above these paths, which apply to them as well. */
 export function attributesFilesAbove(paths: string[]): string[] {
-  return ['', ...allDirectories(paths)].map((folder) => joinPath(folder, ATTRIBUTES_FILE));
+  return ['', ...allDirectories(paths)].map((directory) => joinPath(directory, ATTRIBUTES_FILE));
 }
 
 /** Attributes that make git change content at checkout, and the text that a file needs to set one. */

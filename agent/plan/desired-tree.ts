@@ -22,11 +22,11 @@ export interface DesiredTreeInput {
 
 /** Lays the mappings on top of each other, the later ones above, and lists all problems. */
 export function desiredTree(input: DesiredTreeInput): DesiredTreeResult {
-  const tree: DesiredTree = { files: new Map(), folders: new Set(), retained: new Set() };
+  const tree: DesiredTree = { files: new Map(), directories: new Set(), retained: new Set() };
   const problems = input.mappings.flatMap((mapping, index) =>
     layMapping(mapping, input, tree).map((problem) => `mappings[${index}]: ${problem}`),
   );
-  tree.folders = allDirectories(tree.files.keys());
+  tree.directories = allDirectories(tree.files.keys());
   if (problems.length === 0) problems.push(...overlaps(tree));
   return problems.length > 0 ? { kind: 'problems', problems } : { kind: 'tree', tree };
 }
@@ -115,17 +115,17 @@ const tooLong = (path: string) =>
   `${path.slice(0, 100)}… is too long: a path can have at most 3,072 bytes and 128 directories, and each name in it 255 bytes. Shorten it, or exclude it`;
 
 /** Finds files whose path another file needs as a directory. */
-function overlaps({ files, folders, retained }: DesiredTree): string[] {
+function overlaps({ files, directories, retained }: DesiredTree): string[] {
   const isFile = (path: string) => files.has(path) || retained.has(path);
-  if (![...folders, ...allDirectories(retained)].some(isFile)) return [];
+  if (![...directories, ...allDirectories(retained)].some(isFile)) return [];
   const inside = new Map<string, string>();
   for (const path of [...files.keys(), ...retained]) {
-    for (const folder of directoriesOf(path)) {
-      if (isFile(folder) && !inside.has(folder)) inside.set(folder, path);
+    for (const directory of directoriesOf(path)) {
+      if (isFile(directory) && !inside.has(directory)) inside.set(directory, path);
     }
   }
   return [...inside].map(
-    ([folder, path]) =>
-      `${folder} is mapped as a file, but ${path} needs it to be a directory: change the mappings, or exclude one`,
+    ([directory, path]) =>
+      `${directory} is mapped as a file, but ${path} needs it to be a directory: change the mappings, or exclude one`,
   );
 }

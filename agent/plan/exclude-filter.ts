@@ -4,10 +4,10 @@ import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 interface Rule {
   matches: (path: string) => boolean;
   /** Returns for each directory above a path whether the rule matches it, the outermost first. */
-  matchesFolders: (path: string) => boolean[];
+  matchesDirectories: (path: string) => boolean[];
   /** `!pattern` re-includes files that an earlier pattern excluded. */
   excludes: boolean;
-  foldersOnly: boolean;
+  directoriesOnly: boolean;
 }
 
 /** Maximum length of a path (PATH_MAX). For longer ones, only the directories within this length are matched. */
@@ -20,23 +20,23 @@ const MAX_LENGTH = 4096;
  */
 export function excludeFilter(patterns: string[]): (path: string) => boolean {
   const rules = patterns.flatMap((pattern) => compile(pattern.trim()) ?? []);
-  const folders = new Map<string, boolean>();
+  const directories = new Map<string, boolean>();
   const isFileExcluded = (path: string): boolean =>
-    rules.findLast((rule) => !rule.foldersOnly && rule.matches(path))?.excludes ?? false;
-  const isFolderExcluded = (folder: string): boolean => {
-    const known = folders.get(folder);
+    rules.findLast((rule) => !rule.directoriesOnly && rule.matches(path))?.excludes ?? false;
+  const isDirectoryExcluded = (directory: string): boolean => {
+    const known = directories.get(directory);
     if (known !== undefined) return known;
-    const matched = rules.map((rule) => rule.matchesFolders(`${folder}/`));
+    const matched = rules.map((rule) => rule.matchesDirectories(`${directory}/`));
     const isExcluded = (_: boolean, index: number) =>
       rules.findLast((_, rule) => matched[rule]?.[index])?.excludes ?? false;
     const excluded = matched[0]?.some(isExcluded) ?? false;
-    folders.set(folder, excluded);
+    directories.set(directory, excluded);
     return excluded;
   };
   return (path) => {
     if (rules.length === 0) return false;
     const end = path.lastIndexOf('/', MAX_LENGTH);
-    if (end > 0 && isFolderExcluded(path.slice(0, end))) return true;
+    if (end > 0 && isDirectoryExcluded(path.slice(0, end))) return true;
     return path.length <= MAX_LENGTH && isFileExcluded(path);
   };
 }
@@ -44,16 +44,17 @@ export function excludeFilter(patterns: string[]): (path: string) => boolean {
 function compile(pattern: string): Rule | undefined {
   const excludes = !pattern.startsWith('!');
   const body = excludes ? pattern : pattern.slice(1);
-  const foldersOnly = body.endsWith('/');
+  const directoriesOnly = body.endsWith('/');
   const path = withoutTrailingSlashes(body);
   const glob = path.replace(/^\.?\/+/, '');
   if (glob === '') return undefined;
   const matches = compileGlob(glob);
-  if (path.includes('/')) return { matches, matchesFolders: compileGlobForDirectories(glob), excludes, foldersOnly };
+  if (path.includes('/'))
+    return { matches, matchesDirectories: compileGlobForDirectories(glob), excludes, directoriesOnly };
   return {
     matches: (at) => matches(at.slice(at.lastIndexOf('/') + 1)),
-    matchesFolders: (at) => at.split('/').slice(0, -1).map(matches),
+    matchesDirectories: (at) => at.split('/').slice(0, -1).map(matches),
     excludes,
-    foldersOnly,
+    directoriesOnly,
   };
 }

@@ -77,7 +77,7 @@ export interface Manifest {
   readonly applied: Applied | undefined;
   readonly files: ReadonlyMap<string, OwnedFile>;
   /** Directories that the agent created. */
-  readonly folders: ReadonlySet<string>;
+  readonly directories: ReadonlySet<string>;
   /** ID of the journal of the last completed sync that moved files. */
   readonly journal: string | undefined;
 }
@@ -99,21 +99,21 @@ export interface ManifestUpdate {
 export interface MutableManifest extends Manifest {
   applied: Applied | undefined;
   readonly files: Map<string, OwnedFile>;
-  readonly folders: Set<string>;
+  readonly directories: Set<string>;
   journal: string | undefined;
 }
 
 /** Returns the manifest of an agent that never wrote anything. */
 export function emptyManifest(): MutableManifest {
-  return { applied: undefined, files: new Map(), folders: new Set(), journal: undefined };
+  return { applied: undefined, files: new Map(), directories: new Set(), journal: undefined };
 }
 
 /** Applies an update in memory. */
 export function updateManifest(manifest: MutableManifest, update: ManifestUpdate): void {
   for (const file of update.files) manifest.files.set(file.path, file);
   for (const path of update.forgottenFiles) manifest.files.delete(path);
-  for (const folder of update.folders) manifest.folders.add(folder);
-  for (const folder of update.forgottenFolders) manifest.folders.delete(folder);
+  for (const directory of update.folders) manifest.directories.add(directory);
+  for (const directory of update.forgottenFolders) manifest.directories.delete(directory);
   manifest.applied = update.applied;
   manifest.journal = update.journal ?? manifest.journal;
 }

@@ -4,7 +4,7 @@ import { TerminalError } from '../../shared/errors.ts';
 import { placeOf } from './layering.ts';
 import type { Manifest } from './manifest.ts';
 
-type Kind = 'file' | 'folder';
+type Kind = 'file' | 'directory';
 
 /** Called with each entry of a commit while git lists them; throws if there are too many. */
 export type OnEntry = (path: string, kind: Kind) => void;
@@ -13,7 +13,7 @@ const MIB = 1024 ** 2;
 /** Bytes of V8's heap that the program itself needs. */
 const PROGRAM = 16 * MIB;
 /** Bytes of V8's heap per entry and per character of its path; docs/how-to/sizing.md shows the measurements. */
-const COST = { file: { entry: 1450, character: 4 }, folder: { entry: 100, character: 1 } };
+const COST = { file: { entry: 1450, character: 4 }, directory: { entry: 100, character: 1 } };
 
 /** V8's heap limit includes the space for new objects: three times `--max-semi-space-size` of the image. */
 export const NEW_OBJECTS_BYTES = 6 * MIB;
@@ -23,25 +23,25 @@ export const NEW_OBJECTS_BYTES = 6 * MIB;
  * them: a commit of a few objects can list more files than fit into any memory.
  */
 export class MemoryBudget {
-  readonly #manifest: Pick<Manifest, 'files' | 'folders'>;
+  readonly #manifest: Pick<Manifest, 'files' | 'directories'>;
   readonly #mappings: RenderedMapping[];
   #bytesLeft: number;
   #files = 0;
-  #folders = 0;
+  #directories = 0;
   /** Files of the manifest that haven't been found in the commit so far. */
   #others: number;
 
   /** Throws {@link TerminalError} if there isn't enough memory for the files of the manifest. */
   constructor(
     heapBytes: number,
-    { manifest, mappings = [] }: { manifest: Pick<Manifest, 'files' | 'folders'>; mappings?: RenderedMapping[] },
+    { manifest, mappings = [] }: { manifest: Pick<Manifest, 'files' | 'directories'>; mappings?: RenderedMapping[] },
   ) {
     this.#manifest = manifest;
     this.#mappings = mappings;
     this.#bytesLeft = heapBytes - PROGRAM;
     this.#others = manifest.files.size;
     for (const { path, source } of manifest.files.values()) this.#pay(costOf('file', path, source));
-    for (const path of manifest.folders) this.#pay(costOf('folder', path));
+    for (const path of manifest.directories) this.#pay(costOf('directory', path));
   }
 
   /** Counts an entry once per mapping, and at least once. Throws {@link TerminalError} if it doesn't fit. */
@@ -51,11 +51,11 @@ export class MemoryBudget {
     for (const place of places) this.#pay(costOf(kind, path, place) - this.#paidFor(place, kind));
     if (places.length === 0) this.#pay(costOf(kind, path));
     if (kind === 'file') this.#files += Math.max(1, places.length);
-    else this.#folders += 1;
+    else this.#directories += 1;
   };
 
   #paidFor(path: string, kind: Kind): number {
-    if (kind === 'folder') return this.#manifest.folders.has(path) ? costOf(kind, path) : 0;
+    if (kind === 'directory') return this.#manifest.directories.has(path) ? costOf(kind, path) : 0;
     const file = this.#manifest.files.get(path);
     if (!file) return 0;
     this.#others -= 1;
@@ -64,17 +64,17 @@ export class MemoryBudget {
 
   #pay(bytes: number): void {
     this.#bytesLeft -= Math.max(0, bytes);
-    if (this.#bytesLeft < 0) throw tooManyFiles(this.#files, this.#folders, this.#others);
+    if (this.#bytesLeft < 0) throw tooManyFiles(this.#files, this.#directories, this.#others);
   }
 }
 
 const costOf = (kind: Kind, ...paths: string[]): number =>
   COST[kind].entry + COST[kind].character * Math.max(...paths.map(({ length }) => length));
 
-function tooManyFiles(files: number, folders: number, others: number): TerminalError {
+function tooManyFiles(files: number, directories: number, others: number): TerminalError {
   const more = others > 0 ? `, in addition to ${others} delivered earlier` : '';
   return new TerminalError(
-    `the profile maps more than ${files} files in ${folders} directories${more}, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or map fewer files`,
+    `the profile maps more than ${files} files in ${directories} directories${more}, which needs more memory than the agent has: raise spec.agent.resources.limits.memory and recreate the pod, or map fewer files`,
     { code: 'sync.TooManyFiles', reason: 'TooManyFiles' },
   );
 }

@@ -17,7 +17,7 @@ export class MountedPaths {
     this.#fold = (path) => foldName(path, folding);
     this.#points = new Map(paths.map((path) => [this.#fold(path), path]));
     for (const [folded, path] of this.#points)
-      for (const folder of directoriesOf(folded)) this.#above.set(folder, path);
+      for (const directory of directoriesOf(folded)) this.#above.set(directory, path);
   }
 
   /** Checks whether the path is one of them, is inside one, or contains one. */

@@ -11,10 +11,10 @@ export function foldName(name: string, folding: NameFolding): string {
 }
 
 /** Returns a problem for each pair of paths that collide on the volume. */
-export function findCollisions({ files, folders, retained }: DesiredTree, folding: NameFolding): string[] {
+export function findCollisions({ files, directories, retained }: DesiredTree, folding: NameFolding): string[] {
   if (!folding.case && !folding.unicode) return [];
   const seen = new Map([[AGENT_DIRECTORY, AGENT_DIRECTORY]]);
-  return [...folders, ...files.keys(), ...retained].flatMap((path) => {
+  return [...directories, ...files.keys(), ...retained].flatMap((path) => {
     const folded = foldName(path, folding);
     const other = seen.get(folded) ?? path;
     seen.set(folded, other);

@@ -39,8 +39,8 @@ export function narrowChange(input: NarrowInput): Pick<PlanInput, 'desired' | 'm
   const { files, gone } = draft;
   const own = [...files.keys(), ...gone].flatMap((path) => manifest.files.get(path) ?? []);
   return {
-    desired: { files, folders: allDirectories(files.keys()), retained: new Set() },
-    manifest: { ...manifest, files: byPath(own), folders: emptied(manifest, gone) },
+    desired: { files, directories: allDirectories(files.keys()), retained: new Set() },
+    manifest: { ...manifest, files: byPath(own), directories: emptied(manifest, gone) },
     untouched: manifest.files.size - own.length,
   };
 }
@@ -54,7 +54,7 @@ class Draft {
   readonly gone = new Set<string>();
   readonly #input: NarrowInput;
   /** Directories of owned files, needed only if a file is added. */
-  #folders: ReadonlySet<string> | undefined;
+  #directories: ReadonlySet<string> | undefined;
 
   constructor(input: NarrowInput) {
     this.#input = input;
@@ -93,7 +93,7 @@ class Draft {
   isSound(): boolean {
     const { mappings, changes, manifest } = this.#input;
     for (const path of this.files.keys()) {
-      if (this.gone.has(path) || directoriesOf(path).some((folder) => this.files.has(folder))) return false;
+      if (this.gone.has(path) || directoriesOf(path).some((directory) => this.files.has(directory))) return false;
     }
     if (changes.every(({ after }) => after)) return true;
     const left = [...manifest.files.values()].filter(({ path }) => !this.gone.has(path));
@@ -111,9 +111,9 @@ class Draft {
   /** The path might be taken by another entry that must remain, or a file might have to become a directory. */
   #add({ mapping, inside, destination }: MappedChange, after: TreeEntry): boolean {
     const { files } = this.#input.manifest;
-    this.#folders ??= allDirectories(files.keys());
+    this.#directories ??= allDirectories(files.keys());
     const isTaken = [destination, ...directoriesOf(destination)].some((path) => files.has(path));
-    if (isTaken || this.#folders.has(destination) || !mapping.required) return false;
+    if (isTaken || this.#directories.has(destination) || !mapping.required) return false;
     this.files.set(destination, desiredFile(after, { mapping, inside, destination }));
     return true;
   }
@@ -131,10 +131,10 @@ class Draft {
 }
 
 /** Returns directories that the agent created and that no longer contain any of its files. */
-function emptied({ files, folders }: Manifest, gone: ReadonlySet<string>): Set<string> {
+function emptied({ files, directories }: Manifest, gone: ReadonlySet<string>): Set<string> {
   if (gone.size === 0) return new Set();
   const needed = allDirectories([...files.keys()].filter((path) => !gone.has(path)));
-  return new Set([...allDirectories(gone)].filter((folder) => folders.has(folder) && !needed.has(folder)));
+  return new Set([...allDirectories(gone)].filter((directory) => directories.has(directory) && !needed.has(directory)));
 }
 
 const byPath = (files: OwnedFile[]): Map<string, OwnedFile> => new Map(files.map((file) => [file.path, file]));

@@ -4,15 +4,15 @@ import type { Plan } from './plan-changes.ts';
 
 /** Returns the manifest update for a completed plan; `written` are the new files. */
 export function manifestUpdate(
-  { corrected, disowned, folders }: Plan,
+  { corrected, disowned, directories }: Plan,
   written: OwnedFile[],
   applied: Applied,
 ): ManifestUpdate {
   return {
     files: [...corrected, ...written],
-    folders: folders.create,
+    folders: directories.create,
     forgottenFiles: disowned,
-    forgottenFolders: [...folders.clear, ...folders.prune],
+    forgottenFolders: [...directories.clear, ...directories.prune],
     applied,
   };
 }

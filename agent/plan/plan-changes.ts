@@ -24,7 +24,7 @@ export type Change =
 /** All changes, based on the scanned state of the disk. */
 export interface Plan {
   changes: Change[];
-  folders: FolderPlan;
+  directories: DirectoryPlan;
   /** Number of owned files that don't change. */
   unchanged: number;
   /** New records of files with the right content whose manifest record differs or is missing. */
@@ -65,12 +65,12 @@ export function planChanges(given: PlanInput): PlanResult {
   if (overflow) return refused('TakenOverFull', [overflow]);
   const deletes = planDeletes(input).filter(({ path }) => !mounted.touches(path));
   const isInTheWay = (change: Change) => change.kind === 'delete' && change.inTheWay;
-  const folders = planFolders(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]);
+  const directories = planDirectories(input, [...judged.writes, ...deletes.filter(({ kind }) => kind === 'restore')]);
   return {
     kind: 'plan',
     plan: {
       changes: [...deletes.filter(isInTheWay), ...judged.writes, ...deletes.filter((change) => !isInTheWay(change))],
-      folders: { ...folders, prune: folders.prune.filter((folder) => !mounted.touches(folder)) },
+      directories: { ...directories, prune: directories.prune.filter((directory) => !mounted.touches(directory)) },
       unchanged: judged.unchanged + (input.untouched ?? 0) + retained.length,
       corrected: judged.corrected,
       disowned,
@@ -153,9 +153,12 @@ function planDeletes(input: PlanInput): Removal[] {
     const existing = live.get(path);
     const isGone = existing === undefined && !found;
     if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];
-    const isInTheWay = desired.folders.has(path) || directoriesOf(path).some((folder) => desired.files.has(folder));
-    const canHaveFolder = directoriesOf(path).every((folder) => (live.get(folder)?.kind ?? 'folder') === 'folder');
-    if (displaced && canHaveFolder && !isInTheWay) {
+    const isInTheWay =
+      desired.directories.has(path) || directoriesOf(path).some((directory) => desired.files.has(directory));
+    const canHaveDirectory = directoriesOf(path).every(
+      (directory) => (live.get(directory)?.kind ?? 'directory') === 'directory',
+    );
+    if (displaced && canHaveDirectory && !isInTheWay) {
       return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, existing }];
     }
     if (!existing) return [];
@@ -165,7 +168,7 @@ function planDeletes(input: PlanInput): Removal[] {
 }
 
 /** Changes of directories. */
-interface FolderPlan {
+interface DirectoryPlan {
   /** To be created, the outer ones first. */
   create: string[];
   /** Created by the agent earlier and in the way of a file, the inner ones first. */
@@ -175,18 +178,19 @@ interface FolderPlan {
 }
 
 /** Compares the needed directories with existing ones and those that the agent created. */
-function planFolders({ desired, manifest, live }: PlanInput, writes: Change[]): FolderPlan {
+function planDirectories({ desired, manifest, live }: PlanInput, writes: Change[]): DirectoryPlan {
   const forRetained = allDirectories(desired.retained);
-  const isInTheWay = (folder: string) => [...directoriesOf(folder), folder].some((path) => desired.files.has(path));
-  const unneeded = [...manifest.folders]
-    .filter((folder) => !desired.folders.has(folder) && !forRetained.has(folder))
+  const isInTheWay = (directory: string) =>
+    [...directoriesOf(directory), directory].some((path) => desired.files.has(path));
+  const unneeded = [...manifest.directories]
+    .filter((directory) => !desired.directories.has(directory) && !forRetained.has(directory))
     .sort(byDepth)
     .reverse();
   const needed = allDirectories(writes.map(({ path }) => path));
   return {
-    create: [...needed].filter((folder) => live.get(folder)?.kind !== 'folder').sort(byDepth),
+    create: [...needed].filter((directory) => live.get(directory)?.kind !== 'directory').sort(byDepth),
     clear: unneeded.filter(isInTheWay),
-    prune: unneeded.filter((folder) => !isInTheWay(folder)),
+    prune: unneeded.filter((directory) => !isInTheWay(directory)),
   };
 }
 

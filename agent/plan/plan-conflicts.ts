@@ -4,8 +4,8 @@ import type { LiveEntry, LiveFile, PlanInput } from './plan-input.ts';
 export function findConflicts(input: PlanInput): string[] {
   const { desired, live } = input;
   const conflicts = new Set<string>();
-  for (const folder of desired.folders) {
-    const problem = folderProblem(folder, live.get(folder), input);
+  for (const directory of desired.directories) {
+    const problem = directoryProblem(directory, live.get(directory), input);
     if (problem) conflicts.add(problem);
   }
   for (const path of desired.files.keys()) {
@@ -31,14 +31,14 @@ function isOwned(path: string, { manifest }: Pick<PlanInput, 'manifest'>): boole
 function canRemove(path: string, input: PlanInput): boolean {
   const { desired, manifest, live } = input;
   const entry = live.get(path);
-  if (manifest.folders.has(path) && (!entry || entry.kind === 'folder')) return true;
+  if (manifest.directories.has(path) && (!entry || entry.kind === 'directory')) return true;
   if (entry?.kind !== 'file' || desired.retained.has(path) || manifest.files.get(path)?.displaced) return false;
   return isRemovable(path, entry, input);
 }
 
 /** Checks a path that must be a directory. */
-function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
-  if (!entry || entry.kind === 'folder') return undefined;
+function directoryProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
+  if (!entry || entry.kind === 'directory') return undefined;
   if (entry.kind === 'link')
     return `${path} is a symbolic link in the data volume, and the agent never writes through links: remove it`;
   if (entry.kind === 'file' && canRemove(path, input)) return undefined;
@@ -48,7 +48,7 @@ function folderProblem(path: string, entry: LiveEntry | undefined, input: PlanIn
 /** Checks a path that must be a file. */
 function fileProblem(path: string, entry: LiveEntry | undefined, input: PlanInput): string | undefined {
   if (!entry || entry.kind === 'file') return undefined;
-  if (entry.kind !== 'folder') {
+  if (entry.kind !== 'directory') {
     if (isOwned(path, input)) return undefined;
     return `${path} is ${entry.kind === 'link' ? 'a symbolic link' : 'not a regular file'} in the data volume, and the agent did not write it: remove it`;
   }

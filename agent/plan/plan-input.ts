@@ -39,7 +39,7 @@ export interface DesiredFile {
 export interface DesiredTree {
   files: Map<string, DesiredFile>;
   /** Directories of the files, each before those inside it. */
-  folders: Set<string>;
+  directories: Set<string>;
   /** Owned files that remain unchanged because an optional source is missing. */
   retained: Set<string>;
 }
@@ -59,7 +59,7 @@ export interface LiveFile {
 export type LiveEntry =
   | LiveFile
   /** `content` lists the paths of everything below, if a file must replace the directory. */
-  | { kind: 'folder'; content?: string[] }
+  | { kind: 'directory'; content?: string[] }
   | { kind: 'link' }
   | { kind: 'other' };
 

@@ -13,7 +13,7 @@ export interface SignatureOptions {
   git: Git;
   gitDir: string;
   /** Directory with the trusted keys, one file per key: a mounted Secret. */
-  keysFolder: string | undefined;
+  keysDirectory: string | undefined;
 }
 
 /** An object of the repository that must be signed, and its name in messages. */
@@ -46,36 +46,36 @@ export class Signatures {
 
   /** Returns the hash of the current keys. */
   async hashKeys(): Promise<string> {
-    return hashOf([...(await readKeys(this.#options.keysFolder))]);
+    return hashOf([...(await readKeys(this.#options.keysDirectory))]);
   }
 
   /** Returns the hash of the keys. Throws {@link TerminalError} unless one signed the object. Caches a success. */
   async check(object: SignedObject): Promise<string> {
-    const values = await readKeys(this.#options.keysFolder);
+    const values = await readKeys(this.#options.keysDirectory);
     const trusted = trustedKeys(values);
     const keys = hashOf([...values]);
     const key = hashOf([object, keys]);
     if (key === this.#verified) return keys;
     await onVolume(TEMPORARY_VOLUME, async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
+      const directory = await mkdtemp(join(tmpdir(), 'sync-agent-keys-'));
       try {
-        await this.#verify(object, trusted, folder);
+        await this.#verify(object, trusted, directory);
       } finally {
-        await rm(folder, { recursive: true, force: true });
+        await rm(directory, { recursive: true, force: true });
       }
     });
     this.#verified = key;
     return keys;
   }
 
-  async #verify({ kind, id, name }: SignedObject, keys: TrustedKeys, folder: string): Promise<void> {
+  async #verify({ kind, id, name }: SignedObject, keys: TrustedKeys, directory: string): Promise<void> {
     const { git, gitDir } = this.#options;
-    const signersFile = join(folder, 'allowed_signers');
+    const signersFile = join(directory, 'allowed_signers');
     await writeFile(signersFile, `${keys.allowedSigners.join('\n')}\n`);
-    if (keys.openPgp.length > 0) await importOpenPgpKeys(keys.openPgp, folder);
+    if (keys.openPgp.length > 0) await importOpenPgpKeys(keys.openPgp, directory);
     const config = ['-c', `gpg.ssh.allowedSignersFile=${signersFile}`, '-c', 'gpg.minTrustLevel=undefined'];
     const args = [...config, `--git-dir=${gitDir}`, `verify-${kind}`, '--raw', id];
-    const messages = await git.runForMessages(args, { environment: { GNUPGHOME: folder } }).catch((cause) => {
+    const messages = await git.runForMessages(args, { environment: { GNUPGHOME: directory } }).catch((cause) => {
       throw explain(`${kind} ${name}`, cause);
     });
     if (!GOOD.test(messages)) throw explain(`${kind} ${name}`, new Error(messages));
@@ -84,14 +84,14 @@ export class Signatures {
 
 const hashOf = (parts: unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
-async function readKeys(folder: string | undefined): Promise<Map<string, string>> {
+async function readKeys(directory: string | undefined): Promise<Map<string, string>> {
   const hint = 'the keys of spec.git.verify.keysSecretRef are not mounted: recreate the pod after a change of it';
-  if (!folder) throw keysError(hint);
+  if (!directory) throw keysError(hint);
   // Kubernetes keeps the versions of a mounted Secret in directories whose names start with two dots.
-  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith('..')).sort();
+  const names = (await readdir(directory).catch(() => [])).filter((name) => !name.startsWith('..')).sort();
   if (names.length === 0) throw keysError(hint);
   return new Map(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+    await Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const)),
   );
 }
 
@@ -157,10 +157,10 @@ function linesOf(text: string): string[] {
 }
 
 /** Creates a gpg(1) keyring in a directory; needs neither a user name nor gpg's daemon. */
-async function importOpenPgpKeys(keys: string[], folder: string): Promise<void> {
-  const file = join(folder, 'keys.asc');
+async function importOpenPgpKeys(keys: string[], directory: string): Promise<void> {
+  const file = join(directory, 'keys.asc');
   await writeFile(file, keys.join('\n'));
-  const args = ['--homedir', folder, '--batch', '--quiet', '--no-autostart', '--import', file];
+  const args = ['--homedir', directory, '--batch', '--quiet', '--no-autostart', '--import', file];
   await promisify(execFile)('gpg', args, { timeout: 30_000 }).catch((cause) => {
     throw new TransientError('gpg cannot read the OpenPGP keys of spec.git.verify: check that the image contains gpg', {
       code: 'git.signatureTool',

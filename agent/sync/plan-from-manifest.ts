@@ -34,7 +34,7 @@ export async function planFromManifest(aim: SyncAim, dependencies: SyncDependenc
 function asDesired({ files }: Manifest): DesiredTree {
   const desired = new Map<string, DesiredFile>();
   for (const [path, record] of files) desired.set(path, fileOf(record));
-  return { files: desired, folders: allDirectories(files.keys()), retained: new Set() };
+  return { files: desired, directories: allDirectories(files.keys()), retained: new Set() };
 }
 
 /** The steps of patches aren't needed, because a file that must be written isn't right. */

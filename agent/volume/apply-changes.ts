@@ -77,15 +77,15 @@ async function undo(cause: unknown, { root, lock, manifestFile, log }: Target): 
 }
 
 /** Checks whether only the manifest changes. */
-function isBookkeeping({ changes, folders }: Plan): boolean {
-  return changes.length === 0 && folders.clear.length === 0 && folders.prune.length === 0;
+function isBookkeeping({ changes, directories }: Plan): boolean {
+  return changes.length === 0 && directories.clear.length === 0 && directories.prune.length === 0;
 }
 
 /** Returns records of the staged files, in the order of the plan. */
 async function stageAll(plan: Plan, target: Target): Promise<OwnedFile[]> {
   const files = plan.changes.flatMap((change) => ('file' in change ? [change.file] : []));
   if (files.length === 0) return [];
-  using folder = target.root.openAgentFolder('staging');
+  using directory = target.root.openAgentDirectory('staging');
   await using contents = target.openContents();
-  return await stageFiles(files, { ...target, folder, fileSystem: target.root.agentFolder, contents });
+  return await stageFiles(files, { ...target, directory, fileSystem: target.root.agentDirectory, contents });
 }

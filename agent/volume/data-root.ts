@@ -4,8 +4,8 @@ import { AGENT_DIRECTORY } from '../../shared/api/names.ts';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import { USUAL_TRAITS, type VolumeTraits } from '../plan/volume-traits.ts';
-import { Folder } from './folder.ts';
-import { PASSABLE, PRIVATE } from './protect-folder.ts';
+import { Directory } from './directory.ts';
+import { PASSABLE, PRIVATE } from './protect-directory.ts';
 
 /** Maximum length of a path in Linux (bytes). */
 const MAX_PATH = 4095;
@@ -16,15 +16,15 @@ const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'data.symb
 /** The root of the data volume, and the only place that turns relative paths into real ones. */
 export class DataRoot {
   readonly path: string;
-  readonly agentFolder: string;
+  readonly agentDirectory: string;
   /** Handling of names and modes by the volume; known once its lock was held. */
   traits: VolumeTraits | undefined;
-  readonly #root: Folder;
+  readonly #root: Directory;
 
   private constructor(path: string) {
     this.path = path;
-    this.agentFolder = join(path, AGENT_DIRECTORY);
-    this.#root = Folder.openAt(path);
+    this.agentDirectory = join(path, AGENT_DIRECTORY);
+    this.#root = Directory.openAt(path);
   }
 
   /** Resolves the root once. Links in its own path belong to the mount; links below it aren't followed. */
@@ -60,8 +60,8 @@ export class DataRoot {
   lookInside<T>(path: string, run: (path: string) => T): T | undefined {
     const name = path.lastIndexOf('/') + 1;
     return unlessAbsent(() => {
-      using folder = this.openFolder(path.slice(0, Math.max(0, name - 1)));
-      return run(folder.at(path.slice(name)));
+      using directory = this.openDirectory(path.slice(0, Math.max(0, name - 1)));
+      return run(directory.at(path.slice(name)));
     });
   }
 
@@ -71,35 +71,35 @@ export class DataRoot {
   }
 
   /** Opens a directory by its normalized relative path; must be closed. Throws {@link TerminalError} for a link. */
-  openFolder(path: string): Folder {
+  openDirectory(path: string): Directory {
     return this.#root.openBelow(path);
   }
 
   /** Opens a directory with the agent's files, and creates it if necessary; `''` is the parent of the others. */
-  openAgentFolder(name: string): Folder {
+  openAgentDirectory(name: string): Directory {
     if (name === '') return openOwn(this.#root, AGENT_DIRECTORY, PASSABLE);
-    using parent = this.openAgentFolder('');
+    using parent = this.openAgentDirectory('');
     return openOwn(parent, name, PRIVATE);
   }
 }
 
-function openOwn(parent: Folder, name: string, permissions: number): Folder {
+function openOwn(parent: Directory, name: string, permissions: number): Directory {
   const isNew = parent.make(name, permissions);
   try {
-    const folder = parent.open(name);
-    if (isNew) folder.permit(permissions);
-    return folder;
+    const directory = parent.open(name);
+    if (isNew) directory.permit(permissions);
+    return directory;
   } catch (cause) {
-    const isNoFolder = NO_FOLDER.has((cause as NodeJS.ErrnoException).code ?? '');
-    throw isNoFolder ? noAgentFolder(parent.pathOf(name), cause) : cause;
+    const isNoDirectory = NO_DIRECTORY.has((cause as NodeJS.ErrnoException).code ?? '');
+    throw isNoDirectory ? noAgentDirectory(parent.pathOf(name), cause) : cause;
   }
 }
 
 /** Codes that prove that the entry is of another kind; other errors don't. */
-const NO_FOLDER = new Set(['ENOTDIR', 'data.symbolicLink']);
+const NO_DIRECTORY = new Set(['ENOTDIR', 'data.symbolicLink']);
 
 /** An error for another kind of entry in the place of a directory with the agent's files. */
-export const noAgentFolder = (path: string, cause: unknown) =>
+export const noAgentDirectory = (path: string, cause: unknown) =>
   new TerminalError(`${path} must be a directory because it holds the agent's files: remove it`, {
     code: 'data.agentFolder',
     reason: 'PathConflict',

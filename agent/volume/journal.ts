@@ -39,16 +39,16 @@ const headerLine = v.object({ journal: v.string(), ino: v.number() });
 const endLine = v.object({ check: v.string() });
 
 /** Checks whether a sync that moves files hasn't ended. Any entry of that name is accepted, and later removed. */
-export const hasJournal = ({ agentFolder }: DataRoot): boolean =>
-  unlessAbsent(() => lstatSync(join(agentFolder, NAME))) !== undefined;
+export const hasJournal = ({ agentDirectory }: DataRoot): boolean =>
+  unlessAbsent(() => lstatSync(join(agentDirectory, NAME))) !== undefined;
 
 /**
  * Writes and flushes the moves of a sync, in the order in which they are undone. Returns the journal's ID, which the
  * manifest records after all moves.
  */
 export async function writeJournal(moves: readonly Move[], root: DataRoot): Promise<string> {
-  using folder = root.openAgentFolder('');
-  using file = new OpenFile(folder.at(NAME), 'wx', 0o600);
+  using directory = root.openAgentDirectory('');
+  using file = new OpenFile(directory.at(NAME), 'wx', 0o600);
   const { descriptor } = file;
   const id = randomUUID();
   const pacer = new Pacer();
@@ -57,14 +57,14 @@ export async function writeJournal(moves: readonly Move[], root: DataRoot): Prom
     if (pacer.isDue) await pacer.rest();
   }
   await flush(descriptor);
-  folder.flush();
+  directory.flush();
   return id;
 }
 
 /** Ends a sync after it was completed or undone. */
 export function removeJournal(root: DataRoot): void {
-  using folder = root.openAgentFolder('');
-  folder.makeRoom(NAME);
+  using directory = root.openAgentDirectory('');
+  directory.makeRoom(NAME);
 }
 
 function* linesOf(moves: readonly Move[], header: v.InferOutput<typeof headerLine>): Generator<object> {
@@ -90,7 +90,7 @@ export class Journal implements AsyncDisposable {
    * first move happens after the journal was flushed.
    */
   static async open(root: DataRoot): Promise<Journal | undefined> {
-    const handle = await open(join(root.agentFolder, NAME), READ_FLAGS).catch((error) => {
+    const handle = await open(join(root.agentDirectory, NAME), READ_FLAGS).catch((error) => {
       if (ABSENT.has(error.code)) return undefined;
       throw error;
     });

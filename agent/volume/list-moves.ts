@@ -4,7 +4,7 @@ import { displacedName } from '../plan/next-manifest.ts';
 import type { Change, Plan } from '../plan/plan-changes.ts';
 import type { LiveFile } from '../plan/plan-input.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import type { FileMove, Move } from './move.ts';
 import { fingerprintOf, sha256Of } from './scan-tree.ts';
 import { seenEntry, seenFile, statOf } from './seen-file.ts';
@@ -14,12 +14,12 @@ import { seenEntry, seenFile, statOf } from './seen-file.ts';
  * the records of the new files; the returned records also list the files that they displace.
  */
 export async function listMoves(
-  { changes, folders }: Plan,
+  { changes, directories }: Plan,
   staged: readonly OwnedFile[],
   manifest: Manifest,
   root: DataRoot,
 ): Promise<{ moves: Move[]; records: OwnedFile[] }> {
-  using takenOver = root.openAgentFolder('taken-over');
+  using takenOver = root.openAgentDirectory('taken-over');
   const list = new MoveList(staged, manifest, takenOver);
   const lists = { before: [] as Move[], coming: [] as Move[], after: [] as Move[] };
   for (const change of changes) {
@@ -29,18 +29,18 @@ export async function listMoves(
   for (const change of changes) if (change.kind === 'restore') lists.coming.push(...(await list.restore(change)));
   const moves = [
     ...lists.before,
-    ...removals(folders.clear, root),
-    ...folders.create.map((path): Move => ({ kind: 'makeFolder', path })),
+    ...removals(directories.clear, root),
+    ...directories.create.map((path): Move => ({ kind: 'makeFolder', path })),
     ...lists.coming,
     ...lists.after,
-    ...removals(folders.prune, root),
+    ...removals(directories.prune, root),
   ];
   return { moves, records: list.records };
 }
 
-function removals(folders: readonly string[], root: DataRoot): Move[] {
-  return folders.flatMap((path): Move[] => {
-    const stats = root.look(path, (folder) => lstatSync(folder));
+function removals(directories: readonly string[], root: DataRoot): Move[] {
+  return directories.flatMap((path): Move[] => {
+    const stats = root.look(path, (directory) => lstatSync(directory));
     return stats?.isDirectory() ? [{ kind: 'removeFolder', path, mode: stats.mode & 0o7777 }] : [];
   });
 }
@@ -52,11 +52,11 @@ class MoveList {
   readonly records: OwnedFile[] = [];
   readonly #staged: readonly OwnedFile[];
   readonly #manifest: Manifest;
-  readonly #takenOver: Folder;
+  readonly #takenOver: Directory;
   /** Number of the next move of a file that isn't staged. */
   #number: number;
 
-  constructor(staged: readonly OwnedFile[], manifest: Manifest, takenOver: Folder) {
+  constructor(staged: readonly OwnedFile[], manifest: Manifest, takenOver: Directory) {
     this.#staged = staged;
     this.#manifest = manifest;
     this.#takenOver = takenOver;

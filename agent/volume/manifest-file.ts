@@ -26,7 +26,7 @@ import {
 } from '../plan/manifest.ts';
 import { NEW_OBJECTS_BYTES } from '../plan/memory-budget.ts';
 import { writeText } from './checked-lines.ts';
-import { type DataRoot, noAgentFolder } from './data-root.ts';
+import { type DataRoot, noAgentDirectory } from './data-root.ts';
 import { hasJournal } from './journal.ts';
 import { countLines, manifestText, updateText } from './manifest-text.ts';
 import { OpenFile } from './open-file.ts';
@@ -103,10 +103,10 @@ export class ManifestFile {
 
   /** Flushes the file that was read, because the agent that wrote it might have been killed before. */
   flush(): void {
-    using folder = this.#root.openAgentFolder('');
-    using file = new OpenFile(folder.at(NAME), READ_FLAGS);
+    using directory = this.#root.openAgentDirectory('');
+    using file = new OpenFile(directory.at(NAME), READ_FLAGS);
     fsyncSync(file.descriptor);
-    folder.flush();
+    directory.flush();
   }
 
   async #open(): Promise<Content> {
@@ -119,7 +119,7 @@ export class ManifestFile {
   async #load(): Promise<Content> {
     const none = { manifest: emptyManifest(), length: 0, lines: 0 };
     this.#root.checkPlace();
-    const path = join(this.#root.agentFolder, NAME);
+    const path = join(this.#root.agentDirectory, NAME);
     const found = await readFrom(path);
     if (found === undefined) return none;
     const { size, parsed } = found;
@@ -148,8 +148,8 @@ export class ManifestFile {
 
   #rewrite(content: Content): number {
     const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL } = constants;
-    using folder = this.#root.openAgentFolder('');
-    using staging = this.#root.openAgentFolder('staging');
+    using directory = this.#root.openAgentDirectory('');
+    using staging = this.#root.openAgentDirectory('staging');
     const temporary = staging.at(NAME);
     let descriptor: number | undefined;
     try {
@@ -157,8 +157,8 @@ export class ManifestFile {
       descriptor = openSync(temporary, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o600);
       const length = write(descriptor, manifestText(content.manifest));
       fsyncSync(descriptor);
-      renameSync(temporary, folder.at(NAME));
-      folder.flush();
+      renameSync(temporary, directory.at(NAME));
+      directory.flush();
       content.length = length;
       content.lines = neededLines(content.manifest);
     } catch (error) {
@@ -171,7 +171,7 @@ export class ManifestFile {
   }
 }
 
-const neededLines = ({ files, folders }: Manifest): number => files.size + folders.size;
+const neededLines = ({ files, directories }: Manifest): number => files.size + directories.size;
 
 /** Writes all pieces, and returns the number of bytes. */
 function write(descriptor: number, pieces: Iterable<string>): number {
@@ -203,10 +203,10 @@ interface Found {
 async function readFrom(path: string): Promise<Found | undefined> {
   await using handle = await open(path, READ_FLAGS).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ELOOP') return undefined;
-    throw error.code === 'ENOTDIR' ? noAgentFolder(dirname(path), error) : error;
+    throw error.code === 'ENOTDIR' ? noAgentDirectory(dirname(path), error) : error;
   });
   const stats = await handle?.stat();
-  if (stats?.isDirectory()) throw isFolder(path);
+  if (stats?.isDirectory()) throw isDirectory(path);
   if (!handle || !stats?.isFile()) return undefined;
   const pieces = handle.createReadStream({ autoClose: false, highWaterMark: PIECE });
   return { size: stats.size, parsed: await parseManifest(pieces, HEAP - PROGRAM_HEAP) };
@@ -233,7 +233,7 @@ const tooLarge = (size: number) =>
     { code: 'manifest.tooLarge', reason: 'TooManyFiles' },
   );
 
-const isFolder = (path: string) =>
+const isDirectory = (path: string) =>
   new TerminalError(`${path} is a directory, but must be a file, in which the agent lists its files: remove it`, {
     code: 'manifest.folder',
     reason: 'PathConflict',

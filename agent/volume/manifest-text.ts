@@ -21,7 +21,7 @@ export function* manifestText(manifest: Manifest): Generator<string> {
   yield* updateText({
     ...manifest,
     files: [...manifest.files.values()],
-    folders: [...manifest.folders],
+    folders: [...manifest.directories],
     forgottenFiles: [],
     forgottenFolders: [],
   });

@@ -1,7 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
-import type { HeldFolder } from './held-folder.ts';
+import type { HeldDirectory } from './held-directory.ts';
 import { changed, meanwhile } from './meanwhile.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { putNew, tryLink } from './put-new.ts';
@@ -25,30 +25,30 @@ export async function moveFiles(moves: readonly Move[], { root, permissions }: M
     const mover = new FileMover(held, stores);
     for (const move of moves) {
       if (move.kind === 'file') await mover.move(move);
-      else if (move.kind === 'makeFolder') makeFolder(move.path, held, permissions);
-      else removeFolder(move.path, held);
+      else if (move.kind === 'makeFolder') makeDirectory(move.path, held, permissions);
+      else removeDirectory(move.path, held);
       if (pacer.isDue) await pacer.rest();
     }
   });
 }
 
-function makeFolder(path: string, held: HeldFolder, permissions: number | undefined): void {
+function makeDirectory(path: string, held: HeldDirectory, permissions: number | undefined): void {
   const [parent, name] = split(path);
   const above = meanwhile(path, () => held.at(parent));
   if (above.make(name) && permissions !== undefined) above.permitBelow(name, permissions);
 }
 
 /** Removes a directory if it is empty; files of others keep it. */
-function removeFolder(path: string, held: HeldFolder): void {
+function removeDirectory(path: string, held: HeldDirectory): void {
   const [parent, name] = split(path);
-  tryAt(held, parent)?.removeFolder(name);
+  tryAt(held, parent)?.removeDirectory(name);
 }
 
 class FileMover {
-  readonly #held: HeldFolder;
+  readonly #held: HeldDirectory;
   readonly #stores: Stores;
 
-  constructor(held: HeldFolder, stores: Stores) {
+  constructor(held: HeldDirectory, stores: Stores) {
     this.#held = held;
     this.#stores = stores;
   }

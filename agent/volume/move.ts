@@ -28,7 +28,7 @@ export type Move =
   | { kind: 'removeFolder'; path: string; mode: number };
 
 /** Directory and name of a relative path. */
-export function split(path: string): [folder: string, name: string] {
+export function split(path: string): [directory: string, name: string] {
   const at = path.lastIndexOf('/');
   return at === -1 ? ['', path] : [path.slice(0, at), path.slice(at + 1)];
 }

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync, readFileSync, write, writeSync } from 'node:fs';
 import * as v from 'valibot';
 import { readText } from '../../shared/io/read-text.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import { statOf } from './seen-file.ts';
 
 const NAME = 'owner.json';
@@ -25,10 +25,10 @@ export interface SeenOwner {
 }
 
 /** Reads the file that names the owner; undefined if there is no valid one. */
-export function readOwner(folder: Folder): SeenOwner | undefined {
-  const text = readText(folder.at(NAME), MAX_BYTES);
+export function readOwner(directory: Directory): SeenOwner | undefined {
+  const text = readText(directory.at(NAME), MAX_BYTES);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), ownerSchema), text, { abortEarly: true });
-  const stats = statOf(folder.at(NAME));
+  const stats = statOf(directory.at(NAME));
   return parsed.success && stats ? { owner: parsed.output, touchedMs: stats.mtimeMs } : undefined;
 }
 
@@ -47,10 +47,10 @@ export class OwnerFile {
   }
 
   /** Replaces any existing file, and touches the new one every `touchMs` milliseconds. */
-  static write(folder: Folder, owner: Owner, touchMs: number): OwnerFile {
-    folder.makeRoom(NAME);
+  static write(directory: Directory, owner: Owner, touchMs: number): OwnerFile {
+    directory.makeRoom(NAME);
     // Created, never opened, so that a link in its place has no effect.
-    const descriptor = openSync(folder.at(NAME), 'wx', 0o600);
+    const descriptor = openSync(directory.at(NAME), 'wx', 0o600);
     try {
       const text = `${JSON.stringify(owner)}\n`;
       writeSync(descriptor, text);
@@ -61,8 +61,8 @@ export class OwnerFile {
     }
   }
 
-  static remove(folder: Folder): void {
-    folder.unlink(NAME);
+  static remove(directory: Directory): void {
+    directory.unlink(NAME);
   }
 
   /** Writes, so that the time is from the volume's clock. Errors are left to the next sync. */

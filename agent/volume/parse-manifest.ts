@@ -118,8 +118,8 @@ class Parser {
     if (!this.#takeRecord(json)) return false;
     this.#hash.update(line);
     this.#linesOfUpdate += 1;
-    const { files, folders } = this.result.manifest;
-    const records = files.size + folders.size + this.#linesOfUpdate;
+    const { files, directories } = this.result.manifest;
+    const records = files.size + directories.size + this.#linesOfUpdate;
     if (this.#heapOfText + HEAP.record * records <= this.#maxHeap) return true;
     this.result = { kind: 'tooLarge' };
     return false;

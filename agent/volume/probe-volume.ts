@@ -1,6 +1,6 @@
 import { closeSync, existsSync, lstatSync, openSync } from 'node:fs';
 import type { VolumeTraits } from '../plan/volume-traits.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
@@ -10,12 +10,12 @@ const PLAIN = 'probe-a';
 const ACCENTED = 'probe-é'.normalize('NFC');
 
 /** Determines how the volume handles names and modes by creating files in the directory. */
-export function probeVolume(folder: Folder): VolumeTraits {
-  const plain = withFile(folder, PLAIN, () => ({
-    isFolded: existsSync(folder.at(PLAIN.toUpperCase())),
-    keepsModes: keepsModes(folder.at(PLAIN)),
+export function probeVolume(directory: Directory): VolumeTraits {
+  const plain = withFile(directory, PLAIN, () => ({
+    isFolded: existsSync(directory.at(PLAIN.toUpperCase())),
+    keepsModes: keepsModes(directory.at(PLAIN)),
   }));
-  const accented = probeAccented(folder);
+  const accented = probeAccented(directory);
   return {
     case: accented.isFolded || (plain.isFolded && 'ascii'),
     unicode: accented.isNormalized,
@@ -24,11 +24,11 @@ export function probeVolume(folder: Folder): VolumeTraits {
 }
 
 /** A file system that can't store such a name doesn't fold it either. */
-function probeAccented(folder: Folder): { isFolded: boolean; isNormalized: boolean } {
+function probeAccented(directory: Directory): { isFolded: boolean; isNormalized: boolean } {
   try {
-    return withFile(folder, ACCENTED, () => ({
-      isFolded: existsSync(folder.at(ACCENTED.toUpperCase())),
-      isNormalized: existsSync(folder.at(ACCENTED.normalize('NFD'))),
+    return withFile(directory, ACCENTED, () => ({
+      isFolded: existsSync(directory.at(ACCENTED.toUpperCase())),
+      isNormalized: existsSync(directory.at(ACCENTED.normalize('NFD'))),
     }));
   } catch {
     return { isFolded: false, isNormalized: false };
@@ -44,12 +44,12 @@ function keepsModes(path: string): boolean {
   });
 }
 
-function withFile<T>(folder: Folder, name: string, look: () => T): T {
-  folder.makeRoom(name);
-  closeSync(openSync(folder.at(name), 'wx', 0o644));
+function withFile<T>(directory: Directory, name: string, look: () => T): T {
+  directory.makeRoom(name);
+  closeSync(openSync(directory.at(name), 'wx', 0o644));
   try {
     return look();
   } finally {
-    folder.unlink(name);
+    directory.unlink(name);
   }
 }

@@ -17,7 +17,7 @@ import { type Fingerprint, type Manifest, type OwnedFile, provesUntouched } from
 import type { DesiredTree, LiveEntry, LiveFile, LiveTree } from '../plan/plan-input.ts';
 import { type DataRoot, unlessAbsent } from './data-root.ts';
 import { forEachLimited } from './for-each.ts';
-import { HeldFolder } from './held-folder.ts';
+import { HeldDirectory } from './held-directory.ts';
 
 /** Number of files that are read at once. */
 const CONCURRENCY = 8;
@@ -49,25 +49,25 @@ export async function scanTree(root: DataRoot, { desired, manifest, algorithm, s
     else if (entry?.kind !== 'recorded') live.note(path, entry);
     if (pacer.isDue) await pacer.rest();
   }
-  const folders = new HeldFolder((path) => root.openFolder(path));
+  const directories = new HeldDirectory((path) => root.openDirectory(path));
   await forEachLimited(unread, CONCURRENCY, async (file) => {
     if (pacer.isDue) await pacer.rest();
     const isDrift = isOtherSize(file, { desired, manifest });
-    const entry = isDrift ? ofOtherSize(file) : await readLive(file, { algorithm, signal, folders });
+    const entry = isDrift ? ofOtherSize(file) : await readLive(file, { algorithm, signal, directories });
     live.note(file.path, entry);
-  }).finally(() => folders.close());
+  }).finally(() => directories.close());
   for (const path of desired.files.keys()) {
-    if (live.get(path)?.kind === 'folder')
-      live.note(path, { kind: 'folder', content: await listBelow(root, path, manifest) });
+    if (live.get(path)?.kind === 'directory')
+      live.note(path, { kind: 'directory', content: await listBelow(root, path, manifest) });
   }
   return live;
 }
 
 /** Returns directories first, because paths are scanned only if their parent is known. */
-function* pathsOf({ files, folders }: DesiredTree, manifest: Manifest): Generator<string> {
-  const others = [...manifest.files.keys(), ...manifest.folders];
-  yield* new Set([...folders, ...allDirectories(others), ...manifest.folders].sort());
-  for (const path of files.keys()) if (!folders.has(path)) yield path;
+function* pathsOf({ files, directories }: DesiredTree, manifest: Manifest): Generator<string> {
+  const others = [...manifest.files.keys(), ...manifest.directories];
+  yield* new Set([...directories, ...allDirectories(others), ...manifest.directories].sort());
+  for (const path of files.keys()) if (!directories.has(path)) yield path;
   for (const path of manifest.files.keys()) if (!files.has(path)) yield path;
 }
 
@@ -95,7 +95,7 @@ class ScannedTree implements LiveTree {
   /** Checks whether the parent directory exists. */
   isReachable(path: string): boolean {
     const end = path.lastIndexOf('/');
-    return end === -1 || this.#found.get(path.slice(0, end))?.kind === 'folder';
+    return end === -1 || this.#found.get(path.slice(0, end))?.kind === 'directory';
   }
 }
 
@@ -118,7 +118,7 @@ function scanEntry(root: DataRoot, path: string, { owned, forced }: Expected): S
   const stats = root.look(path, lstat);
   if (!stats) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link' };
-  if (stats.isDirectory()) return { kind: 'folder' };
+  if (stats.isDirectory()) return { kind: 'directory' };
   if (!stats.isFile()) return { kind: 'other' };
   const executable = forced ?? isExecutable(stats);
   if (!owned || !provesUntouched(owned.fingerprint, stats)) {
@@ -147,33 +147,33 @@ function isOtherSize({ path, fingerprint }: UnreadFile, { desired, manifest }: O
 /** Reads a file. Links on the way aren't followed, even if they appeared later. */
 async function readLive(
   file: UnreadFile,
-  { algorithm, signal, folders }: Pick<ScanInput, 'algorithm' | 'signal'> & { folders: HeldFolder },
+  { algorithm, signal, directories }: Pick<ScanInput, 'algorithm' | 'signal'> & { directories: HeldDirectory },
 ): Promise<LiveEntry | undefined> {
   const name = file.path.lastIndexOf('/') + 1;
   const parent = file.path.slice(0, Math.max(0, name - 1));
-  const descriptor = unlessAbsent(() => openFile(folders.at(parent).at(file.path.slice(name))));
+  const descriptor = unlessAbsent(() => openFile(directories.at(parent).at(file.path.slice(name))));
   if (descriptor === undefined) return undefined;
   const hashes = await hashOpen(descriptor, algorithm, signal);
   return hashes ? { ...file, kind: 'file', ...hashes } : { kind: 'other' };
 }
 
 /** Lists everything in a directory, at any depth, up to the first entry that isn't the agent's, which suffices. */
-async function listBelow(root: DataRoot, folder: string, { files, folders: own }: Manifest): Promise<string[]> {
+async function listBelow(root: DataRoot, directory: string, { files, directories: own }: Manifest): Promise<string[]> {
   const pacer = new Pacer();
   const found: string[] = [];
-  const folders = [folder];
-  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const directory = root.look(next, (path) => opendirSync(path));
-    if (!directory) continue;
+  const directories = [directory];
+  for (let next = directories.pop(); next !== undefined; next = directories.pop()) {
+    const handle = root.look(next, (path) => opendirSync(path));
+    if (!handle) continue;
     try {
-      for (let entry = directory.readSync(); entry; entry = directory.readSync()) {
+      for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
         const path = joinPath(next, entry.name);
         found.push(path);
         if (!files.has(path) && !own.has(path)) return found;
-        if (entry.isDirectory()) folders.push(path);
+        if (entry.isDirectory()) directories.push(path);
       }
     } finally {
-      directory.closeSync();
+      handle.closeSync();
     }
     if (pacer.isDue) await pacer.rest();
   }
@@ -181,12 +181,12 @@ async function listBelow(root: DataRoot, folder: string, { files, folders: own }
 }
 
 /** Checks by fingerprints whether every file and directory is as in the manifest; follows no links. */
-export async function isUntouched(root: DataRoot, { applied, files, folders }: Manifest): Promise<boolean> {
+export async function isUntouched(root: DataRoot, { applied, files, directories }: Manifest): Promise<boolean> {
   root.checkPlace();
   const { keepsModes } = root.traitsBy({ applied });
   const pacer = new Pacer();
-  for (const folder of new Set([...allDirectories(files.keys()), ...folders])) {
-    if (!root.look(folder, lstat)?.isDirectory()) return false;
+  for (const directory of new Set([...allDirectories(files.keys()), ...directories])) {
+    if (!root.look(directory, lstat)?.isDirectory()) return false;
     if (pacer.isDue) await pacer.rest();
   }
   for (const { path, executable, fingerprint } of files.values()) {

@@ -10,7 +10,7 @@ export const seenFile = ({ fingerprint: { size, mtimeMs, ino }, sha256 }: Pick<L
 
 /** Returns the properties that identify a scanned entry later; undefined for a directory, which no file replaces. */
 export function seenEntry(entry: LiveEntry | undefined): Seen | undefined {
-  if (!entry || entry.kind === 'folder') return undefined;
+  if (!entry || entry.kind === 'directory') return undefined;
   return entry.kind === 'file' ? seenFile(entry) : 'other';
 }
 

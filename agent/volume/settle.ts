@@ -2,7 +2,7 @@ import { unlinkSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { Logger } from '../../shared/log.ts';
 import type { DataRoot } from './data-root.ts';
-import type { HeldFolder } from './held-folder.ts';
+import type { HeldDirectory } from './held-directory.ts';
 import { hasJournal, Journal, removeJournal } from './journal.ts';
 import type { ManifestFile } from './manifest-file.ts';
 import { type FileMove, type Move, split } from './move.ts';
@@ -85,10 +85,10 @@ async function releaseSaved({ number, leaves, comes, displacedTo }: FileMove, st
 }
 
 /** Removes the copy of a restored file in `taken-over`. */
-function dropCopy(name: string, path: string, { held, stores }: { held: HeldFolder; stores: Stores }): void {
+function dropCopy(name: string, path: string, { held, stores }: { held: HeldDirectory; stores: Stores }): void {
   const [parent, file] = split(path);
-  const folder = tryAt(held, parent);
-  if (folder && isSameFile(stores.takenOver.at(name), folder.at(file))) stores.takenOver.unlink(name);
+  const directory = tryAt(held, parent);
+  if (directory && isSameFile(stores.takenOver.at(name), directory.at(file))) stores.takenOver.unlink(name);
 }
 
 /** Empties the transit directories. Remaining entries of `saved` belong to others. */

@@ -8,7 +8,7 @@ import type { ContentReader } from '../content/content-reader.ts';
 import { type ContentSource, contentAtHand, deliverContent } from '../content/deliver-content.ts';
 import type { OwnedFile } from '../plan/manifest.ts';
 import type { DesiredFile, PreviewedContent } from '../plan/plan-input.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import { forEachLimited } from './for-each.ts';
 import { OpenFile } from './open-file.ts';
 import { fingerprintOf } from './scan-tree.ts';
@@ -17,7 +17,7 @@ import { setMode } from './set-mode.ts';
 export interface StagingOptions extends ContentSource {
   contents: Pick<ContentReader, 'announce' | 'open' | 'openNow'>;
   /** The directory to write to: a file's name is its number in the list. */
-  folder: Folder;
+  directory: Directory;
   /** A path on the same file system that other processes can use. */
   fileSystem: string;
   groupWrite: boolean;
@@ -39,7 +39,7 @@ export async function stageFiles(files: DesiredFile[], options: StagingOptions):
   options.contents.announce(files);
   while (records.length < files.length) {
     const next = stageSmallFiles({ files, records, pacer }, options);
-    if (next) records.push(await stageFile(next, options.folder.at(`${records.length}`), options));
+    if (next) records.push(await stageFile(next, options.directory.at(`${records.length}`), options));
     if (pacer.isDue) await pacer.rest();
   }
   await flushFiles(records.length, options);
@@ -62,7 +62,7 @@ function stageSmallFiles({ files, records, pacer }: Progress, options: StagingOp
     const file = files[records.length];
     const content = file && contentAtHand(file, options);
     if (!content) return file;
-    const temporary = options.folder.at(`${records.length}`);
+    const temporary = options.directory.at(`${records.length}`);
     records.push(stageContent({ file, content, temporary }, options));
   }
   return undefined;
@@ -122,17 +122,17 @@ const CONCURRENCY = 16;
 const MANY = 64;
 
 /** Flushes the files to the disk. */
-async function flushFiles(count: number, { folder, fileSystem }: StagingOptions): Promise<void> {
+async function flushFiles(count: number, { directory, fileSystem }: StagingOptions): Promise<void> {
   if (count >= MANY && (await flushFileSystem(fileSystem))) return;
   await forEachLimited(Array(count).keys(), CONCURRENCY, async (index) => {
-    using file = new OpenFile(folder.at(`${index}`), 'r+');
+    using file = new OpenFile(directory.at(`${index}`), 'r+');
     await flush(file.descriptor);
   });
 }
 
 /** Flushes with sync(1), because Node has no such function; returns false if it is missing or fails. */
-async function flushFileSystem(folder: string): Promise<boolean> {
-  const child = spawn('sync', ['--file-system', folder], { stdio: 'ignore' });
+async function flushFileSystem(directory: string): Promise<boolean> {
+  const child = spawn('sync', ['--file-system', directory], { stdio: 'ignore' });
   return await once(child, 'close').then(
     ([code]) => code === 0,
     () => false,

@@ -1,31 +1,31 @@
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
-import { HeldFolder } from './held-folder.ts';
+import type { Directory } from './directory.ts';
+import { HeldDirectory } from './held-directory.ts';
 
 /** The agent's transit directories, held open. */
 export interface Stores {
   /** New content. */
-  staging: Folder;
+  staging: Directory;
   /** Files that have left their paths, until the sync ends. */
-  saved: Folder;
+  saved: Directory;
   /** Files of others that were replaced. */
-  takenOver: Folder;
+  takenOver: Directory;
 }
 
 /** Opens the stores and, one at a time, directories of the data volume, during the work. */
 export async function withStores<T>(
   root: DataRoot,
-  work: (stores: Stores, held: HeldFolder) => Promise<T>,
+  work: (stores: Stores, held: HeldDirectory) => Promise<T>,
 ): Promise<T> {
-  using staging = root.openAgentFolder('staging');
-  using saved = root.openAgentFolder('saved');
-  using takenOver = root.openAgentFolder('taken-over');
-  using held = new HeldFolder((path) => root.openFolder(path));
+  using staging = root.openAgentDirectory('staging');
+  using saved = root.openAgentDirectory('saved');
+  using takenOver = root.openAgentDirectory('taken-over');
+  using held = new HeldDirectory((path) => root.openDirectory(path));
   return await work({ staging, saved, takenOver }, held);
 }
 
 /** Opens a directory; undefined if it is gone, or is a link. */
-export function tryAt(held: HeldFolder, path: string): Folder | undefined {
+export function tryAt(held: HeldDirectory, path: string): Directory | undefined {
   try {
     return held.at(path);
   } catch (error) {

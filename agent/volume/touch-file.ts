@@ -39,8 +39,8 @@ export function touchFile(path: string, text: string, { root, lock }: HeldVolume
   lock.check();
   const [parent, name] = split(path);
   try {
-    using folder = root.openFolder(parent);
-    if (!touch(folder.at(name), text)) makeFile(folder.at(name), text, root);
+    using directory = root.openDirectory(parent);
+    if (!touch(directory.at(name), text)) makeFile(directory.at(name), text, root);
   } catch (error) {
     throw explained(path, error);
   }
@@ -107,15 +107,15 @@ function setTime(descriptor: number): void {
 
 /** Creates the file with its content atomically: an empty one is considered another's. Throws `EEXIST` if it exists. */
 function makeFile(file: string, text: string, root: DataRoot): void {
-  using folder = root.openAgentFolder('staging');
-  folder.unlink(DRAFT);
+  using directory = root.openAgentDirectory('staging');
+  directory.unlink(DRAFT);
   try {
-    using draft = new OpenFile(folder.at(DRAFT), 'wx', 0o644);
+    using draft = new OpenFile(directory.at(DRAFT), 'wx', 0o644);
     writeFileSync(draft.descriptor, text);
     fsyncSync(draft.descriptor);
-    putNew(folder.at(DRAFT), file);
+    putNew(directory.at(DRAFT), file);
   } finally {
-    folder.unlink(DRAFT);
+    directory.unlink(DRAFT);
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
 import type { DataRoot } from './data-root.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import type { Journal } from './journal.ts';
 import { type FileMove, type Move, type Seen, split } from './move.ts';
 import { putNew, tryLink } from './put-new.ts';
@@ -23,8 +23,8 @@ export async function undoMoves(journal: Journal, root: DataRoot): Promise<strin
     for await (const move of journal.moves()) {
       try {
         const [parent, name] = split(move.path);
-        const folder = tryAt(held, parent);
-        if (folder && (await undo.move(move, folder, name)) === 'taken') taken.push(move.path);
+        const directory = tryAt(held, parent);
+        if (directory && (await undo.move(move, directory, name)) === 'taken') taken.push(move.path);
       } catch (error) {
         errors.push(error);
       }
@@ -49,17 +49,17 @@ class Undo {
     this.#keepsModes = keepsModes;
   }
 
-  async move(move: Move, folder: Folder, name: string): Promise<Undone> {
-    if (move.kind === 'file') return await this.#file(move, folder, name);
-    if (move.kind === 'makeFolder') folder.removeFolder(name);
-    else if (folder.make(name)) folder.permitBelow(name, move.mode);
+  async move(move: Move, directory: Directory, name: string): Promise<Undone> {
+    if (move.kind === 'file') return await this.#file(move, directory, name);
+    if (move.kind === 'makeFolder') directory.removeDirectory(name);
+    else if (directory.make(name)) directory.permitBelow(name, move.mode);
     return undefined;
   }
 
-  async #file(move: FileMove, folder: Folder, name: string): Promise<Undone> {
+  async #file(move: FileMove, directory: Directory, name: string): Promise<Undone> {
     const { saved } = this.#stores;
     const { comes, comesFrom, number } = move;
-    const target = folder.at(name);
+    const target = directory.at(name);
     const spare = saved.at(`${number}`);
     const found = statOf(target);
     if (found && isSameFile(spare, target)) saved.unlink(`${number}`); // a second name of the file at the target
@@ -68,7 +68,7 @@ class Undo {
       return undefined;
     }
     const hasSpare = statOf(spare) !== undefined;
-    if (found && this.#isPlaceholder(found, hasSpare ? spare : this.#newFileOf(move))) folder.unlink(name);
+    if (found && this.#isPlaceholder(found, hasSpare ? spare : this.#newFileOf(move))) directory.unlink(name);
     if (!hasSpare || (await this.#isWithdrawn(move))) return undefined;
     if (statOf(target)) return comes && comesFrom === undefined ? undefined : 'taken';
     putBack(spare, target);

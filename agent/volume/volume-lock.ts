@@ -4,11 +4,11 @@ import { volumeInUse } from '../../shared/domain/volume-in-use.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Identity } from '../plan/template-values.ts';
 import type { DataRoot } from './data-root.ts';
+import type { Directory } from './directory.ts';
 import { flock } from './flock.ts';
-import type { Folder } from './folder.ts';
 import { kernelId, OwnerFile, readOwner, type SeenOwner } from './owner-file.ts';
 import { probeVolume } from './probe-volume.ts';
-import { protectFolder } from './protect-folder.ts';
+import { protectDirectory } from './protect-directory.ts';
 
 export interface LockTimes {
   /** Interval between an owner's heartbeats (ms). */
@@ -54,8 +54,8 @@ export class VolumeLock {
   async hold(): Promise<boolean> {
     if (this.isHeld) return false;
     this.#drop();
-    using folder = this.#root.openAgentFolder('');
-    await this.#take(folder);
+    using directory = this.#root.openAgentDirectory('');
+    await this.#take(directory);
     return true;
   }
 
@@ -66,9 +66,9 @@ export class VolumeLock {
   get isHeld(): boolean {
     if (!this.#held) return false;
     try {
-      using folder = this.#root.openAgentFolder('');
+      using directory = this.#root.openAgentDirectory('');
       readSync(this.#held.descriptor, Buffer.alloc(1), 0, 1, 0);
-      return isAt(this.#held.descriptor, folder) && readOwner(folder)?.owner.podUid === this.#identity.podUid;
+      return isAt(this.#held.descriptor, directory) && readOwner(directory)?.owner.podUid === this.#identity.podUid;
     } catch {
       return false;
     }
@@ -82,9 +82,9 @@ export class VolumeLock {
   /** Frees the lock for the next agent immediately. */
   release(): void {
     if (this.isHeld) {
-      using folder = this.#root.openAgentFolder('');
+      using directory = this.#root.openAgentDirectory('');
       try {
-        OwnerFile.remove(folder);
+        OwnerFile.remove(directory);
       } catch {
         // The next agent waits until this one's heartbeats have stopped for long enough.
       }
@@ -92,19 +92,19 @@ export class VolumeLock {
     this.#drop();
   }
 
-  async #take(folder: Folder): Promise<void> {
-    const descriptor = openLock(folder);
+  async #take(directory: Directory): Promise<void> {
+    const descriptor = openLock(directory);
     try {
       const result = await flock(descriptor);
       this.weakness = result.kind === 'unsupported' ? result.reason : undefined;
-      if (result.kind === 'held') throw inUseBy(readOwner(folder));
-      if (!isAt(descriptor, folder)) throw inUse('another agent has just replaced the lock', 'data.inUse');
-      this.#checkOwner(descriptor, folder);
-      this.#root.traits = probeVolume(folder);
-      const ownerFile = OwnerFile.write(folder, this.#owner(descriptor), this.#times.touchMs);
+      if (result.kind === 'held') throw inUseBy(readOwner(directory));
+      if (!isAt(descriptor, directory)) throw inUse('another agent has just replaced the lock', 'data.inUse');
+      this.#checkOwner(descriptor, directory);
+      this.#root.traits = probeVolume(directory);
+      const ownerFile = OwnerFile.write(directory, this.#owner(descriptor), this.#times.touchMs);
       this.#held = { descriptor, ownerFile };
       this.#watched = undefined;
-      protectFolder(folder);
+      protectDirectory(directory);
     } catch (error) {
       if (this.#held) this.#drop();
       else closeSync(descriptor);
@@ -113,8 +113,8 @@ export class VolumeLock {
   }
 
   /** Throws if another owner may be alive although its lock is free. */
-  #checkOwner(descriptor: number, folder: Folder): void {
-    const seen = readOwner(folder);
+  #checkOwner(descriptor: number, directory: Directory): void {
+    const seen = readOwner(directory);
     // Updates the time of the lock file by the volume's clock, and creates the byte that {@link isHeld} reads.
     const byte = Buffer.from('\n');
     readSync(descriptor, byte, 0, 1, 0);
@@ -152,24 +152,24 @@ export class VolumeLock {
 }
 
 /** Opens the file to lock, and creates it if necessary. NFS requires write access. */
-function openLock(folder: Folder): number {
+function openLock(directory: Directory): number {
   const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
-    const descriptor = openSync(folder.at(NAME), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    const descriptor = openSync(directory.at(NAME), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
     if (fstatSync(descriptor).isFile()) return descriptor;
     closeSync(descriptor);
   } catch (error) {
     if (!['EISDIR', 'ELOOP', 'EMLINK', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
-  throw new TerminalError(`${folder.pathOf(NAME)} must be a regular file because the agent locks it: remove it`, {
+  throw new TerminalError(`${directory.pathOf(NAME)} must be a regular file because the agent locks it: remove it`, {
     code: 'data.lockFile',
     reason: 'PathConflict',
   });
 }
 
 /** Checks whether the open file is the one with the lock's name. */
-function isAt(descriptor: number, folder: Folder): boolean {
-  const found = lstatSync(folder.at(NAME), { bigint: true, throwIfNoEntry: false });
+function isAt(descriptor: number, directory: Directory): boolean {
+  const found = lstatSync(directory.at(NAME), { bigint: true, throwIfNoEntry: false });
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return found?.ino === ino && found.dev === dev;
 }

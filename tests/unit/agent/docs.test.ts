@@ -20,7 +20,7 @@ const numbersOf = (start: string): number[] => cellsOf(start).map((cell) => Numb
 /** The problem with files at paths of so many characters, in a container with a memory limit in MiB. */
 function problemOf(files: number, limit: number, pathLength = 60): string | undefined {
   try {
-    const manifest = { files: new Map(), folders: new Set<string>() };
+    const manifest = { files: new Map(), directories: new Set<string>() };
     const budget = new MemoryBudget((limit / 2) * MIB, { manifest });
     for (let n = 0; n < files; n += 1) budget.take('x'.repeat(pathLength), 'file');
     return undefined;

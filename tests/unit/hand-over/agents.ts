@@ -161,10 +161,10 @@ function planOf(...paths: string[]): Plan {
     const file = { path, source: path, blob: '', executable: false, template: false };
     return { kind: 'add' as const, path, reason: 'New' as const, file };
   });
-  const folders = { create: [], clear: [], prune: [] };
+  const directories = { create: [], clear: [], prune: [] };
   return {
     changes,
-    folders,
+    directories,
     unchanged: 0,
     corrected: [],
     disowned: [],

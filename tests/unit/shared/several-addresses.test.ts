@@ -65,7 +65,7 @@ async function fetchAsAgent(t: TestContext, { url, keyFile }: Host, guard: Addre
   const files: AccessFiles = {
     ...none,
     sshKeyFile: keyFile,
-    keyFolder: '/dev/shm',
+    keyDirectory: '/dev/shm',
     uid: process.getuid?.() ?? 0,
     http,
   };

@@ -44,7 +44,7 @@ function desiredTree(files: Record<string, string>): DesiredTree {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
     return [path, { path, source: path, blob, executable: false, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set() };
+  return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set() };
 }
 
 async function sync(commit: string): Promise<void> {

@@ -32,7 +32,7 @@ async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<v
   const config = v.parse(agentConfigSchema, environment);
   const log = pino({ level: 'silent' });
   const git = new Git(process.env);
-  const given = { git, http: localHttp(), keyFolder: '/dev/shm', uid: 0, log, onFetch: () => {} };
+  const given = { git, http: localHttp(), keyDirectory: '/dev/shm', uid: 0, log, onFetch: () => {} };
   const dependencies = await wireSync(config, given);
   const mappings = [{ source, destination: 'config', required: true, template: false }];
   const profile = resolveProfile({ profiles: { default: { mappings } } }, 'default');

@@ -18,7 +18,7 @@ async function arrange(t: TestContext) {
     outside,
     pending: new OwnFile(
       'reload-pending',
-      () => root.openAgentFolder(''),
+      () => root.openAgentDirectory(''),
       () => {},
     ),
   };

@@ -28,7 +28,7 @@ async function arrange(t: TestContext, checkOwner = () => {}) {
     data,
     outside,
     file,
-    results: new VerificationFile(new OwnFile('verification', () => root.openAgentFolder(''), checkOwner)),
+    results: new VerificationFile(new OwnFile('verification', () => root.openAgentDirectory(''), checkOwner)),
   };
 }
 

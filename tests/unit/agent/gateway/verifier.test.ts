@@ -33,7 +33,7 @@ async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
   const results = new VerificationFile(
     new OwnFile(
       'verification',
-      () => root.openAgentFolder(''),
+      () => root.openAgentDirectory(''),
       () => {},
     ),
   );

@@ -43,7 +43,7 @@ async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folde
     caFile: undefined,
     extraCaFile: undefined,
   };
-  return { folder, files: { ...none, keyFolder: folder, uid: process.getuid?.() ?? 0, http } };
+  return { folder, files: { ...none, keyDirectory: folder, uid: process.getuid?.() ?? 0, http } };
 }
 
 suite('the files of an access to a repository', () => {
@@ -278,15 +278,15 @@ suite('the SSH key of a repository', () => {
 
   test('is copied to memory for the duration of the call if ssh would refuse it', async (t) => {
     const { folder, files } = await arrange(t);
-    const keyFolder = await mkdtemp('/dev/shm/access-').catch(() => undefined);
-    if (!keyFolder) return t.skip('there is no /dev/shm');
-    t.after(() => rm(keyFolder, { recursive: true }));
+    const keyDirectory = await mkdtemp('/dev/shm/access-').catch(() => undefined);
+    if (!keyDirectory) return t.skip('there is no /dev/shm');
+    t.after(() => rm(keyDirectory, { recursive: true }));
     const sshKeyFile = path.join(folder, 'mounted');
-    const copy = path.join(keyFolder, 'sync-agent-ssh-key');
+    const copy = path.join(keyDirectory, 'sync-agent-ssh-key');
     await writeFile(copy, 'of a killed agent', { mode: 0o644 });
     for (const key of [PRIVATE_KEY.trimEnd(), PRIVATE_KEY.replaceAll('\n', '\r\n')]) {
       await writeFile(sshKeyFile, key, { mode: 0o644 });
-      await withGitAccess(anyHost(REPO), { ...files, sshKeyFile, keyFolder }, async (access) => {
+      await withGitAccess(anyHost(REPO), { ...files, sshKeyFile, keyDirectory }, async (access) => {
         assert.equal(access.sshKeyFile, copy);
         assert.equal(await readFile(copy, 'utf8'), PRIVATE_KEY);
         assert.equal((await stat(copy)).mode & 0o777, 0o600);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { incompleteFolder, objectPath } from '../../../../agent/lfs/fetch-lfs-objects.ts';
+import { incompleteDirectory, objectPath } from '../../../../agent/lfs/fetch-lfs-objects.ts';
 import { type LfsPointer, parseLfsPointer } from '../../../../agent/lfs/lfs-pointer.ts';
 import { LfsStore } from '../../../../agent/lfs/lfs-store.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
@@ -21,9 +21,9 @@ async function begin(t: TestContext, start: Buffer, onRequest: (file: string) =>
   const content = Buffer.concat([start, Buffer.alloc(1024 * 1024, 'rest')]);
   const pointer = parseLfsPointer(Buffer.from(lfs.add(content)));
   assert.ok(pointer);
-  const file = path.join(incompleteFolder(folder), pointer.oid);
+  const file = path.join(incompleteDirectory(folder), pointer.oid);
   server.lfs = (request, response) => void onRequest(file).then(() => lfs.listener(request, response));
-  await mkdir(incompleteFolder(folder), { recursive: true });
+  await mkdir(incompleteDirectory(folder), { recursive: true });
   await writeFile(file, start);
   const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: folder });
   const fetch = (wanted: LfsPointer, signal?: AbortSignal, fetchTimeoutMs = 60_000) =>

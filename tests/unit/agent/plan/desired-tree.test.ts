@@ -266,7 +266,7 @@ suite('desiredTree', () => {
       executable: false,
       template: true,
     });
-    assert.deepEqual([...result.tree.folders], ['x', 'x/sub']);
+    assert.deepEqual([...result.tree.directories], ['x', 'x/sub']);
   });
 
   test('neither contains nor misses a single file that is excluded', () => {

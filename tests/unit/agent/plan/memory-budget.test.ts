@@ -19,9 +19,9 @@ const mapping = (source: string, destination: string): RenderedMapping => ({
   type: undefined,
   patches: [],
 });
-const manifestOf = (places: Map<string, string>): Pick<Manifest, 'files' | 'folders'> => ({
+const manifestOf = (places: Map<string, string>): Pick<Manifest, 'files' | 'directories'> => ({
   files: new Map([...places].map(([path, source]) => [path, { path, source } as OwnedFile])),
-  folders: new Set(),
+  directories: new Set(),
 });
 const NONE = manifestOf(new Map());
 const paths = (count: number, length = 31): string[] =>
@@ -81,7 +81,7 @@ suite('the memory that a sync needs', () => {
     const budget = new MemoryBudget(64 * MIB, { manifest: NONE });
     assert.throws(
       () => {
-        for (const path of paths(1_000_000)) budget.take(path, 'folder');
+        for (const path of paths(1_000_000)) budget.take(path, 'directory');
       },
       { code: 'sync.TooManyFiles', message: /more than 0 files in \d{6} directories/ },
     );

@@ -32,7 +32,7 @@ function diff(before: Files, after: Files): TreeChange[] {
 }
 
 /** What a sync leaves in the manifest where nobody else is at work; templates use the commit. */
-function manifestOf({ files, folders }: DesiredTree, commit: string): MutableManifest {
+function manifestOf({ files, directories }: DesiredTree, commit: string): MutableManifest {
   const manifest = emptyManifest();
   manifest.applied = { ref: 'main', commit, time: 't' };
   for (const { template, patches, ...file } of files.values()) {
@@ -40,7 +40,7 @@ function manifestOf({ files, folders }: DesiredTree, commit: string): MutableMan
     const rest = { sha256: 's', fingerprint: { size: 1, mtimeMs: 1, ino: 1 } };
     manifest.files.set(file.path, { ...file, ...rest, inputs, patches: patches?.hash });
   }
-  for (const folder of folders) manifest.folders.add(folder);
+  for (const folder of directories) manifest.directories.add(folder);
   return manifest;
 }
 
@@ -88,8 +88,8 @@ function compare(step: Step): 'narrow' | 'whole' | 'nothing' {
   });
   const all = [...untouched, ...recipes(narrowed.desired)].map((file) => [file.path, file] as const);
   assert.deepEqual(new Map(all), new Map(recipes(second.tree).map((file) => [file.path, file])));
-  const unneeded = [...manifest.folders].filter((folder) => !second.tree.folders.has(folder));
-  const emptied = [...narrowed.manifest.folders].filter((folder) => !narrowed.desired.folders.has(folder));
+  const unneeded = [...manifest.directories].filter((folder) => !second.tree.directories.has(folder));
+  const emptied = [...narrowed.manifest.directories].filter((folder) => !narrowed.desired.directories.has(folder));
   assert.deepEqual(emptied.sort(), unneeded.sort());
   return 'narrow';
 }

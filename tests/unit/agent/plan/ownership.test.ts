@@ -69,9 +69,9 @@ suite('a file that was there before', () => {
     const volume = volumeWith({ theirs: { a: '#!x' } });
     const file = { path: 'a', source: 'a', blob: '#!x', executable: true, template: false };
     volume.write('a', '#!x', false);
-    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), retained: new Set() });
+    const result = volume.plan({ files: new Map([['a', file]]), directories: new Set(), retained: new Set() });
     assert.deepEqual(result.kind === 'plan' && describe(result.plan), ['modify a TakenOver']);
-    const desired = { files: new Map([['a', file]]), folders: new Set<string>(), retained: new Set<string>() };
+    const desired = { files: new Map([['a', file]]), directories: new Set<string>(), retained: new Set<string>() };
     const refused = volume.plan(desired, settings({ onConflict: 'refuse' }));
     assert.match(refused.kind === 'refused' ? refused.problems.join() : '', /with different content or mode, and/);
   });
@@ -139,7 +139,7 @@ suite('prune: false', () => {
     volume.apply(plan(volume, { a: '2' }, kept));
     assert.deepEqual(volume.contents(), { a: '2', 'd/b': '1' });
     volume.apply(plan(volume, { a: '2' }));
-    assert.deepEqual([volume.contents(), [...volume.folders]], [{ a: '2' }, []]);
+    assert.deepEqual([volume.contents(), [...volume.directories]], [{ a: '2' }, []]);
   });
 
   test('rejects a change that needs the place of a kept file or directory', () => {
@@ -154,7 +154,7 @@ suite('drift of a delivered file', () => {
     volume.write('a', 'x');
     volume.files.delete('b');
     volume.files.delete('d/c');
-    volume.folders.delete('d');
+    volume.directories.delete('d');
     return volume;
   };
   const desired = { a: '1', b: '1', 'd/c': '1', ok: '1' };
@@ -172,9 +172,9 @@ suite('drift of a delivered file', () => {
 
   test('is listed under report, not even listed under ignore, and unchanged in both', () => {
     const report = plan(drifted(), desired, settings({ drift: 'report' }));
-    assert.deepEqual([describe(report), report.folders.create, report.drift], [[], [], listed(false)]);
+    assert.deepEqual([describe(report), report.directories.create, report.drift], [[], [], listed(false)]);
     const ignore = plan(drifted(), desired, settings({ drift: 'ignore' }));
-    assert.deepEqual([describe(ignore), ignore.folders.create, ignore.drift], [[], [], []]);
+    assert.deepEqual([describe(ignore), ignore.directories.create, ignore.drift], [[], [], []]);
   });
 
   test('is overwritten by a commit that changes the file', () => {
@@ -229,7 +229,7 @@ suite('a file that differs from the delivered one', () => {
     ['one with other content', file('t', true), 'Drifted'],
     ['one with another mode', file('s', false), 'ModeChanged'],
     ['one with other content and another mode', file('t', false), 'Drifted'],
-    ['a folder in its place', { kind: 'folder' }, 'Drifted'],
+    ['a folder in its place', { kind: 'directory' }, 'Drifted'],
     ['a link in its place', { kind: 'link' }, 'Drifted'],
   ] as const) {
     test(`is ${what}, with the current content listed`, () => {
@@ -389,7 +389,7 @@ suite('a mount of the pod inside the data volume', () => {
     const next = plan(volume, { b: '1' }, { mounts });
     assert.deepEqual(describe(next), ['delete data/own/x NoLongerMapped']);
     assert.deepEqual(next.disowned, ['data/cache/x', 'data/own/x']);
-    assert.deepEqual(next.folders.prune, ['data/own']);
+    assert.deepEqual(next.directories.prune, ['data/own']);
   });
 });
 

@@ -175,7 +175,7 @@ suite('planChanges', () => {
   test('treats a different mode as a change', () => {
     const volume = prepare({ before: { a: '#!x' } });
     const file = { path: 'a', source: 'a', blob: '#!x', executable: false, template: false };
-    const result = volume.plan({ files: new Map([['a', file]]), folders: new Set(), retained: new Set() });
+    const result = volume.plan({ files: new Map([['a', file]]), directories: new Set(), retained: new Set() });
     assert.ok(result.kind === 'plan');
     assert.deepEqual(describe(result.plan), ['modify a ModeChanged']);
   });
@@ -186,7 +186,7 @@ suite('planChanges', () => {
     sync(volume, { 'theirs/deep/a': '1', 'ours/deep/a': '1' });
     volume.files.delete('theirs/x');
     sync(volume, {});
-    assert.deepEqual([...volume.folders], ['theirs']);
+    assert.deepEqual([...volume.directories], ['theirs']);
   });
 });
 
@@ -216,7 +216,8 @@ suite('planChanges, for any two trees,', () => {
         for (const [file, text] of Object.entries(others)) {
           if (!directoriesOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
         }
-        if (exchanged && volume.folders.has(exchanged) && !(exchanged in second)) volume.write(exchanged, 'foreign');
+        if (exchanged && volume.directories.has(exchanged) && !(exchanged in second))
+          volume.write(exchanged, 'foreign');
         const theirs = Object.entries(volume.contents()).filter(([, text]) => text === 'foreign');
         const result = volume.plan(desiredFiles(second));
         if (result.kind === 'refused') return;

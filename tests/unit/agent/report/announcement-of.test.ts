@@ -15,8 +15,8 @@ const file = { path: 'a', source: 'a', blob: '', executable: false, template: fa
 const added: Change = { kind: 'add', path: 'a', reason: 'New', file };
 
 function planOf(changes: Change[] = [], drift: Drift[] = [], isPartial = false): Plan {
-  const folders = { create: [], clear: [], prune: [] };
-  return { changes, folders, unchanged: 2, corrected: [], disowned: [], drift, isPartial };
+  const directories = { create: [], clear: [], prune: [] };
+  return { changes, directories, unchanged: 2, corrected: [], disowned: [], drift, isPartial };
 }
 
 const synced = (changes: Change[], more: Partial<SyncOutcome<'synced' | 'planned'>> = {}): SyncOutcome => ({

@@ -85,7 +85,7 @@ export async function bringNextCommit(t: TestContext, numRuns: number): Promise<
         assert.deepEqual(volume.contents(), sorted({ ...third, theirs: 'theirs' }));
         await volume.sync({});
         assert.deepEqual(volume.contents(), { theirs: 'theirs' });
-        const left = volume.folders().map((folder) => path.relative(volume.data, folder));
+        const left = volume.directories().map((folder) => path.relative(volume.data, folder));
         assert.deepEqual(
           left.filter((folder) => !folder.startsWith('.sync-agent')),
           [],

@@ -156,7 +156,7 @@ export class KilledVolume {
     return contentsOf(this.data, (name) => name !== '.sync-agent');
   }
 
-  folders(): string[] {
+  directories(): string[] {
     const entries = fs.readdirSync(this.data, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name, parentPath }) => path.join(parentPath, name));
   }
@@ -217,7 +217,7 @@ function desiredTree(files: Files): DesiredTree {
     const blob = createHash('sha1').update(`blob ${text.length}\0${text}`).digest('hex');
     return [name, { path: name, source: name, blob, executable: false, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set() };
+  return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set() };
 }
 
 function readerOf(files: Files) {

@@ -40,7 +40,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   const results = new VerificationFile(
     new OwnFile(
       'verification',
-      () => root.openAgentFolder(''),
+      () => root.openAgentDirectory(''),
       () => {},
     ),
   );

@@ -31,19 +31,19 @@ interface MemoryFile {
 /** A data volume in memory, for plans. The id of a blob is its content. */
 export class MemoryVolume {
   readonly files = new Map<string, MemoryFile>();
-  readonly folders = new Set<string>();
+  readonly directories = new Set<string>();
   readonly manifest = emptyManifest();
   /** Files of others that made room, by their path: nothing is displaced from a path twice. */
   readonly takenOver = new Map<string, MemoryFile>();
   #inodes = 0;
 
-  /** Somebody writes a file, with the folders that it needs; a folder in its place goes with everything in it. */
+  /** Somebody writes a file, with the directories that it needs; a folder in its place goes with everything in it. */
   write(path: string, content: string, executable = false): void {
-    this.folders.delete(path);
-    for (const all of [this.files, this.folders]) {
+    this.directories.delete(path);
+    for (const all of [this.files, this.directories]) {
       for (const below of all.keys()) if (below.startsWith(`${path}/`)) all.delete(below);
     }
-    for (const folder of directoriesOf(path)) this.folders.add(folder);
+    for (const folder of directoriesOf(path)) this.directories.add(folder);
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
 
@@ -66,20 +66,20 @@ export class MemoryVolume {
   }
 
   /** Carries a plan out in the order of a sync. */
-  apply({ changes, folders, ...plan }: Plan): void {
+  apply({ changes, directories, ...plan }: Plan): void {
     const remove = (isBefore: boolean) => {
       for (const change of changes) {
         if (change.kind === 'delete' && change.inTheWay === isBefore) this.files.delete(change.path);
       }
     };
     remove(true);
-    for (const folder of folders.clear) this.#removeFolder(folder);
-    for (const folder of folders.create) this.folders.add(folder);
+    for (const folder of directories.clear) this.#removeFolder(folder);
+    for (const folder of directories.create) this.directories.add(folder);
     const written = changes.flatMap((change) => ('file' in change ? [this.#write(change.file, change.reason)] : []));
     for (const change of changes) if (change.kind === 'restore') this.#restore(change.path, change.displaced.name);
     remove(false);
-    for (const folder of folders.prune) this.#removeFolder(folder);
-    updateManifest(this.manifest, manifestUpdate({ changes, folders, ...plan }, written, APPLIED));
+    for (const folder of directories.prune) this.#removeFolder(folder);
+    updateManifest(this.manifest, manifestUpdate({ changes, directories, ...plan }, written, APPLIED));
   }
 
   #write(file: DesiredFile, reason: string): OwnedFile {
@@ -108,24 +108,24 @@ export class MemoryVolume {
   }
 
   #place(file: OwnedFile): void {
-    if (this.folders.has(file.path)) throw new Error(`EISDIR: ${file.path}`);
+    if (this.directories.has(file.path)) throw new Error(`EISDIR: ${file.path}`);
     for (const folder of directoriesOf(file.path)) {
-      if (!this.folders.has(folder)) throw new Error(`ENOENT: ${folder}`);
+      if (!this.directories.has(folder)) throw new Error(`ENOENT: ${folder}`);
       if (this.files.has(folder)) throw new Error(`ENOTDIR: ${folder}`);
     }
     this.files.set(file.path, { content: file.blob, executable: file.executable, ino: file.fingerprint.ino });
   }
 
   #removeFolder(folder: string): void {
-    const isUsed = [...this.files.keys(), ...this.folders].some((path) => path.startsWith(`${folder}/`));
-    if (!isUsed) this.folders.delete(folder);
+    const isUsed = [...this.files.keys(), ...this.directories].some((path) => path.startsWith(`${folder}/`));
+    if (!isUsed) this.directories.delete(folder);
   }
 
   #scan(desired: DesiredTree): LiveTree {
     const live = new Map<string, LiveEntry>();
-    for (const folder of this.folders) {
-      const content = [...this.files.keys(), ...this.folders].filter((path) => path.startsWith(`${folder}/`));
-      live.set(folder, desired.files.has(folder) ? { kind: 'folder', content } : { kind: 'folder' });
+    for (const folder of this.directories) {
+      const content = [...this.files.keys(), ...this.directories].filter((path) => path.startsWith(`${folder}/`));
+      live.set(folder, desired.files.has(folder) ? { kind: 'directory', content } : { kind: 'directory' });
     }
     for (const [path, { content, executable, ino }] of this.files) {
       const owned = this.manifest.files.get(path);
@@ -152,5 +152,5 @@ export function desiredFiles(files: Record<string, string>, retained: string[] =
     const executable = content.startsWith('#!');
     return [path, { path, source: path, blob: content, executable, template: false }] as const;
   });
-  return { files: new Map(entries), folders: allDirectories(Object.keys(files)), retained: new Set(retained) };
+  return { files: new Map(entries), directories: allDirectories(Object.keys(files)), retained: new Set(retained) };
 }

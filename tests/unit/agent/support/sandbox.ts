@@ -138,11 +138,11 @@ export async function createSandbox(
     fetches += 1;
   };
   // Copies of keys are made in memory only, and each sandbox has its own.
-  const keyFolder = await mkdtemp('/dev/shm/keys-').catch(() => folder);
-  t.after(() => rm(keyFolder, { recursive: true, force: true }));
+  const keyDirectory = await mkdtemp('/dev/shm/keys-').catch(() => folder);
+  t.after(() => rm(keyDirectory, { recursive: true, force: true }));
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
-    ...(await wireSync(config, { git, http, keyFolder, uid, log, onFetch })),
+    ...(await wireSync(config, { git, http, keyDirectory, uid, log, onFetch })),
     mounts: [...mounts],
     ...(heapBytes && { heapBytes }),
     ...(memory && { clone: new RememberingClone({ git, path: repo, log }, memory) }),

@@ -187,7 +187,7 @@ const PLAN: Plan = {
   disowned: [],
   drift: [],
   isPartial: false,
-  folders: { create: [], clear: [], prune: ['old'] },
+  directories: { create: [], clear: [], prune: ['old'] },
 };
 const applied = { ref: 'main', commit: 'c', time: 't' };
 
@@ -220,8 +220,8 @@ suite('a change of the volume', () => {
     const { root, manifestFile } = target;
     const leaves = { size: 3, mtimeMs: 1, ino: 1, sha256: createHash('sha256').update('old').digest('hex') };
     await writeJournal([{ kind: 'file', path: 'a', number: 0, leaves }], root);
-    root.openAgentFolder('saved').close();
-    await writeFile(path.join(root.agentFolder, 'saved/0'), 'old');
+    root.openAgentDirectory('saved').close();
+    await writeFile(path.join(root.agentDirectory, 'saved/0'), 'old');
     await assert.rejects(applyChanges(PLAN, target, applied), { name: 'TransientError', code: 'data.changed' });
     assert.equal(await readFile(path.join(root.path, 'a'), 'utf8'), 'old');
     assert.equal((await manifestFile.read()).applied, undefined);

@@ -32,10 +32,10 @@ suite("the directory of the agent's own files", () => {
   for (const code of ['EMFILE', 'EIO', 'EACCES']) {
     test(`isn't reported as a conflict if it can't be opened (${code})`, async (t) => {
       const { root } = await makeRoot(t);
-      root.openAgentFolder('taken-over').close();
+      root.openAgentDirectory('taken-over').close();
       for (const name of ['.sync-agent', 'taken-over']) {
         withoutOpening(t, `/${name}`, code, () => {
-          assert.throws(() => root.openAgentFolder('taken-over'), { name: 'Error', code });
+          assert.throws(() => root.openAgentDirectory('taken-over'), { name: 'Error', code });
         });
       }
     });
@@ -48,7 +48,7 @@ suite("the directory of the agent's own files", () => {
     test(`is to be removed, says the error, if it is ${what}`, async (t) => {
       const { root, own } = await makeRoot(t);
       make(own);
-      assert.throws(() => root.openAgentFolder('lock'), {
+      assert.throws(() => root.openAgentDirectory('lock'), {
         name: 'TerminalError',
         code: 'data.agentFolder',
         message: /\.sync-agent must be a directory.*remove it/,

@@ -7,14 +7,14 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
-const emptyFolder = async (t: TestContext): Promise<string> => {
+const emptyDirectory = async (t: TestContext): Promise<string> => {
   const folder = await temporaryFolder(t, 'forced-');
   return folder;
 };
 
 const played = (code?: string) => async (t: TestContext) => {
   t.after(playForcedModes(t, code));
-  return await emptyFolder(t);
+  return await emptyDirectory(t);
 };
 const bound = (how: string, mode: string) => (t: TestContext) =>
   // Without cached attributes: the kernel could otherwise report another inode of the root than the file system does.

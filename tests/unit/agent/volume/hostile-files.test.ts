@@ -106,12 +106,12 @@ suite("a gateway can't block the agent", { timeout: 60_000 }, () => {
     await assert.rejects(sandbox.sync(next), { reason: 'PathConflict', message: /^d is a directory .* with files/ });
     const desired = {
       files: new Map([['d', {} as DesiredFile]]),
-      folders: new Set<string>(),
+      directories: new Set<string>(),
       retained: new Set<string>(),
     };
     const live = await scanTree(sandbox.root, { desired, manifest: emptyManifest(), algorithm: 'sha1' });
     const found = live.get('d');
-    assert.ok(found?.kind === 'folder');
+    assert.ok(found?.kind === 'directory');
     assert.equal(found.content?.length, 1);
   });
 });

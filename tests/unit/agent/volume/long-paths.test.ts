@@ -23,11 +23,11 @@ async function prepare(t: TestContext) {
   return { sandbox: await createSandbox(t), repo, commit };
 }
 
-/** Makes folders one in the other, further down than a path leads. */
+/** Makes directories one in the other, further down than a path leads. */
 async function makeDeep(data: string, below: string): Promise<DataRoot> {
   const root = await DataRoot.open(data);
   for (const made of directoriesOf(`${below}/x`)) {
-    const parent = root.openFolder(made.includes('/') ? made.slice(0, made.lastIndexOf('/')) : '');
+    const parent = root.openDirectory(made.includes('/') ? made.slice(0, made.lastIndexOf('/')) : '');
     parent.make(made.slice(made.lastIndexOf('/') + 1));
     parent.close();
   }
@@ -62,7 +62,7 @@ suite('paths that are too long', () => {
     const { sandbox, repo, commit } = await prepare(t);
     const first = await commit({ files: { ok: '0' } });
     const root = await makeDeep(sandbox.data, path.dirname(long));
-    const parent = root.openFolder(path.dirname(long));
+    const parent = root.openDirectory(path.dirname(long));
     await writeFile(parent.at('f'), 'x');
     const { size, mtimeMs, ino } = lstatSync(parent.at('f'));
     parent.close();
@@ -74,7 +74,7 @@ suite('paths that are too long', () => {
       executable: false,
       fingerprint: { size, mtimeMs, ino },
     };
-    const manifest = { files: new Map([[long, owned]]), folders: new Set(directoriesOf(long)), journal: undefined };
+    const manifest = { files: new Map([[long, owned]]), directories: new Set(directoriesOf(long)), journal: undefined };
     await mkdir(path.join(sandbox.data, '.sync-agent'));
     const text = [...manifestText({ ...manifest, applied: undefined })].join('');
     await writeFile(path.join(sandbox.data, '.sync-agent/manifest.jsonl'), text);

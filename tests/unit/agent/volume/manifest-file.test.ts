@@ -39,7 +39,7 @@ const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.ke
 async function createManifest(t: TestContext) {
   const folder = await temporaryFolder(t, 'manifest-');
   const root = await DataRoot.open(folder);
-  await mkdir(root.agentFolder);
+  await mkdir(root.agentDirectory);
   return {
     file: path.join(folder, '.sync-agent/manifest.jsonl'),
     root,
@@ -201,11 +201,11 @@ suite('the manifest on disk', () => {
       message: new RegExp(`^${file} is a directory, but must be .*: remove it`),
     };
     await assert.rejects(reread(), isFolder);
-    await rm(root.agentFolder, { recursive: true });
-    await writeFile(root.agentFolder, '');
+    await rm(root.agentDirectory, { recursive: true });
+    await writeFile(root.agentDirectory, '');
     const isFile = {
       code: 'data.agentFolder',
-      message: new RegExp(`^${root.agentFolder} must be .*: remove it`),
+      message: new RegExp(`^${root.agentDirectory} must be .*: remove it`),
     };
     await assert.rejects(reread(), { ...conflict, ...isFile });
   });
@@ -276,11 +276,11 @@ suite('the manifest on disk', () => {
   test("of an earlier agent stays unchanged, as do that agent's other files, and the remedy is named", async (t) => {
     const { file, root, open } = await createManifest(t);
     await writeFile(file, '{"version":1}\nanything');
-    const saved = path.join(root.agentFolder, 'staging/saved-1');
+    const saved = path.join(root.agentDirectory, 'staging/saved-1');
     await mkdir(path.dirname(saved));
     await writeFile(saved, 'of the gateway');
     const message = new RegExp(
-      `^${file} was written by an earlier version .*: remove ${root.agentFolder}; files .* stay`,
+      `^${file} was written by an earlier version .*: remove ${root.agentDirectory}; files .* stay`,
     );
     const refusal = { name: 'TerminalError', code: 'data.earlierVersion', reason: 'VolumeUnusable', message };
     await assert.rejects(open().append(update({ applied })), refusal);

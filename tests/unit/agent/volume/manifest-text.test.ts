@@ -50,7 +50,7 @@ suite('parseManifest', () => {
     );
     const { manifest, length, lines } = await read(text);
     assert.deepEqual([...manifest.files.values()], [file]);
-    assert.deepEqual([[...manifest.folders], manifest.journal], [['a'], 'id']);
+    assert.deepEqual([[...manifest.directories], manifest.journal], [['a'], 'id']);
     assert.deepEqual([length, lines], [Buffer.byteLength(text), text.split('\n').length - 2]);
   });
 
@@ -147,7 +147,7 @@ suite('parseManifest', () => {
   for (const path of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.sync-agent/manifest.jsonl']) {
     test(`finds no owned files at the path ${JSON.stringify(path)}`, async () => {
       assert.equal((await read(textOf(update({ files: [{ ...file, path }] })))).manifest.files.size, 0);
-      assert.equal((await read(textOf(update({ folders: [path] })))).manifest.folders.size, 0);
+      assert.equal((await read(textOf(update({ folders: [path] })))).manifest.directories.size, 0);
     });
   }
 

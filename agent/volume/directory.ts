@@ -26,10 +26,10 @@ const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const DESCRIPTORS = `/proc/${ownNumber()}/fd`;
 
 /**
- * A directory that is held open: paths from {@link Folder.at} lead into it, even if its path is replaced. Without /proc
+ * A directory that is held open: paths from {@link Directory.at} lead into it, even if its path is replaced. Without /proc
  * (on a developer's machine), its real path is checked when it is opened.
  */
-export class Folder implements Disposable {
+export class Directory implements Disposable {
   readonly #descriptor: number;
   readonly #path: string;
   readonly #isHeldByPath: boolean;
@@ -41,8 +41,8 @@ export class Folder implements Disposable {
   }
 
   /** Opens the directory at a real path. */
-  static openAt(path: string): Folder {
-    return new Folder(openSync(path, FLAGS), path, !existsSync(DESCRIPTORS));
+  static openAt(path: string): Directory {
+    return new Directory(openSync(path, FLAGS), path, !existsSync(DESCRIPTORS));
   }
 
   /** Returns the path of an entry, valid in this process while the directory is open. */
@@ -56,10 +56,10 @@ export class Folder implements Disposable {
   }
 
   /** Opens a directory in this one; `''` is this one. Throws {@link TerminalError} if it is a link. */
-  open(name: string): Folder {
+  open(name: string): Directory {
     const path = this.pathOf(name);
     try {
-      const opened = new Folder(openSync(this.at(name || '.'), FLAGS), path, this.#isHeldByPath);
+      const opened = new Directory(openSync(this.at(name || '.'), FLAGS), path, this.#isHeldByPath);
       if (!this.#isHeldByPath || realpathSync(path) === path) return opened;
       opened.close();
     } catch (error) {
@@ -76,14 +76,14 @@ export class Folder implements Disposable {
     );
   }
 
-  /** Opens a directory by its path below this one; `''` is this one. Opens each level like {@link Folder.open}. */
-  openBelow(path: string): Folder {
-    let folder = this.open('');
+  /** Opens a directory by its path below this one; `''` is this one. Opens each level like {@link Directory.open}. */
+  openBelow(path: string): Directory {
+    let directory = this.open('');
     for (const name of path === '' ? [] : path.split('/')) {
-      using above = folder;
-      folder = above.open(name);
+      using above = directory;
+      directory = above.open(name);
     }
-    return folder;
+    return directory;
   }
 
   /** Creates a directory in this one; returns false if the name is taken. */
@@ -118,7 +118,7 @@ export class Folder implements Disposable {
   }
 
   /** Removes a file or a link; returns false for a directory. */
-  unlinkUnlessFolder(name: string): boolean {
+  unlinkUnlessDirectory(name: string): boolean {
     try {
       this.unlink(name);
       return true;
@@ -130,11 +130,11 @@ export class Folder implements Disposable {
 
   /** Frees a name for a file of the agent. A directory there is renamed. */
   makeRoom(name: string): void {
-    if (!this.unlinkUnlessFolder(name)) renameSync(this.at(name), this.at(`${name}.${randomUUID()}`));
+    if (!this.unlinkUnlessDirectory(name)) renameSync(this.at(name), this.at(`${name}.${randomUUID()}`));
   }
 
   /** Removes an empty directory, never a link to one; returns whether it did. */
-  removeFolder(name: string): boolean {
+  removeDirectory(name: string): boolean {
     return succeeds(() => rmdirSync(this.at(name)), ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
   }
 
@@ -146,8 +146,8 @@ export class Folder implements Disposable {
 
   /** Sets the permissions of a directory in this one, like {@link permit}. */
   permitBelow(name: string, permissions: number): void {
-    using folder = this.open(name);
-    folder.permit(permissions);
+    using directory = this.open(name);
+    directory.permit(permissions);
   }
 
   /** Checks whether the path leads to this directory. */

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs';
 import { READ_FLAGS } from '../../shared/io/read-text.ts';
-import type { Folder } from './folder.ts';
+import type { Directory } from './directory.ts';
 import { OpenFile } from './open-file.ts';
 import { setMode } from './set-mode.ts';
 
@@ -23,10 +23,10 @@ const FILES = {
  * Restricts the agent's files in `.sync-agent` to its user. Kubernetes gives the pod's `fsGroup` access to the whole
  * volume at each mount. Files of another user, as after a change of `runAsUser`, are left unchanged.
  */
-export function protectFolder(folder: Folder): void {
-  folder.permit(PASSABLE);
-  for (const name of DIRECTORIES) tryPermit(() => folder.permitBelow(name, PRIVATE));
-  for (const [name, mode] of Object.entries(FILES)) tryPermit(() => protectFile(folder.at(name), mode));
+export function protectDirectory(directory: Directory): void {
+  directory.permit(PASSABLE);
+  for (const name of DIRECTORIES) tryPermit(() => directory.permitBelow(name, PRIVATE));
+  for (const [name, mode] of Object.entries(FILES)) tryPermit(() => protectFile(directory.at(name), mode));
 }
 
 function protectFile(path: string, mode: number): void {
