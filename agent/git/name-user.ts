@@ -18,9 +18,7 @@ export interface User {
  * number. Empty if the user has a name, or if the image has no nss_wrapper.
  */
 export async function nameUser({ uid, gid, hasName }: User): Promise<Record<string, string>> {
-  const library = hasName
-    ? undefined
-    : DIRECTORIES.map((directory) => join(directory, 'libnss_wrapper.so')).find(existsSync);
+  const library = hasName ? undefined : DIRECTORIES.map((path) => join(path, 'libnss_wrapper.so')).find(existsSync);
   if (!library) return {};
   const passwd = join(tmpdir(), 'sync-agent-passwd');
   const group = join(tmpdir(), 'sync-agent-group');

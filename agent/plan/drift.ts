@@ -24,7 +24,7 @@ export class RepairCounts {
   }
 
   /** Records the findings of a check of all files, and the repairs. */
-  onLook(drift: Drift[]): void {
+  onCheck(drift: Drift[]): void {
     this.#counts = new Map(drift.map(({ path, isRepaired }) => [path, this.of(path) + (isRepaired ? 1 : 0)]));
   }
 }

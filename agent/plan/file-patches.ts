@@ -203,12 +203,12 @@ interface Addition {
 }
 
 /** Maximum white space copied for each new key: a file might contain megabytes of it. */
-const MOST_SPACE = 200;
+const MAX_SPACE = 200;
 
 /** New members copy the white space of the last one before the key and around the colon, unless it is too long. */
 function added(content: Buffer, { start, before, last, missing }: Addition): Splice {
   const textOf = (span: Span, instead: string): string =>
-    span.end - span.start > MOST_SPACE ? instead : content.toString('latin1', span.start, span.end);
+    span.end - span.start > MAX_SPACE ? instead : content.toString('latin1', span.start, span.end);
   const space = last ? textOf({ start: skipSpace(content, before) + 1, end: last.key.start }, ' ') : '';
   const colon = last ? textOf({ start: last.key.end, end: last.value.start }, ': ') : ': ';
   const list = [...missing].map(([key, child]) => `${JSON.stringify(key)}${colon}${jsonOf(child)}`);

@@ -153,11 +153,8 @@ function planDeletes(input: PlanInput): Removal[] {
     const existing = live.get(path);
     const isGone = existing === undefined && !found;
     if (!isGone && (existing?.kind !== 'file' || !isRemovable(path, existing, input))) return [];
-    const isInTheWay =
-      desired.directories.has(path) || directoriesOf(path).some((directory) => desired.files.has(directory));
-    const canHaveDirectory = directoriesOf(path).every(
-      (directory) => (live.get(directory)?.kind ?? 'directory') === 'directory',
-    );
+    const isInTheWay = desired.directories.has(path) || directoriesOf(path).some((at) => desired.files.has(at));
+    const canHaveDirectory = directoriesOf(path).every((at) => (live.get(at)?.kind ?? 'directory') === 'directory');
     if (displaced && canHaveDirectory && !isInTheWay) {
       return [{ kind: 'restore', path, reason: 'NoLongerMapped', displaced, existing }];
     }

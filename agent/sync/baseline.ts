@@ -15,7 +15,7 @@ export class Baseline {
   #isBlank = true;
   /** Commit and generation that files are repaired for. */
   #cause = '';
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #attributes = NO_ATTRIBUTES;
 
   /** Starts a sync: a new commit or spec resets the number of repairs. */
@@ -30,26 +30,26 @@ export class Baseline {
     this.#recipe = recipe;
     this.#isBlank = false;
     this.#attributes = attributes;
-    if (!isPartial) this.repairs.onLook(drift);
+    if (!isPartial) this.repairs.onCheck(drift);
   }
 
   /** Records that all files match the manifest. The next sync with git plans everything: attributes are unknown. */
   onConfirmed({ drift }: Plan): void {
     this.#isBlank = false;
-    this.repairs.onLook(drift);
-    this.onLook();
+    this.repairs.onCheck(drift);
+    this.onCheck();
   }
 
   /** Records that every file was checked. */
-  onLook(): void {
-    this.#lookedAt = performance.now();
+  onCheck(): void {
+    this.#checkedAt = performance.now();
   }
 
   /** Discards everything. */
   forget(): void {
     this.#recipe = undefined;
     this.#isBlank = true;
-    this.#lookedAt = Number.NEGATIVE_INFINITY;
+    this.#checkedAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Attributes of the manifest's commit, while the baseline is valid. */
@@ -69,6 +69,6 @@ export class Baseline {
 
   /** Checks whether every file was checked within this many seconds. */
   isFresh(seconds: number): boolean {
-    return performance.now() - this.#lookedAt < seconds * 1000;
+    return performance.now() - this.#checkedAt < seconds * 1000;
   }
 }

@@ -32,7 +32,7 @@ export async function planSync(
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
-  dependencies.baseline.onLook();
+  dependencies.baseline.onCheck();
   return { plan: whole.plan, attributes };
 }
 
@@ -134,7 +134,7 @@ async function narrowSync(
   const isTrusted = !isSameCommit && baseline.isFresh(intent.profile.syncPeriod);
   if (!isTrusted) {
     if (!(await isUntouched(root, manifest))) return undefined;
-    baseline.onLook();
+    baseline.onCheck();
   }
   const { excludePatterns, prune } = intent.profile;
   const isExcluded = excludeFilter(excludePatterns);

@@ -1,8 +1,8 @@
 import { lstatSync, renameSync } from 'node:fs';
 import { Pacer } from '../../shared/io/pacer.ts';
+import { changed, orChanged } from './changed.ts';
 import type { DataRoot } from './data-root.ts';
 import type { HeldDirectory } from './held-directory.ts';
-import { changed, meanwhile } from './meanwhile.ts';
 import { type FileMove, type Move, split } from './move.ts';
 import { putNew, tryLink } from './put-new.ts';
 import { fingerprintOf } from './scan-tree.ts';
@@ -34,7 +34,7 @@ export async function moveFiles(moves: readonly Move[], { root, permissions }: M
 
 function makeDirectory(path: string, held: HeldDirectory, permissions: number | undefined): void {
   const [parent, name] = split(path);
-  const above = meanwhile(path, () => held.at(parent));
+  const above = orChanged(path, () => held.at(parent));
   if (above.make(name) && permissions !== undefined) above.permitBelow(name, permissions);
 }
 
@@ -56,10 +56,10 @@ class FileMover {
   async move(move: FileMove): Promise<void> {
     if (!move.comes) return await this.#remove(move);
     const [parent, name] = split(move.path);
-    const target = meanwhile(move.path, () => this.#held.at(parent)).at(name);
+    const target = orChanged(move.path, () => this.#held.at(parent)).at(name);
     const { staging, takenOver } = this.#stores;
     const source = move.comesFrom === undefined ? staging.at(`${move.number}`) : takenOver.at(move.comesFrom);
-    if (!move.leaves || !isThere(target, move.path)) meanwhile(move.path, () => putNew(source, target));
+    if (!move.leaves || !isThere(target, move.path)) orChanged(move.path, () => putNew(source, target));
     else await this.#replace(move, { source, target });
   }
 
@@ -75,10 +75,10 @@ class FileMover {
   /** Replaces a file, atomically if the file system has hard links. */
   async #replace(move: FileMove, { source, target }: { source: string; target: string }): Promise<void> {
     const saved = this.#savedAs(move);
-    const isLinked = meanwhile(move.path, () => tryLink(target, saved));
+    const isLinked = orChanged(move.path, () => tryLink(target, saved));
     if (!isLinked) renameSync(target, saved);
     await this.#checkSaved(move);
-    if (!isLinked) return meanwhile(move.path, () => putNew(source, target));
+    if (!isLinked) return orChanged(move.path, () => putNew(source, target));
     const twin = this.#twinOf(move, source);
     if (!isUnchanged(target, fingerprintOf(lstatSync(saved)))) throw changed(move.path);
     renameSync(twin, target);

@@ -195,7 +195,7 @@ suite('drift of a delivered file', () => {
       if (isDrifted) volume.write('a', 'x');
       const next = plan(volume, { a: '1' }, { repairs });
       volume.apply(next);
-      repairs.onLook(next.drift);
+      repairs.onCheck(next.drift);
       return next.drift.map(({ isRepaired }) => isRepaired);
     };
     assert.deepEqual([look(true), look(true), look(false)], [[true], [true], []]);

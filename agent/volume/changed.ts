@@ -8,7 +8,7 @@ export const changed = (path: string) =>
   });
 
 /** Runs a call that fails if an entry appears at a free path, or its directory disappears. */
-export function meanwhile<T>(path: string, call: () => T): T {
+export function orChanged<T>(path: string, call: () => T): T {
   try {
     return call();
   } catch (error) {
