@@ -31,9 +31,9 @@ interface Example {
   /** Done to the volume after a sync; another one follows then. */
   drift?: Record<string, string | null>;
   gateway?: unknown;
-  /** What the last sync did, or would do. */
+  /** Changes of the last sync, or planned ones. */
   changes?: string[];
-  /** What the gateway was asked. */
+  /** Requests to the gateway. */
   requests?: string[];
   volume: Files;
 }
@@ -70,7 +70,7 @@ async function commitExample(name: string, { repository, submodules = {} }: Exam
   return { repo: url, commit: await commit({ files: gitmodules ? { ...files, '.gitmodules': gitmodules } : files }) };
 }
 
-/** A gateway that answers everything with 204, and notes the requests with the names of their secret headers. */
+/** A gateway that responds to everything with 204, and records the requests with the names of their secret headers. */
 async function startGateway(t: TestContext) {
   const requests: string[] = [];
   const gateway = createServer(({ method, url, headers }, response) => {

@@ -52,7 +52,7 @@ suite('the report of an agent', () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid }];
     const metadata = { name: 'gateway-0', namespace: pod.namespace, ownerReferences };
     const report = { apiVersion: API_VERSION, kind: SYNC_REPORT.kind, metadata };
-    // Whoever is first: the report ends up with the agent's pod.
+    // In any order, the report ends up with the agent's pod.
     await pod.client.create(syncReportPath(pod.namespace), report).catch(() => {});
     await agent.waitForLog(/sync finished/);
     await sleep(11_000);

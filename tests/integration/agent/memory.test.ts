@@ -13,7 +13,7 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { drawKeys } from '../../../shared/io/sealed-box.ts';
 import { createGatewayPod } from './support/gateway-pod.ts';
 
-/** With paths that are so long they take as much memory as three times as many, and a third of the time to write. */
+/** Long paths need as much memory as three times as many files, and a third of the time to write. */
 const FILES = 12_000;
 /** By docs/how-to/sizing.md. */
 const SUFFICIENT_MIB = 128;
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** The flags of the image, in a cgroup of so many MiB. */
+/** The flags of the image, in a cgroup with this memory limit in MiB. */
 async function inContainer(t: TestContext, mib: number) {
   const entryPoint = await readEntryPoint('agent');
   const nodeArgs = entryPoint.slice(entryPoint.indexOf('node')).filter((argument) => argument.startsWith('--'));

@@ -24,7 +24,7 @@ const statusOf = async (url: string) => (await fetch(url)).status;
 const untilReady = ({ healthUrl }: { healthUrl: string }) =>
   until(async () => (await statusOf(`${healthUrl}/readyz`)) === 200, { describe: 'readiness' });
 
-/** A pod on whose volume an agent, which is gone, brought a commit in place. */
+/** A pod with a volume that a previous agent delivered a commit to. */
 async function createUsedPod(t: TestContext, name: string, defaults: object): Promise<GatewayPod> {
   const repository = await server.createRepository(name);
   const commit = await repository.commit({ files: { 'config/a': '1' } });

@@ -225,7 +225,7 @@ suite('while changes go in waves', () => {
     await play.roll({ ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NOBODY } });
     const { metadata } = sound;
     const evil = { profiles: { default: { mappings: [{ ...config, destination: 'evil' }] } } };
-    // One that is there: what has an owner that is gone is collected.
+    // An existing owner: objects whose owner is gone are garbage-collected.
     const stranger = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
     const wrong: [changes: object, words: RegExp][] = [
       [{ data: { sync: evil } }, /contains a spec\.sync that does not match its name/],

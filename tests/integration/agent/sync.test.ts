@@ -19,7 +19,7 @@ const profile = (fields: object, gateway: object = {}) => ({
   gateway,
 });
 
-/** Waits until the volume holds these files: they come and go one after the other. */
+/** Waits until the volume has these files, which appear and disappear in sequence. */
 const untilFiles = (pod: GatewayPod, files: Record<string, string>) =>
   until(() => pod.files(), { describe: 'the files', accept: (found) => isDeepStrictEqual(found, files) });
 

@@ -60,7 +60,7 @@ async function arrange(t: TestContext) {
         `${verification} of ${verified}`,
         (status) => status.verification === verification && status.commit === verified,
       ),
-    /** Starts another agent, and waits until it has something to say of the gateway. */
+    /** Starts another agent, and waits until it reports the gateway's health. */
     restart: async () => {
       const reportPath = syncReportPath(pod.namespace, 'gateway-0');
       await pod.client.mergePatch(reportPath, { status: { agentVersion: 'of the last agent' } });

@@ -1,7 +1,7 @@
 import { suite, test } from 'node:test';
 import { bringNextCommit, loseNothing } from '../../unit/agent/support/any-trees.ts';
 
-/** Of each property; TREES_TEST_RUNS gives more. */
+/** Runs of each property; TREES_TEST_RUNS sets more. */
 const RUNS = Number(process.env.TREES_TEST_RUNS ?? '150');
 
 suite('the agent, with many random trees and kills at any calls of several syncs,', () => {

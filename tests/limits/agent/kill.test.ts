@@ -11,7 +11,7 @@ import { bundle } from '../../integration/agent/support/bundle.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-/** What each lane maps: all of the repository, or a folder, in which case the clone is a partial one. */
+/** Mapping of each lane: the whole repository, or a directory, in which case the clone is a partial one. */
 const SOURCES = ['.', 'tree'] as const;
 const LANES = SOURCES.length;
 /** How long each lane runs; longer if it has not killed often enough by then. */
@@ -23,7 +23,7 @@ const MAX_RUNS = 120;
 
 type Files = Record<string, string>;
 
-/** Files turn into folders and back, come, go and change from one commit to the next. */
+/** Files turn into directories and back, appear, disappear, and change from one commit to the next. */
 function tree(n: number): Files {
   const names = Array.from({ length: 60 }, (_, i) => {
     if (i % 4 === n % 4) return `f${i}`;
@@ -32,7 +32,7 @@ function tree(n: number): Files {
   return Object.fromEntries(names.map((name, i) => [name, `${i} ${i % 2 ? n : 0}`]));
 }
 
-/** The files where the lane's source is; next to a folder, with some that are not mapped and are left out of a fetch. */
+/** The files at the lane's source; next to a directory, some are unmapped and omitted from fetches. */
 function committed(files: Files, source: (typeof SOURCES)[number], n: number): Files {
   if (source === '.') return files;
   const moved = Object.entries(files).map(([name, text]) => [`${source}/${name}`, text]);
@@ -94,7 +94,7 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
         runs % RUNS_IN_A_ROUND === 0 && performance.now() > deadline && (kills >= KILLS_AT_LEAST || runs >= MAX_RUNS);
       for (let n = 0; !isOver(n); n += 1) {
         const files = tree(n * LANES + lane);
-        // Asked for by itself where the clone is a partial one.
+        // Requested separately if the clone is a partial one.
         files.large = `${n}`.padEnd(100_000, `${Math.random()}`);
         const inRepository = committed(files, source, n);
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));

@@ -13,17 +13,17 @@ import { commitOf, treeOf } from '../../integration/agent/support/race-tree.ts';
 
 /** Agents on one volume, in each lane. */
 const LANES = [2, 3, 10];
-/** Of each lane, unless the time is over before and some have been; RACE_TEST_ROUNDS asks for more, however long it takes. */
+/** Rounds of each lane, unless time runs out after some; RACE_TEST_ROUNDS sets a number without a time limit. */
 const ROUNDS = Number(process.env.RACE_TEST_ROUNDS ?? '30');
 const ROUNDS_AT_LEAST = 3;
 const TIME_MS = process.env.RACE_TEST_ROUNDS ? Number.POSITIVE_INFINITY : 20_000;
-/** Rounds that are asked for take as long as they take: the longest time of a timer, because without end means the usual one. */
+/** Requested rounds have no time limit: the longest timer, because an unlimited one means the default. */
 const timeout = process.env.RACE_TEST_ROUNDS ? { timeout: 2 ** 31 - 1 } : {};
 /** It ends what hangs; ten agents that wake at once keep a busy machine busy for long. */
 const SETTLE_MS = 150_000;
 /** The longest wait between strikes and the end of a round. */
 const PAUSE_MS = 500;
-/** How long an owner is stopped that nobody may follow; RACE_TEST_STOP_SECONDS gives more of it. */
+/** Time for which an owner that no agent may follow is stopped; RACE_TEST_STOP_SECONDS sets more. */
 const STOP_MS = Number(process.env.RACE_TEST_STOP_SECONDS ?? '5') * 1000;
 /** The next agent has the volume, on a busy machine too; more means that it waited for something. */
 const SUCCESSION_MS = 10_000;
@@ -75,7 +75,7 @@ class Agent {
   }
 }
 
-/** Everything in the volume but the agents' own; folders may come and go meanwhile. */
+/** All entries of the volume except the agents' own; directories can appear and disappear at the same time. */
 async function readFiles(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -93,7 +93,7 @@ async function readFiles(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(files.sort());
 }
 
-/** The agent that the volume names as its owner; the file may be that of an earlier one. */
+/** The owner that the volume names; the file might be an earlier agent's. */
 async function ownerOf(data: string): Promise<string | undefined> {
   const text = await readFile(path.join(data, '.sync-agent/owner.json'), 'utf8').catch(() => '');
   return /\bpod\d+\b/.exec(text)?.[0];
@@ -125,7 +125,7 @@ class Lane {
     for (let n = 0; n < count; n += 1) this.#agents.push(this.#spawn());
   }
 
-  /** Each new agent is that of a new pod. */
+  /** Each new agent belongs to a new pod. */
   #spawn(): Agent {
     this.#names += 1;
     return new Agent(this.#program, this.#data, `pod${this.#names}`);
@@ -148,7 +148,7 @@ class Lane {
     }
   }
 
-  /** Whatever happens, each file is whole and of one commit, and what is somebody else's stays. */
+  /** In all cases, each file is complete and from one commit, and files of others stay. */
   async checkFiles(): Promise<void> {
     const { ...files } = await readFiles(this.#data);
     for (const [name, text] of Object.entries(this.#theirs)) {
@@ -160,7 +160,7 @@ class Lane {
     }
   }
 
-  /** Wakes all, lets one have the volume, and compares with what that one brought in place. */
+  /** Wakes all agents, lets one take the volume, and compares the volume with its delivery. */
   async settle(round: number): Promise<void> {
     await this.gather(round);
     for (const agent of this.#agents) agent.tell(0);

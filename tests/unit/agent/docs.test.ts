@@ -17,7 +17,7 @@ const page = await readFile(path.join(import.meta.dirname, '../../../docs/how-to
 const cellsOf = (start: string): string[] =>
   (page.split('\n').find((line) => line.startsWith(`| ${start}`)) ?? '').split(' | ').slice(1);
 const numbersOf = (start: string): number[] => cellsOf(start).map((cell) => Number(cell.replaceAll(/\D/g, '')));
-/** The problem with files at paths of so many characters, in a container with a memory limit in MiB. */
+/** Returns the problem with this number of files, in a container with a memory limit in MiB. */
 function problemOf(files: number, limit: number, pathLength = 60): string | undefined {
   try {
     const manifest = { files: new Map(), directories: new Set<string>() };

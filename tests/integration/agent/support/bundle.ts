@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 /** CommonJS dependencies call `require`, which an ES module has to make for them. */
 const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
 
-/** Bundles a program of this folder, which starts sooner then, and gives the file that holds it. */
+/** Bundles a program of this directory, which then starts faster, and returns the bundle's path. */
 export async function bundle(name: string, folder: string): Promise<string> {
   const outfile = path.join(folder, `${name}.mjs`);
   const entryPoints = [path.join(import.meta.dirname, `${name}.ts`)];

@@ -23,38 +23,38 @@ const BUNDLE = 'dist/agent.mjs';
 const NAME = 'gw';
 const POD = 'gateway-0';
 
-/** The rights of the ClusterRole `sync-agent`, here in one namespace. */
+/** The permissions of the ClusterRole `sync-agent`, here in one namespace. */
 const rules = [
   { apiGroups: ['sync.io'], resources: ['gatewaysyncs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['sync.io'], resources: ['syncreports'], verbs: ['get', 'create', 'update', 'patch'] },
   { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
 ];
 
-/** A gateway pod as the API server knows it, with folders instead of volumes, and what the controller would do for it. */
+/** A gateway pod as the API server has it, with directories instead of volumes, and the controller's work for it. */
 export interface GatewayPod {
   namespace: string;
   /** UID of the pod. */
   uid: string;
   /** Root of the data volume. */
   data: string;
-  /** Folder of the clone. */
+  /** Directory of the clone. */
   repo: string;
   client: KubernetesClient;
   /** Writes the spec; the status is then not settled. */
   setSpec(repo: string, spec?: object): Promise<void>;
-  /** Plays the controller: says that the ref leads to the commit. */
+  /** Acts as the controller: resolves the ref to the commit. */
   settle(commit: string, ref?: string): Promise<void>;
   /** Grants the agent's rights, as the controller does. */
   bind(): Promise<void>;
-  /** Takes the agent's rights away, as the collector does with those of a deleted GatewaySync. */
+  /** Revokes the agent's permissions, as the garbage collector does for a deleted GatewaySync. */
   unbind(): Promise<void>;
-  /** Starts the agent with no more than its rights. */
+  /** Starts the agent with only its permissions. */
   start(env?: Record<string, string>, how?: StartOptions): Promise<RunningAgent>;
   /** The agent's report. */
   report(): Promise<SyncReport>;
   /** Waits for a report that is as wanted. */
   untilReport(describe: string, accept: (report: SyncReport) => boolean): Promise<SyncReport>;
-  /** Waits until the report says that the commit is in place. */
+  /** Waits until the report shows the delivered commit. */
   untilSynced(commit: string): Promise<SyncReport>;
   /** All files of the data volume but the agent's own, by path. */
   files(): Promise<Record<string, string>>;
@@ -65,7 +65,7 @@ interface RunningAgent extends Program {
   metricsUrl: string;
 }
 
-/** Makes a pod with its service account in its own namespace. Its agent has no rights until they are bound. */
+/** Creates a pod with its service account in a new namespace. Its agent has no permissions until they are bound. */
 export async function createGatewayPod(t: TestContext, { bound = true, onDisk = false } = {}): Promise<GatewayPod> {
   const cluster = await connectCluster();
   const namespace = await createNamespace(t);
@@ -104,7 +104,7 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
   return pod;
 }
 
-/** Makes a pod, whose agent has all its rights, and waits until it reports that the commit is in place. */
+/** Creates a pod whose agent has all its permissions, and waits until it reports the delivered commit. */
 export async function startSyncedPod(
   t: TestContext,
   { repo, commit, spec, ...options }: { repo: string; commit: string; spec?: object } & Pick<StartOptions, 'nodeArgs'>,
@@ -162,9 +162,9 @@ function settledStatus(generation: number, commit: string, ref: string): object 
   };
 }
 
-/** How an agent is started, where that is not the usual way. */
+/** Unusual options for starting an agent. */
 interface StartOptions extends Pick<ProgramOptions, 'nodeArgs' | 'cgroup' | 'within'> {
-  /** Where it reaches the API server. */
+  /** Address of the API server for the agent. */
   apiUrl?: string;
 }
 

@@ -4,7 +4,7 @@ import { Git } from '../../../../shared/io/git/git.ts';
 
 const FETCHES = 4;
 
-/** Processes that ended and that nobody waited for. */
+/** Processes that exited without being waited for. */
 async function countZombies(): Promise<number> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const states = ids.map(async (id) => /^State:\s+(\w)/m.exec(await readFile(`/proc/${id}/status`, 'utf8'))?.[1]);
@@ -12,7 +12,10 @@ async function countZombies(): Promise<number> {
   return settled.filter((state) => state.status === 'fulfilled' && state.value === 'Z').length;
 }
 
-/** Asks a host that never answers, gives up, and prints how many zombies are left after a while, in milliseconds, at most. */
+/**
+ * Queries a server that never responds, gives up, and prints the number of remaining zombies after at most this time
+ * (ms).
+ */
 async function run(url: string, patienceMs: number): Promise<void> {
   const git = new Git(process.env);
   for (let fetch = 0; fetch < FETCHES; fetch += 1) {

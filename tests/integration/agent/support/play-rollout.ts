@@ -14,7 +14,7 @@ interface Rollout extends Pick<RolloutStatus, 'number' | 'phase' | 'commit' | 's
   admitted: Record<string, string>;
   revision: string;
   stableRevision: string;
-  /** Tells one status from another: agents report the ref that they follow. */
+  /** Distinguishes statuses: agents report the ref that they follow. */
   stableRef?: string;
 }
 
@@ -24,7 +24,7 @@ interface ControllerRevision {
   data: object;
 }
 
-/** Plays the controller where changes go by waves. */
+/** Acts as the controller of a rollout in waves. */
 export interface RolloutPlay {
   /** Writes the pod's labels as the kubelet does, next to its name; gives the environment of the agent. */
   label(labels?: Record<string, string>): Promise<{ POD_LABELS_FILE: string }>;
@@ -32,7 +32,7 @@ export interface RolloutPlay {
   revision(): Promise<string>;
   /** The object that keeps `spec.sync` as it is now. */
   controllerRevision(): Promise<ControllerRevision>;
-  /** Says that the newest spec was seen, and who may have what. */
+  /** Sets the observed generation, and the admission of gateways. */
   roll(rollout: Rollout): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function playRollout(pod: GatewayPod): RolloutPlay {
       const { metadata, spec } = await read();
       const { waves = [] } = spec.rollout ?? {};
       const isAboutThem = waves.every(({ name }) => name in admitted);
-      // Whoever followed the newest commit would take it.
+      // An agent that follows the newest commit would deliver it.
       await pod.settle(rollout.commit, 'newest');
       await client.mergePatch(`${resource}/status`, {
         status: {

@@ -69,7 +69,7 @@ async function sync(commit: string): Promise<void> {
   await applyChanges(result.plan, target, { ref: 'main', commit, time: 'now' });
 }
 
-/** As before each sync of the agent: what an earlier one left half done is undone first. */
+/** As before each sync of the agent, undoes an interrupted one first. */
 async function takeVolume(): Promise<void> {
   const isNew = await lock.hold();
   if (!isNew && !hasJournal(root)) return;
@@ -77,7 +77,7 @@ async function takeVolume(): Promise<void> {
   await settleVolume({ root, manifestFile, log });
 }
 
-/** Takes the volume if it can, brings its own commit in place, and in between lets others have it. */
+/** Takes the volume if possible, delivers a commit, and lets others have the volume in between. */
 async function turn(): Promise<void> {
   const settling = round;
   try {

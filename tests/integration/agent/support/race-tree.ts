@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** The files of a commit: most are in each, files turn into folders and back, and each content names path and commit. */
+/**
+ * The files of a commit. Most exist in each, some turn into directories and back, and each content names path and
+ * commit.
+ */
 export function treeOf(commit: string): Record<string, string> {
   const [a = 0, b = 0] = createHash('sha1').update(commit).digest();
   const names = Array.from({ length: 24 }, (_, i) => {

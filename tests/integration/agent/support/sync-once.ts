@@ -9,17 +9,17 @@ import { resolveProfile } from '../../../../shared/domain/resolve-profile.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { localHttp } from '../../../support/local-http.ts';
 
-/** What to sync, given as JSON in the first argument. */
+/** The sync, given as JSON in the first argument. */
 interface Order {
   repo: string;
   commit: string;
-  /** What is mapped to `config`. */
+  /** The source mapped to `config`. */
   source: string;
   data: string;
   clone: string;
 }
 
-/** One sync of an agent that is then gone: says `go` when it begins, and ends with status 0 when all is in place. */
+/** One sync of an agent that then exits: prints `go` at the start, and exits with status 0 after the delivery. */
 async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<void> {
   const environment = {
     POD_NAME: 'p',
@@ -42,7 +42,7 @@ async function syncOnce({ repo, commit, source, data, clone }: Order): Promise<v
   const intent = { generation: 1, ...from, profile, verify: 'none' as const, submodules: false, reload };
   process.stdout.write('go\n');
   const { signal } = new AbortController();
-  // What passes is tried again, as by the agent's loop.
+  // Transient errors are retried, as in the agent's loop.
   await sync(intent, dependencies, signal).catch(() => sync(intent, dependencies, signal));
 }
 

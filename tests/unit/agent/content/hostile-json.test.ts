@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
-/** Serves one body to whoever asks, and gives the port. */
+/** Serves one body to all clients, and returns the port. */
 async function serve(t: TestContext, body: string): Promise<number> {
   const server = createServer((_request, response) => response.end(body));
   server.listen(0, '127.0.0.1');

@@ -5,7 +5,7 @@ import { importable, runInSmallHeap } from '../support/small-heap.ts';
 const MIB = 1024 ** 2;
 const FIRST = `[[{ path: ['0'], json: '"x"' }]]`;
 
-/** Makes content from `text`, and gives what it says. */
+/** Delivers content from `text`, and returns the output. */
 async function makeContent(text: string, way: 'template' | 'patch', edits = FIRST): Promise<string> {
   return await runInSmallHeap(`
     import { renderContent } from ${importable('agent/content/render-content.ts')};

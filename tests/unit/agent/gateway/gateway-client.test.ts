@@ -6,7 +6,7 @@ import { suite, type TestContext, test } from 'node:test';
 import { GatewayClient } from '../../../../agent/gateway/gateway-client.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 
-/** A gateway that answers every request with these bytes, and keeps the connection. */
+/** A gateway that responds to every request with these bytes, and keeps the connection. */
 async function clientOf(t: TestContext, answer: string): Promise<GatewayClient> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {}).once('data', () => socket.write(answer));

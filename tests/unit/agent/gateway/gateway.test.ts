@@ -92,7 +92,7 @@ suite('the reload preset for Ignition', () => {
     const { gateway, sandbox, repository, target } = await prepare(t, ignition);
     const mappings = [{ source: 'config', destination: 'config', required: true, template: false }];
     const profile = { mappings, designerSessionPolicy: 'wait' as const };
-    // The host is asked for files of that size only where they are mapped.
+    // Files of that size are requested from the server only if they are mapped.
     const commit = await repository.commit({ files: { 'config/a': 'x'.repeat(100_000) } });
     const fetchBlobs = sandbox.clone.fetchBlobs.bind(sandbox.clone);
     t.mock.method(sandbox.clone, 'fetchBlobs', (...given: Parameters<typeof fetchBlobs>) => {

@@ -12,7 +12,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 const request = { method: 'POST' as const, path: '/reload', timeoutMs: 60_000 };
 const reload = { ...reloadSettings({ gateway: undefined }), requests: [request], timeoutMs: 60_000 };
 
-/** A gateway that answers when it is told to. */
+/** A gateway that responds on command. */
 async function startGateway(t: TestContext) {
   const waiting: ServerResponse[] = [];
   const gateway = createServer((_, response) => {

@@ -14,10 +14,10 @@ const bounds = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
 const problem = { words: 'it answered 503', isBeforeStart: false };
 const starting = { words: 'nobody listens', isBeforeStart: true };
 
-/** A check, in seconds since the beginning, and what it found: nothing wrong, wrong, or not started yet. */
+/** A check: seconds since the start, and its result: healthy, unhealthy, or not started yet. */
 type Seen = [atSeconds: number, found: 'well' | 'wrong' | 'starting'];
 
-/** Judges checks, one after the other; the first end counts. */
+/** Judges checks in sequence up to the first end. */
 function judge(checks: Seen[], changes: Partial<typeof bounds> = {}): string {
   let before = startChecks(0);
   let last = '';

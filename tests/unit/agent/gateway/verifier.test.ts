@@ -65,7 +65,7 @@ async function listen(t: TestContext, listener: RequestListener): Promise<number
 }
 
 suite('one check of a gateway', () => {
-  /** Lines of what the gateway was asked, with the key, and what that came to. */
+  /** Lines with the requests to the gateway, the key, and the result. */
   async function look(t: TestContext, intent: Intent, status = 200) {
     const lines: string[] = [];
     const port = await listen(t, ({ method, url, headers }, response) => {

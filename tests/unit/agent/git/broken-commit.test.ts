@@ -17,12 +17,12 @@ interface World {
   earlier: [string, string];
   /** Writes a tree. */
   treeOf(...entries: Entry[]): Promise<string>;
-  /** Commits a tree with these entries in a folder `config`. */
+  /** Commits a tree with these entries in a directory `config`. */
   commitEntries(...entries: Entry[]): Promise<string>;
   sync(commit: string): ReturnType<Sandbox['sync']>;
 }
 
-/** Two commits that a gateway may go back to. */
+/** Two commits for rollbacks of a gateway. */
 async function arrange(t: TestContext): Promise<World> {
   const daemon = await startGitDaemon();
   t.after(() => daemon.stop());
@@ -47,7 +47,7 @@ async function arrange(t: TestContext): Promise<World> {
   return { daemon, repository, sandbox, earlier, treeOf, commitEntries, sync };
 }
 
-/** Goes back without the host. */
+/** Rolls back without the server. */
 async function assertPinned({ daemon, sandbox, earlier: [second, first], sync }: World): Promise<void> {
   assert.deepEqual(new Set(await sandbox.clone.pins.commits()), new Set([second, first]));
   await daemon.stop();
@@ -147,7 +147,7 @@ suite('no pinned commit is lost because of a broken commit with', () => {
     const gitmodules = '[submodule "s"]\n\tpath = config/s\n\turl = ../module.git\n';
     const files = { '.gitmodules': gitmodules, 'config/s': { submodule: linked } };
     const commit = await repository.commit({ files });
-    // The host has one answer for both, which lacks the files and folders of the submodule.
+    // The server has one response for both, without the files and directories of the submodule.
     await Promise.all(
       [module, repository].map(({ git }, n) => git('fetch', '-q', [repository, module][n]?.path ?? '', 'main')),
     );

@@ -22,7 +22,7 @@ async function startServer(t: TestContext) {
   return server;
 }
 
-/** A git whose disk has room for so many packs. */
+/** A git whose disk has space for this number of packs. */
 class FullGit extends Git {
   fetches = 0;
   readonly #room: number;
@@ -38,7 +38,7 @@ class FullGit extends Git {
     const gitDir = args.find((arg) => arg.startsWith('--git-dir='))?.slice('--git-dir='.length) ?? '';
     const packs = readdirSync(path.join(gitDir, 'objects/pack')).filter((name) => name.endsWith('.pack'));
     const isFull = packs.length >= this.#room;
-    const room = path.join(gitDir, 'tmp_room'); // where the agent looks whether it can write: not to a folder
+    const room = path.join(gitDir, 'tmp_room'); // the path that the agent's check for space writes to is a directory
     rmSync(room, { recursive: true, force: true });
     if (!isFull) return super.spawn(args, options);
     mkdirSync(room);

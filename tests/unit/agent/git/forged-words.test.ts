@@ -20,12 +20,12 @@ const REFS = `${packet(`${OID} refs/heads/main\n`)}${FLUSH}`;
 
 interface Host {
   refs: string;
-  /** The answer to a fetch, and to what asks for refs where that is another one. */
+  /** The response to a fetch, and to requests for refs if that differs. */
   fetched: string;
   listed?: string;
 }
 
-/** The ways in which git prints what a host sends. */
+/** Formats in which git prints a server's messages. */
 const waysOf = (words: string): Record<string, Host> => ({
   'an error by protocol 0': { refs: V0, fetched: `${packet('NAK\n')}${packet(`\x03${words}`)}${FLUSH}` },
   'an error by protocol 2': { refs: V2, fetched: `${packet('packfile\n')}${packet(`\x03${words}`)}${FLUSH}` },
@@ -46,7 +46,7 @@ const waysOf = (words: string): Record<string, Host> => ({
   ERR: { refs: V2, fetched: `${packet(`ERR ${words}`)}${FLUSH}` },
 });
 
-/** Counts how often all objects are looked at. */
+/** Counts the checks of all objects. */
 class CountingGit extends Git {
   looks = 0;
 
@@ -56,7 +56,7 @@ class CountingGit extends Git {
   }
 }
 
-/** The answer of a host to a fetch, with these words in it. */
+/** The response of a server to a fetch, with this message in it. */
 function hostThatSays(words: string): Host {
   const agreed = `${packet('acknowledgments\n')}${packet('ready\n')}0001`;
   return { refs: V2, fetched: `${agreed}${packet('packfile\n')}${packet(`\x03x\n${words}\n`)}${FLUSH}` };
@@ -78,7 +78,7 @@ async function startHost(t: TestContext, { refs, fetched, listed = REFS }: Host,
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`;
 }
 
-/** What ends a line for git, for a terminal, and for JavaScript. */
+/** Line endings for git, a terminal, and JavaScript. */
 const ENDS = ['\n', '\r', '\u2028'];
 
 suite('messages of git, forged by a server,', () => {
@@ -149,7 +149,7 @@ suite('messages of git, forged by a server,', () => {
     await sandbox.sync({ repo, commit: id });
     await server.stop();
     await startHost(t, hostThatSays('bad object HEAD'), Number(new URL(repo).port));
-    // Next to its words it sends a bad pack, which is what the report says.
+    // In addition to the message, it sends a bad pack, which the report names.
     for (let n = 0; n < 4; n += 1) {
       await assert.rejects(sandbox.sync({ repo, commit: OID }), { code: 'git.badPack' });
     }

@@ -107,7 +107,7 @@ suite('withGitAccess', () => {
 
     await writeFile(extraCaFile, '-- the CA of the company --');
     const system = await readFile('/etc/ssl/certs/ca-certificates.crt', 'utf8').catch(() => '-----BEGIN CERTIFICATE');
-    // Git LFS goes by https also where the repository is reached by ssh.
+    // Git LFS uses https even if the repository uses ssh.
     for (const repo of ['https://127.0.0.1/x', REPO]) {
       const { text = '' } = await bundleFor(repo);
       assert.ok(text.startsWith(system), 'those of the system');

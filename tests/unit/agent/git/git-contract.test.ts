@@ -36,7 +36,7 @@ import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 const COMMIT = '1'.repeat(40);
 const MIB = 1024 ** 2;
 const limits = { totalMs: 60_000, packBytes: 2 ** 30 };
-/** Time after which a silent transfer is ended (s): short where that is expected, and long on a busy machine. */
+/** Time after which a silent transfer is aborted (s): short if that is expected, and long on a busy machine. */
 const STALL_SECONDS = { expected: 3, otherwise: 30 };
 
 interface Attempt {
@@ -54,7 +54,7 @@ async function makeFolder(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** Fetches into a new clone, or one at a path, and checks what the failure counts as. */
+/** Fetches into a new clone, or one at a path, and checks the kind of the failure. */
 async function assertFails(t: TestContext, repo: string, code: string | RegExp, attempt: Attempt = {}, at?: string) {
   const { commit = COMMIT, ref = 'main', isWhole = true, environment, memory, packBytes = limits.packBytes } = attempt;
   const git = new Git({ ...process.env, ...environment }, memory);
@@ -85,7 +85,7 @@ async function listen(t: TestContext, server: ReturnType<typeof createServer>): 
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that answers every request alike. */
+/** A server with the same response to every request. */
 async function answering(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createHttpServer(answer);
   t.after(() => server.closeAllConnections());
@@ -385,7 +385,7 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
 });
 
 suite('a fetch starts again because of', () => {
-  /** Fetches a commit, and gives what is special about each of git's fetches. */
+  /** Fetches a commit, and returns the special options of each of git's fetches. */
   async function waysOf(t: TestContext, repo: string, commit: string) {
     const gitDir = await makeFolder(t);
     const ways: string[] = [];

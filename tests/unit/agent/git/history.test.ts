@@ -147,7 +147,7 @@ suite('with no git server, a gateway rolls back', () => {
   });
 });
 
-/** One after the other: each has the one before as its parent. */
+/** In sequence: each has the previous one as its parent. */
 async function commitEach<T>(values: T[], commit: (value: T) => Promise<string>): Promise<string[]> {
   const ids: string[] = [];
   for (const value of values) ids.push(await commit(value));

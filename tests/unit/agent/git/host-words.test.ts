@@ -18,7 +18,7 @@ async function startServer(t: TestContext, options?: GitServerOptions): Promise<
   return server;
 }
 
-/** The host answers each request with an error page, which git prints. */
+/** The server responds to each request with an error page, which git prints. */
 function answerWithWords(server: GitServer, status: number, words: (authorization: string) => string): void {
   server.redirect = (request, response) => {
     response.writeHead(status, { 'content-type': 'text/plain' });

@@ -16,7 +16,7 @@ interface Entry {
 
 interface World {
   repository: GitRepository;
-  /** Writes an object as it stands, whatever git thinks of it, and gives its id. */
+  /** Writes an object unchanged, even if git considers it invalid, and returns its ID. */
   write(type: 'blob' | 'tree' | 'commit', content: Buffer): Promise<string>;
   /** Commits a tree of these entries. */
   commitTree(entries: Entry[], author?: string): Promise<string>;

@@ -42,7 +42,7 @@ suite('the memory limit of git', { timeout: 60_000 }, () => {
       treeEntry('100644', `b${n + 1_000}${'n'.repeat(4_000)}`, file),
     );
     let tree = file;
-    // What is below comes first: git holds all of the 8 MB of each level before it says anything.
+    // The lower levels come first: git holds 8 MB per level before it prints anything.
     for (let level = 0; level < 10; level += 1) {
       tree = await write('tree', Buffer.concat([treeEntry(level === 0 ? '100644' : '40000', 'a', tree), ...many]));
     }

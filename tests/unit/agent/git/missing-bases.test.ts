@@ -89,7 +89,7 @@ suite('a delta against a missing object', () => {
     const commitWith = async (mode: string, content: string, film: string[]) => {
       const file = await write('blob', Buffer.from(content));
       const folder = await write('tree', treeEntry('100644', 'a', file));
-      // So many that only what is new of them is sent.
+      // Enough content that only the new part is sent.
       const others = Array.from({ length: 200 }, (_, index) => treeEntry('100644', `d${1_000 + index}`, file));
       const media = await write('blob', Buffer.from(film.join('\n')));
       const entries = [treeEntry(mode, 'config', folder), ...others, treeEntry('100644', 'film', media)];

@@ -17,7 +17,7 @@ const BY = [`author ${WHO}`, `committer ${WHO}`];
 interface Fault {
   header?: string[];
   message?: string;
-  /** Entries before and after `config`. `1` and `2` are files, `folder` has a file `a`. */
+  /** Entries before and after `config`. `1` and `2` are files, `directory` has a file `a`. */
   first?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
   last?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
   gitmodules?: string;
@@ -98,7 +98,7 @@ async function commitWith({ header = BY, message = 'x\n', first = [], last = [],
   return { repo: repository.url, commit, folder: repository.path, write };
 }
 
-/** What a clone without any settings, and a sync of a part and of the whole come to. */
+/** Results of a clone without any settings, and of a sync of a part and of the whole. */
 async function fetchBy(t: TestContext, fault: Fault) {
   const target = await commitWith(fault);
   const sandboxes = [await createSandbox(t), await createSandbox(t)] as const;

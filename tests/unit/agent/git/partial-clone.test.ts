@@ -133,7 +133,7 @@ suite('a clone fetches only mapped files', () => {
     await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('config') });
     assert.deepEqual(git.commands, [
       ...['fetch', 'diff-tree', 'cat-file'],
-      // What is missing from the second file on, that, whether it may be in Git LFS, and the content of those files.
+      // Objects missing from the second file on, possible Git LFS pointers, and the content of those files.
       ...['cat-file', 'fetch', 'cat-file', 'cat-file', 'log'],
     ]);
     assert.deepEqual(await sandbox.files(), files);
@@ -197,7 +197,7 @@ suite('a clone fetches only mapped files', () => {
   });
 });
 
-/** Kills git as soon as it asks for files that were left out, so many times. */
+/** Kills git this number of times when it requests omitted files. */
 class DyingGit extends Git {
   #lives: number;
 
@@ -214,7 +214,7 @@ class DyingGit extends Git {
   }
 }
 
-/** Takes note of its commands, and counts files that it is asked for until it fetches for the second time. */
+/** Records its commands, and counts requested files until the second fetch. */
 class WatchedGit extends Git {
   readonly commands: string[] = [];
   askedBeforeFiles = 0;
@@ -338,7 +338,7 @@ suite('a partial clone works', () => {
     await sandbox.sync(target);
     await branch('other', target.commit);
     await commit({ files: { 'config/a': large() }, branch: 'other' });
-    // What is known of the host is forgotten.
+    // Forgets the known properties of the server.
     await sandbox.restart();
     const { changes } = await sandbox.inspect({ kind: 'diff', ref: 'other' }, target);
     assert.equal(changes.length, 1);

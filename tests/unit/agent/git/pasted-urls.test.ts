@@ -8,7 +8,7 @@ import { gitServerFor } from '../../../support/git-server-for.ts';
 import { deliver, queryMain } from '../support/both-programs.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-/** A server that takes slashes at their word, as those of some git hosts do. */
+/** A server that treats slashes literally, like some git servers. */
 async function startServer(t: TestContext, options?: GitServerOptions): Promise<GitServer> {
   const server = await gitServerFor(t, options);
   server.redirect = ({ url = '' }, response) => url.includes('//') && response.writeHead(404).end();
@@ -21,7 +21,7 @@ async function assertFound(t: TestContext, repo: string, { commit }: GitReposito
   const sandbox = await createSandbox(t);
   await sandbox.sync({ repo, commit: tip });
   assert.deepEqual(await sandbox.files(), { a: repo }, 'by the agent');
-  // Once more, as after a restart and with a clone that is there.
+  // Again, as after a restart with an existing clone.
   const next = await commit({ files: { a: 'next' } });
   await sandbox.sync({ repo, commit: next });
   assert.deepEqual(await sandbox.files(), { a: 'next' });

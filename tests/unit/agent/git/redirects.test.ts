@@ -14,11 +14,11 @@ import { createSandbox } from '../support/sandbox.ts';
 
 interface EvilHost {
   url: string;
-  /** What it heard: method, path and Authorization. */
+  /** Received requests: method, path, and Authorization. */
   heard: (string | undefined)[][];
 }
 
-/** A host that writes down what it hears, and answers as it likes. */
+/** A server that records requests, with configurable responses. */
 async function startEvilHost(t: TestContext, answer: RequestListener, address = '127.0.0.1'): Promise<EvilHost> {
   const heard: EvilHost['heard'] = [];
   const server = createServer((request, response) => {
@@ -125,7 +125,7 @@ test('a sync that has to stop does so while a server delays the redirect', {
   const ending = new AbortController();
   const host = await startEvilHost(t, ({ headers, url = '' }, response) => {
     if (/^git\/2\.\d/.test(headers['user-agent'] ?? '')) response.writeHead(302, { location: `/new${url}` }).end();
-    else ending.abort(); // and there is no answer
+    else ending.abort(); // and there is no response
   });
   const began = performance.now();
   const commit = 'a'.repeat(40);

@@ -8,7 +8,7 @@ import { deliver, failuresOf } from '../support/both-programs.ts';
 
 const PAGE = '<html><head><title>secret words: Sign in</title></head></html>';
 
-/** What both programs say of a server that gives one answer, with a token and without one. */
+/** Errors of both programs for a server with one response, with and without a token. */
 async function messagesOf(t: TestContext, answer: RequestListener, token?: string) {
   const server = await gitServerFor(t, { tls: true });
   server.redirect = answer;

@@ -39,7 +39,7 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
     );
     const second = await commit({ files: { a: '2' } });
     await assert.rejects(sandbox.sync({ repo, commit: second }), { code: 'git.hostKey' });
-    // Whoever answers is trusted only where the resource says so, whatever known_hosts say.
+    // Any host key is trusted only if the resource allows it, regardless of known_hosts.
     await sandbox.sync({ repo, commit: second, ignoresHostKey: true });
     assert.deepEqual(await sandbox.files(), { a: '2' });
   });

@@ -26,7 +26,7 @@ const limits: TransferLimits = {
 interface Pace {
   /** Bytes a tenth of a second. */
   bytes: number;
-  /** Nothing comes any more after so many. */
+  /** Number of bytes after which the transfer stalls. */
   end?: number;
 }
 

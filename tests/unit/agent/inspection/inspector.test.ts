@@ -31,7 +31,7 @@ function questionOf(fields: Partial<Question> = {}): Question {
   return { id: randomUUID(), ...common, expires, ...fields };
 }
 
-/** An inspector, and what it had shown so far. */
+/** An inspector, and the results shown so far. */
 function inspectorOf(inspect: InspectorOptions['inspect'] = async () => ({ changes: [], more: 0 })) {
   const shown: SyncReportStatus['inspection'][] = [];
   let calls = 0;

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const GIB = 1024 ** 3;
 
-/** A host, and a store with the beginning of an object; each request runs `onRequest` before it is answered. */
+/** A server, and a store with the beginning of an object; each request runs `onRequest` before its response. */
 async function begin(t: TestContext, start: Buffer, onRequest: (file: string) => Promise<void> = async () => {}) {
   const server = await gitServerFor(t, {});
   const folder = await temporaryFolder(t, 'lfs-');

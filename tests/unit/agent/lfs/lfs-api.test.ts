@@ -12,7 +12,7 @@ import { localHttp } from '../../../support/local-http.ts';
 const oid = 'a'.repeat(64);
 const authorization = { origin: 'https://git.test', value: 'Basic x' };
 
-/** A git whose ssh gives this answer; `asked` has what it was called with. */
+/** A git whose ssh prints this response; `asked` has the arguments of the call. */
 function arrangeSsh(answer: object | string = {}) {
   const asked: string[][] = [];
   class Ssh extends Git {
@@ -97,7 +97,7 @@ suite('Git LFS objects', { concurrency: 4 }, () => {
     body: string;
   }
 
-  /** Asks a host, which gives this answer, where an object is. */
+  /** Queries an object's URL from a server with this response. */
   async function ask(t: TestContext, answer: { status?: number; body?: unknown; headers?: Record<string, string> }) {
     const asked: Asked[] = [];
     const host = createServer(async (request, response) => {

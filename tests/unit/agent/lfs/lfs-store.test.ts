@@ -327,7 +327,7 @@ suite('files in Git LFS', () => {
     lfs.cutOffAt = 1_500_000;
     await assert.rejects(sandbox.sync({ ...WITHOUT_ATTRIBUTES, repo, commit: first }), { code: 'lfs.cutOff' });
     assert.equal((await readdir(incomplete)).length, 1);
-    const room = path.join(sandbox.repo, 'tmp_room'); // where the agent looks whether it can write: not to a folder
+    const room = path.join(sandbox.repo, 'tmp_room'); // the path that the agent's check for space writes to is a directory
     const script = `#!/bin/sh
 PATH=\${PATH#*:}
 rm -rf ${room}

@@ -7,7 +7,7 @@ import { type JsonEdit, parseJsonPath } from '../../../../shared/domain/json-edi
 const edits = (set: Record<string, string>): JsonEdit[] =>
   Object.entries(set).map(([path, json]) => ({ path: parseJsonPath(path) ?? [], json }));
 
-/** What the patches of a file make of it, without the pauses. */
+/** Returns the patched content of a file, without the pauses. */
 function applyAll(content: Buffer, steps: JsonEdit[][]) {
   const work = applyPatches(content, { steps, hash: '' });
   for (;;) {
@@ -152,7 +152,7 @@ suite('parseJsonPath', () => {
   for (const [text, keys] of cases) test(JSON.stringify(text), () => assert.deepEqual(parseJsonPath(text), keys));
 });
 
-/** Writes a value with white space that is made up again at each place. */
+/** Writes a value with random white space at each position. */
 function write(value: unknown, spaces: () => string): string {
   const s = spaces;
   if (Array.isArray(value)) return `${s()}[${value.map((item) => write(item, s)).join(',')}${s()}]${s()}`;

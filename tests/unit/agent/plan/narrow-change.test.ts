@@ -31,7 +31,7 @@ function diff(before: Files, after: Files): TreeChange[] {
   });
 }
 
-/** What a sync leaves in the manifest where nobody else is at work; templates use the commit. */
+/** Returns the manifest of a sync without changes by others; templates use the commit. */
 function manifestOf({ files, directories }: DesiredTree, commit: string): MutableManifest {
   const manifest = emptyManifest();
   manifest.applied = { ref: 'main', commit, time: 't' };
@@ -73,7 +73,7 @@ function narrow({ before, after, mappings, excludes = [], prune = true }: Step) 
 const recipes = ({ files }: DesiredTree) =>
   [...files.values()].map((file) => ({ ...file, patches: file.patches?.hash }));
 
-/** Holds the narrowed input to the whole: together with what it leaves out, it is the same tree. */
+/** Compares the narrowed input with the whole: with its omitted part, it must be the same tree. */
 function compare(step: Step): 'narrow' | 'whole' | 'nothing' {
   const result = narrow(step);
   if (!result) return 'nothing';

@@ -9,9 +9,9 @@ type Files = Record<string, string>;
 
 interface Case {
   name: string;
-  /** What earlier syncs delivered. */
+  /** Files delivered by earlier syncs. */
   before?: Files | undefined;
-  /** What somebody else did then; null removes. */
+  /** Later changes by others; null removes. */
   meanwhile?: Record<string, string | null> | undefined;
   desired: Files;
   retained?: string[];
@@ -193,7 +193,7 @@ suite('planChanges', () => {
 const name = fc.constantFrom('a', 'b', 'c');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
 const content = fc.constantFrom('1', '2', '#!run');
-/** No file lies where another one needs a folder. */
+/** No file has a path that another one needs as a directory. */
 const tree = fc
   .dictionary(path, content, { maxKeys: 8 })
   .map((files) =>

@@ -36,7 +36,7 @@ const reloadError = new WaitingError('it is down', { code: 'x', reason: 'X', ret
 
 type Announcement = ReturnType<typeof announcementOf>;
 
-/** What is announced of one outcome after the other. */
+/** Returns the announcements of outcomes in sequence. */
 function announce(...outcomes: SyncOutcome[]): Announcement[] {
   let memory = NOTHING_REPORTED;
   return outcomes.map((outcome) => {

@@ -31,7 +31,7 @@ async function sshSigner(t: TestContext): Promise<Signer> {
   return { options, publicKey: await readFile(`${key}.pub`, 'utf8') };
 }
 
-/** `clock` is a time that gpg is told, as `20200101T000000!`; its key is then good for a year. */
+/** `clock` is a time for gpg, such as `20200101T000000!`; its key is then valid for a year. */
 async function gpgSigner(t: TestContext, clock?: string, name = 'Ann'): Promise<Signer> {
   const { path: folder, remove } = await makeTemporaryFolder('gpg-');
   t.after(async () => {
@@ -169,7 +169,7 @@ suite('with no git server, signatures', { skip: skipSsh }, () => {
     await sync(first, 'v1', second);
     assert.deepEqual(await sandbox.files(), { a: 'v1' });
     await sync(second, 'v2', first);
-    // Somebody who can write the volume puts another tag in place: of that name but not signed, or signed and of another name.
+    // A user with access to the volume replaces the tag: same name but unsigned, or signed but with another name.
     const tagger = ['-c', 'user.name=E', '-c', 'user.email=e@b.test'];
     await git(...tagger, 'tag', '--annotate', '--message', 'forged', 'v1', first);
     await git('update-ref', `refs/sync/pinned/${first}/tag`, 'refs/tags/v1');

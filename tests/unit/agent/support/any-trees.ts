@@ -48,7 +48,7 @@ export async function loseNothing(t: TestContext, numRuns: number): Promise<void
       assert.deepEqual(volume.contents(), sorted({ ...theirs, ...wanted }), 'what a kill left is no drift');
       await volume.sync({});
       assert.deepEqual(volume.contents(), sorted(theirs));
-      // A kill may leave a copy of what is in its place, never a file of the agent's own.
+      // A kill can leave a copy of a file that exists elsewhere, but never a file of the agent.
       for (const text of volume.own('taken-over')) assert.ok(Object.values(theirs).includes(text), text);
       assert.deepEqual([volume.own('saved'), volume.own('staging'), volume.hasJournal], [[], [], false]);
     }),
@@ -57,12 +57,12 @@ export async function loseNothing(t: TestContext, numRuns: number): Promise<void
   assert.ok(volume.kills > numRuns / 2, `only ${volume.kills} kills`);
 }
 
-/** A sync is killed, the one that undoes it as well, and a third one brings another commit: that is there, and nothing else. */
+/** A sync is killed, then the one that undoes it, and a third one delivers another commit: only its files exist. */
 export async function bringNextCommit(t: TestContext, numRuns: number): Promise<void> {
   const volume = await KilledVolume.create(t);
   const name = fc.constantFrom('a', 'b', 'c');
   const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
-  /** No file lies where another one needs a folder. */
+  /** No file has a path that another one needs as a directory. */
   const tree = fc
     .dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 })
     .map((files) =>

@@ -8,7 +8,7 @@ import { clientWith } from '../../../support/client-with.ts';
 import { queryClient, queryTools } from '../../controller/polling/query-world.ts';
 import { createSandbox } from './sandbox.ts';
 
-/** What the Secret of a resource holds; each key that is there is named in `spec.git`. */
+/** Content of a resource's Secret; `spec.git` names each existing key. */
 export interface SecretValues {
   token?: string;
   ca?: string;

@@ -6,7 +6,10 @@ const NAMES = ['linkSync', 'renameSync', 'openSync', 'fstatSync', 'mkdirSync'] a
 
 export type Call = (typeof NAMES)[number];
 
-/** Plays a volume that fails: says for each call by its name and arguments with which code it does, if it does. Gives what ends it. */
+/**
+ * Simulates a failing volume: returns an error code, if any, for each call by name and arguments. Returns the function
+ * that ends it.
+ */
 export function failCalls(t: TestContext, codeOf: (name: Call, args: unknown[]) => string | undefined): () => void {
   return mockCalls(t, NAMES, (name, args, real) => {
     const code = codeOf(name, args);

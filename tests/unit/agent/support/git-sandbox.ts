@@ -21,7 +21,7 @@ export async function createRepository(name: string): Promise<GitRepository> {
 }
 
 interface GitSandboxOptions extends SandboxOptions {
-  /** The git server; if omitted, that of the test file. */
+  /** The git server. If omitted, the test file's. */
   server?: Pick<GitDaemon, 'createRepository'>;
 }
 

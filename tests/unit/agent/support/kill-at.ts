@@ -13,7 +13,7 @@ interface PlayOptions {
   from?: RegExp;
 }
 
-/** What happens on a volume until the end of the play. */
+/** Events on a volume until the end of the run. */
 export interface Play {
   /** The changes of the volume that were tried, in order, up to the one at which something happened. */
   calls: VolumeCall[];
@@ -25,7 +25,7 @@ export interface Play {
 /** A step at which an agent is killed. */
 export interface Kill {
   step: number;
-  /** The write that is the step comes half. If the step is no write, nothing of it happens either way. */
+  /** If the step is a write, half of it is written. Otherwise, it has no effect either way. */
   isTorn?: boolean;
 }
 
@@ -56,7 +56,7 @@ interface FailOptions extends PlayOptions {
   meanwhile?: () => void;
 }
 
-/** Lets the given change of the volume fail, once. */
+/** Makes the given change of the volume fail, once. */
 export function failAt(volume: string, step: number, code: string, options: FailOptions = {}): Play {
   return play(volume, { ...options, step }, () => {
     options.meanwhile?.();
@@ -146,7 +146,7 @@ export async function everyStep(
   return reached;
 }
 
-/** Starts the next agent after a kill. The killed one lets go of what it holds in this process, and changes nothing. */
+/** Starts the next agent after a kill. The killed one releases its handles in this process, and changes nothing. */
 export async function startNext(sandbox: Pick<Sandbox, 'data' | 'release' | 'restart'>): Promise<void> {
   const played = killAt(sandbox.data, { step: 1 });
   await sandbox.release().finally(played.end);

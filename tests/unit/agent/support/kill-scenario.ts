@@ -61,9 +61,9 @@ const THEIRS: Files = {
   taken: 'THEIRS-taken',
   back: 'THEIRS-back',
 };
-/** What the gateway writes after a kill. */
+/** Content that the gateway writes after a kill. */
 const WRITTEN = 'GATEWAY';
-/** Where it does. */
+/** Path of that write. */
 export const PATHS = ['change', 'gone', 'taken', 'back', 'new/er/n1', 'old/deep/z', 'to-folder/x', 'given/x'];
 
 interface Volume {
@@ -96,7 +96,7 @@ export function useKillScenario(): () => KillScenario {
   return () => scenario ?? assert.fail('no test has begun');
 }
 
-/** One sync from the first to the second commit, in which everything happens that can: it is cut off, and then goes on. */
+/** One sync from the first to the second commit with all possible events: it is interrupted, and then continues. */
 export class KillScenario {
   readonly #repo: string;
   readonly #ids: Record<Commit, string>;
@@ -126,7 +126,7 @@ export class KillScenario {
     return new KillScenario(url, ids);
   }
 
-  /** An agent is killed; the next one brings a commit in place, in which it may be killed as well. */
+  /** An agent is killed; the next one delivers a commit, and can be killed as well. */
   async kill(t: TestContext, { kill, volume = {}, next, writeAt, again, onAgain }: Killed): Promise<Play> {
     const wanted = await this.#ownNames(t, next);
     const run = await this.#begin(t, volume);
@@ -175,7 +175,7 @@ export class KillScenario {
     return run;
   }
 
-  /** What an agent that was not killed has for itself after a sync. */
+  /** Internal state of an agent after a sync without a kill. */
   async #ownNames(t: TestContext, commit: Commit): Promise<string[]> {
     const known = this.#clean.get(commit);
     if (known) return known;
@@ -194,7 +194,7 @@ interface Killed {
   volume?: Volume;
   /** The commit that comes after the kill. */
   next: Commit;
-  /** Where the gateway writes in between. */
+  /** Path of the gateway's write in between. */
   writeAt?: string;
   /** When the second agent is killed. */
   again?: Kill;
@@ -207,7 +207,7 @@ interface Failed {
   code?: string;
 }
 
-/** What is at a path: the permissions, and the content of a file. */
+/** Entry at a path: the permissions, and the content of a file. */
 type Entries = Record<string, string>;
 
 export class KillRun {
@@ -216,7 +216,7 @@ export class KillRun {
   readonly #repo: string;
   readonly #volume: Volume;
   #starts = 0;
-  /** A path at which the gateway wrote, and what has to be somewhere in the end. */
+  /** A path that the gateway wrote to, and the content that must exist at the end. */
   #written: { path: string; mustStay: string[] } | undefined;
 
   constructor(sandbox: Sandbox, ids: Record<Commit, string>, repo: string, volume: Volume) {
@@ -236,7 +236,7 @@ export class KillRun {
     await this.finish('first');
   }
 
-  /** A sync that a play may be under way for. */
+  /** A sync that a run can interrupt. */
   async sync(commit: Commit): Promise<void> {
     await this.sandbox.sync({ repo: this.#repo, commit: this.#ids[commit] });
   }
@@ -268,14 +268,14 @@ export class KillRun {
     closeAll(this.data);
   }
 
-  /** The gateway moves a file to a path, where nothing or a file is. */
+  /** The gateway moves a file to a path that is free or has a file. */
   writeAt(file: string): void {
     const at = path.join(this.data, file);
     try {
       if (fs.lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) return;
       fs.mkdirSync(path.dirname(at), { recursive: true });
     } catch {
-      return; // a file is in the place of a folder
+      return; // a file has replaced a directory
     }
     const found = fs.existsSync(at) ? fs.readFileSync(at, 'utf8') : undefined;
     // In the place of a file of the agent it is drift, and may be repaired.
@@ -285,13 +285,13 @@ export class KillRun {
     this.#written = { path: file, mustStay: isDrift ? [] : [WRITTEN] };
   }
 
-  /** Exactly the files of the commit and those of the gateway are there, and nothing else is anywhere. */
+  /** Checks that the files of the commit and the gateway exist, and no others. */
   expect(commit: Commit, step: string): void {
     this.expectTree(commit, step);
     this.#expectTheirs(this.#written?.path, step);
   }
 
-  /** Exactly the files of the commit and those of the gateway are in their places. */
+  /** Checks that the files of the commit and the gateway are at their paths. */
   expectTree(commit: Commit, step: string): void {
     const tree: Files = TREES[commit];
     const { path: written, mustStay = [] } = this.#written ?? {};
@@ -307,7 +307,9 @@ export class KillRun {
     assert.deepEqual(files, wanted, step);
   }
 
-  /** A file that the gateway wrote into a folder keeps it, where a file would have to be: nothing of the gateway is lost. */
+  /**
+   * A file that the gateway wrote into a directory keeps it, even if a file is needed there: the gateway loses nothing.
+   */
   expectConflict(error: unknown, step: string): void {
     const { path: written } = this.#written ?? {};
     assert.equal((error as { code?: string }).code, 'sync.PathConflict', `${step}: ${error}`);
@@ -331,7 +333,7 @@ export class KillRun {
     }
   }
 
-  /** Names of what the agent has for itself, without numbers and other ids. */
+  /** Names of the agent's internal files, without numbers and other IDs. */
   ownNames(): string[] {
     const names = fs.readdirSync(path.join(this.data, '.sync-agent'), { recursive: true, encoding: 'utf8' });
     return names.map((name) => name.replaceAll(/[0-9a-f]{16}|\d+/g, 'N')).sort();
@@ -365,7 +367,7 @@ function expectedOf(tree: Files): Entries {
   return entries;
 }
 
-/** Leaves out a path, with the folders that it is in. */
+/** Omits a path with the directories above it. */
 function forget(entries: Entries, file: string): void {
   for (let at = file; at !== '.'; at = path.dirname(at)) delete entries[at];
 }

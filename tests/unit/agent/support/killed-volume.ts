@@ -23,7 +23,7 @@ import { mockCalls } from './mock-calls.ts';
 
 export type Files = Record<string, string>;
 
-/** What the file system does. */
+/** Behavior of the file system. */
 export interface FileSystem {
   hasLinks: boolean;
   /** Whether files have the same inodes after a restart. */
@@ -79,7 +79,7 @@ export class KilledVolume {
     this.#manifestFile = new ManifestFile(root, log);
   }
 
-  /** Makes one that is removed after the test; until then calls of node:fs are those of its file system. */
+  /** Creates one that is removed after the test; until then, its file system handles the calls of node:fs. */
   static async create(t: TestContext): Promise<KilledVolume> {
     const folder = await temporaryFolder(t, 'killed-');
     const volume = new KilledVolume(await DataRoot.open(folder));
@@ -139,7 +139,7 @@ export class KilledVolume {
     await applyChanges(result.plan, target, { ref: 'main', commit: 'c', time: 'now' });
   }
 
-  /** Undoes what a killed sync left half done, as the next agent does before it plans. */
+  /** Undoes a killed sync, as the next agent does before it plans. */
   async settle(traits: VolumeTraits): Promise<void> {
     this.#root.traits = traits;
     await settleVolume({ root: this.#root, manifestFile: this.#manifestFile, log });
@@ -161,7 +161,7 @@ export class KilledVolume {
     return entries.filter((entry) => entry.isDirectory()).map(({ name, parentPath }) => path.join(parentPath, name));
   }
 
-  /** What is in one of the agent's own directories. */
+  /** Returns the content of one of the agent's directories. */
   own(name: string): string[] {
     const folder = path.join(this.data, '.sync-agent', name);
     return fs.existsSync(folder) ? Object.values(contentsOf(folder)) : [];

@@ -33,7 +33,7 @@ export function resourceOf(
   return { generation, spec, observedGeneration, refResolved, ref: 'main', commit: 'a'.repeat(40), gateways: 1 };
 }
 
-/** Of a gateway that has nothing but errors to say. */
+/** For a gateway that reports only errors. */
 async function verifierOf(t: TestContext): Promise<Verifier> {
   const folder = await temporaryFolder(t, 'sync-loop-');
   const root = await DataRoot.open(folder);
@@ -52,7 +52,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   return new Verifier({ client, results, log });
 }
 
-/** A loop whose syncs are those of the test. */
+/** A loop that runs the syncs of the test. */
 export async function loopOf(
   t: TestContext,
   sync: (loop: SyncLoop, ...given: Parameters<SyncLoopOptions['sync']>) => Promise<typeof synced>,

@@ -12,7 +12,7 @@ import type {
 } from '../../../../agent/plan/plan-input.ts';
 import { allDirectories, directoriesOf } from '../../../../shared/domain/relative-path.ts';
 
-/** What a profile says by default, but that everything may go. */
+/** The defaults of a profile, except that all files can be removed. */
 export const SETTINGS: PlanSettings = {
   onConflict: 'takeOver',
   drift: 'repair',
@@ -37,7 +37,9 @@ export class MemoryVolume {
   readonly takenOver = new Map<string, MemoryFile>();
   #inodes = 0;
 
-  /** Somebody writes a file, with the directories that it needs; a folder in its place goes with everything in it. */
+  /**
+   * Writes a file as another program, with the directories that it needs; replaces a directory with everything in it.
+   */
   write(path: string, content: string, executable = false): void {
     this.directories.delete(path);
     for (const all of [this.files, this.directories]) {
@@ -47,7 +49,7 @@ export class MemoryVolume {
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
 
-  /** Everything that is there, by path. */
+  /** All entries, by path. */
   contents(): Record<string, string> {
     return Object.fromEntries([...this.files].map(([path, { content }]) => [path, content]).sort());
   }

@@ -4,19 +4,19 @@ import type { Pins } from '../../../../agent/git/pins.ts';
 import type { Content } from '../../../../agent/lfs/lfs-store.ts';
 
 /**
- * What the clones of some sandboxes were asked, and what git answered: for tests that play the same few syncs again and
- * again, of which git is no part. What a commit holds does not change.
+ * Caches the requests to the clones of some sandboxes and git's results, for tests that run the same few syncs many
+ * times and don't test git. The content of a commit doesn't change.
  */
 export class GitMemory {
-  /** The one folder of all clones; the first sandbox gives it, whose test all others are part of. */
+  /** The directory of all clones, from the first sandbox, whose test contains all others. */
   folder: string | undefined;
   readonly commits = new Set<string>();
-  /** What all clones keep: only they write it. */
+  /** State shared by all clones: only they write it. */
   pins: Pins | undefined;
   readonly blobs = new Map<string, Buffer>();
   readonly #answers = new Map<string, Promise<unknown>>();
 
-  /** Gives what an earlier question brought; asks git otherwise. Errors are not kept. */
+  /** Returns the cached result, or runs git. Errors aren't cached. */
   recall<T>(question: unknown, ask: () => Promise<T>): Promise<T> {
     const key = JSON.stringify(question);
     const known = this.#answers.get(key) as Promise<T> | undefined;

@@ -37,13 +37,13 @@ interface Target {
   fetchTimeoutMs?: number;
   ignoresHostKey?: boolean;
   revision?: string;
-  /** Commits that the gateway may have to go back to, the most important first. */
+  /** Commits for rollbacks of the gateway, the most important first. */
   earlier?: string[];
 }
 
-/** An agent's folders on the real file system, and its sync with the real git. */
+/** An agent's directories on the real file system, and its sync with the real git. */
 export interface Sandbox {
-  /** Folder that holds all of them. */
+  /** Directory that contains all of them. */
   folder: string;
   data: string;
   repo: string;
@@ -54,19 +54,19 @@ export interface Sandbox {
   /** How often it fetched. */
   readonly fetches: number;
   sync(target: Target, signal?: AbortSignal): Promise<SyncOutcome<'synced' | 'planned'>>;
-  /** Looks at the files as somebody asks, by the spec of the target. */
+  /** Runs an inspection with the spec of the target. */
   inspect(asked: Pick<Question, 'kind' | 'ref' | 'commit'>, target: Target, signal?: AbortSignal): Promise<Answer>;
-  /** What the agent does after the sync of another commit. */
+  /** Housekeeping of the agent after the sync of another commit. */
   tidy(): Promise<void>;
-  /** Tells the gateway of what it does not know yet. */
+  /** Notifies the gateway of changes that it doesn't know about yet. */
   reload(target: Target, signal?: AbortSignal): Promise<boolean>;
-  /** What the agent takes to be completely in the data volume. */
+  /** The release that the agent considers completely delivered. */
   applied(): Promise<Applied | undefined>;
   /** Whether a sync can do without the git server, as the agent sees it before one. */
   isAtHand(target: Target): Promise<boolean>;
-  /** Lets go of the data volume, as an agent does that ends. */
+  /** Releases the data volume, like an agent that exits. */
   release(): Promise<void>;
-  /** Forgets what is in memory, as a restart does. */
+  /** Discards the state in memory, like a restart. */
   restart(): Promise<void>;
   /** Everything in the data volume but the agent's own: content by path, links as `-> target`. */
   files(): Promise<Record<string, string>>;
@@ -77,7 +77,7 @@ export interface SandboxOptions {
   http?: GuardedHttp;
   /** The data volume of another sandbox, and the pod that has it as well. */
   shared?: { data: string; podUid: string };
-  /** Where credentials are mounted. */
+  /** Paths of the mounted credentials. */
   files?: {
     tokenFile?: string | undefined;
     sshKeyFile?: string | undefined;
@@ -89,9 +89,9 @@ export interface SandboxOptions {
   mounts?: string[];
   /** Port of the gateway. */
   port?: number;
-  /** Of V8's heap, as the agent takes it to be. */
+  /** Assumed limit of V8's heap. */
   heapBytes?: number;
-  /** What git answered earlier sandboxes, whose time is over, does not have to be asked again. */
+  /** Reuses git's results from earlier sandboxes, which no longer run. */
   memory?: GitMemory;
 }
 
@@ -222,7 +222,7 @@ function intentOf(target: Target): Intent {
   };
 }
 
-/** The resource that asks for a target. */
+/** The resource that specifies a target. */
 function resourceOf(target: Target): WatchedResource {
   const { repo, commit, ref, profile, verify, submodules, generation } = { ...intentOf(target), ref: target.ref };
   const mode = verify === 'none' ? undefined : verify;

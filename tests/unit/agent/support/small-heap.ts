@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=2', '--input-type=module'];
 
-/** Runs a script in a process with the heap of a container of 128 MiB, and gives what it prints. */
+/** Runs a script in a process with the heap of a container of 128 MiB, and returns its output. */
 export async function runInSmallHeap(script: string): Promise<string> {
   return (await run(process.execPath, [...FLAGS, '--eval', script])).stdout.trim();
 }

@@ -7,11 +7,11 @@ const run = promisify(execFile);
 
 interface SmallVolume {
   path: string;
-  /** How many files and folders it can hold, itself included; left out, as many as have room. */
+  /** Maximum number of files and directories, including itself. If omitted, only space limits it. */
   inodes?: number;
 }
 
-/** Works with a file system of 16 MiB at a path, or skips the test where nobody may mount one. */
+/** Runs with a file system of 16 MiB at a path, or skips the test without permission to mount. */
 export async function withSmallVolume(
   t: TestContext,
   { path, inodes = 0 }: SmallVolume,

@@ -48,7 +48,7 @@ const WRITING = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 export interface VolumeCall {
   /** Name of the native function, such as `rename`. */
   name: string;
-  /** Real paths of what it concerns. */
+  /** Real paths of its arguments. */
   paths: string[];
   isWrite: boolean;
   /** Does the first half of a write. */
@@ -99,7 +99,7 @@ if (realRun) {
 let hasLinks = true;
 const noLinks = () => codedError('EPERM');
 
-/** Lets each hard link fail from now on, as on a volume that has none. */
+/** Makes each hard link fail from now on, as on a volume without hard links. */
 export function denyLinks(isDenied: boolean): void {
   hasLinks = !isDenied;
 }
@@ -132,7 +132,7 @@ binding.read = (...args) => {
   return result;
 };
 
-/** Where a stat has the number of the inode, as a float or a bigint. */
+/** Position of the inode in a stat, as a float or a bigint. */
 const INODE = 7;
 let inodeShift = 0;
 
@@ -156,7 +156,7 @@ for (const name of ['stat', 'lstat', 'fstat']) {
   };
 }
 
-/** Gives the error with which the call is to fail. */
+/** Returns the error for the call. */
 function announce(name: string, args: unknown[]): unknown {
   if (!watch) return undefined;
   if (name.startsWith('open') && (Number(args[1]) & WRITING) === 0) return undefined;
@@ -165,7 +165,7 @@ function announce(name: string, args: unknown[]): unknown {
   if (!paths.some((place) => `${place}/`.startsWith(`${volume}/`)) || isVain(name, paths)) return undefined;
   const isWrite = name.startsWith('write');
   const current = watch;
-  watch = undefined; // what the test itself does meanwhile is not watched
+  watch = undefined; // calls of the test itself aren't watched
   try {
     onCall({ name, paths, isWrite, tear: () => tear(name, args) });
     return undefined;
@@ -176,13 +176,13 @@ function announce(name: string, args: unknown[]): unknown {
   }
 }
 
-/** Whether the call will find that there is nothing to do: the agent makes its own folders without a look before. */
+/** Checks whether the call will have no effect: the agent creates its directories without checking first. */
 function isVain(name: string, [file = '']: string[]): boolean {
   const isThere = fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined;
   return (name === 'mkdir' && isThere) || ((name === 'unlink' || name === 'rmSync') && !isThere);
 }
 
-/** The real path of what an argument concerns; undefined where a folder on the way is missing. */
+/** Returns the real path of an argument; undefined if a directory on the way is missing. */
 function placeOf(arg: unknown): string | undefined {
   if (typeof arg === 'number') return descriptorPath(arg);
   const file = path.resolve(String(arg));
@@ -205,7 +205,7 @@ function descriptorPath(descriptor: number): string | undefined {
 /** The path that a descriptor was opened at. */
 export const openedPath = (descriptor: number): string | undefined => opened.get(descriptor);
 
-/** Closes what is open on a volume, whose agents have ended. */
+/** Closes open files on a volume whose agents have exited. */
 export function closeAll(volume: string): void {
   const folder = fs.realpathSync(volume);
   const names = fs.existsSync('/proc/self/fd') ? fs.readdirSync('/proc/self/fd') : [];

@@ -22,7 +22,7 @@ interface Edit {
   syncPeriod?: number;
 }
 
-/** The resource after an edit, which counts as a new generation. */
+/** The resource after an edit, with a new generation. */
 function edited(generation: number, { repo, commit, ...profile }: Edit): WatchedResource {
   const resource = resourceOf({ port: 1 }, generation, generation);
   const { git, sync } = resource.spec;
@@ -163,7 +163,7 @@ test("a push during every fetch doesn't keep a gateway from new commits", async 
     pushed += 1;
     if (commit) loop.onResource(edited(pushed, { repo: repository.url, commit }));
   };
-  // The first request of each fetch, before it is answered.
+  // The first request of each fetch, before its response.
   server.redirect = ({ url = '' }) => {
     if (url.includes('/info/refs')) push();
   };
@@ -176,7 +176,7 @@ test("a push during every fetch doesn't keep a gateway from new commits", async 
 });
 
 suite('housekeeping of the clone', () => {
-  /** What happens when a commit comes during each of the first `busy` runs of housekeeping. */
+  /** Returns the events if a commit arrives during each of the first `busy` runs of housekeeping. */
   async function storyOf(t: TestContext, busy: number): Promise<string[]> {
     const stop = new AbortController();
     const story: string[] = [];

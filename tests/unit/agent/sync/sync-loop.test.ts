@@ -11,7 +11,7 @@ import { TransientError } from '../../../../shared/errors.ts';
 import { gatewaySyncOf } from '../../../support/objects.ts';
 import { loopOf, mapping, resourceOf, synced } from '../support/loop-of.ts';
 
-/** What is reported up to the end if the spec is edited in the first sync. */
+/** Returns the reports if the spec is edited during the first sync. */
 async function reportEdited(t: TestContext, gateway: object, isEnd: (finding: Finding) => boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   const stop = new AbortController();
@@ -51,7 +51,7 @@ suite('an edit of the spec during a sync', () => {
 const FIRST = '1'.repeat(40);
 const SECOND = '2'.repeat(40);
 
-/** The resource while its one wave has the second commit, or goes back to the first one. */
+/** The resource while its wave has the second commit, or rolls back to the first one. */
 function rollingOut(phase: RolloutStatus['phase'], { gateways = 1, paused = false } = {}): WatchedResource {
   const resource = resourceOf({ port: 1 }, 1, 1);
   const revision = syncRevision(resource.spec.sync);
@@ -135,7 +135,7 @@ suite('a sync that the git server refused', () => {
     const sync = async () => {
       tries.push(performance.now());
       if (tries.length === 2) stop.abort();
-      // Somebody changes the Secret while the host is asked already.
+      // The Secret changes during the request.
       stamp = 'right token';
       throw new TransientError('no', { code: 'x', reason: 'X', retryAfterMs: 60_000 });
     };
@@ -194,7 +194,7 @@ suite('an inspection of the files', () => {
 });
 
 suite('a gateway pod', () => {
-  /** A resource whose profile allows so many failed syncs, by its generation. */
+  /** A resource whose profile allows this number of failed syncs, by its generation. */
   const allowing = (maxFailures: number, generation = 1, dryRun = false): WatchedResource => {
     const resource = resourceOf({ port: 1 }, generation, generation);
     const profiles = { default: { mappings: [mapping], maxFailures, dryRun } };
@@ -213,14 +213,14 @@ suite('a gateway pod', () => {
     const loop = await loopOf(t, sync, ({ state, durationMs = -1 }) => {
       if (state === 'Synced') assert.ok(durationMs >= 0 && durationMs <= performance.now() - began, `${durationMs}`);
       story.push([loop.mayServe, loop.mayStart, state]);
-      // What is asked for does not matter to how many syncs failed; a new spec is tried at once.
+      // The number of failed syncs doesn't depend on the spec; a new spec is tried immediately.
       if (fails.length === 0) stop.abort();
       else loop.onResource(allowing(2, story.length + 1));
     });
     assert.equal(loop.mayServe, true);
     loop.onResource(allowing(2));
     await loop.run(AbortSignal.any([stop.signal, t.signal]));
-    // A good sync is reported before it counts.
+    // A successful sync is reported before it takes effect.
     assert.deepEqual(story, [
       [true, false, 'Error'],
       [false, false, 'Error'],

@@ -19,7 +19,7 @@ const mapping = (more: object = {}) =>
   ({ source: '.', destination: '.', required: true, template: false, ...more }) as ResolvedProfile['mappings'][number];
 const profile = { mappings: [mapping({ template: true })] };
 
-/** A git server that is down until `up` is called, and a data volume on which the commit is in place. */
+/** A git server that is down until `up` is called, and a data volume with the delivered commit. */
 async function prepare(t: TestContext, more: Partial<Target> = {}) {
   const { repo, commit, sandbox } = await gitSandbox(t, 'without-git', { server });
   const target: Target = { repo, commit: await commit({ files }), profile, ...more };
@@ -133,7 +133,7 @@ suite('a new pod with the right files', () => {
 });
 
 suite('a new pod needs the git server', () => {
-  /** What differs in the wish. */
+  /** Differences in the intent. */
   const wishes: Record<string, (target: Target) => Partial<Target>> = {
     'for another commit': () => ({ commit: 'f'.repeat(40) }),
     'for another mapping': () => ({ profile: { mappings: [mapping({ template: true, destination: 'x' })] } }),

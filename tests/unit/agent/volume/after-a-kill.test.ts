@@ -16,13 +16,13 @@ interface Step {
 
 interface Story {
   title: string;
-  /** What the gateway has at `f` first of all, and what it writes there right before the kill. */
+  /** Content of `f` at first, and the gateway's write right before the kill. */
   theirs?: string;
   rewritten?: string;
   before: Step[];
   killed: Step;
   after: Step[];
-  /** What is at `f` in the end. */
+  /** Final content of `f`. */
   left: string | undefined;
   hasLinks: boolean[];
 }
@@ -89,9 +89,9 @@ const stories: Story[] = [
   ),
 ];
 
-/** What the agent writes to `f`, and the empty file that holds a place. */
+/** Content of `f` from the agent, and the empty placeholder. */
 const OWN = ['', 'zero', 'one', 'three'];
-/** Of the sync of one file. */
+/** Number of changes in the sync of one file. */
 const STEPS = { atLeast: 10, atMost: 80 };
 
 /** An agent that is not killed can do nothing either while its volume is unavailable. */

@@ -19,7 +19,7 @@ import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
-/** Everything in the data volume, with modes, and what the agent says that it owns; its lock and its time are left out. */
+/** Returns all entries of the data volume with their modes, and the manifest, without the lock and times. */
 async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
   const entries = await readdir(data, { recursive: true, withFileTypes: true });
   const pairs = entries.map(async (entry) => {
@@ -57,7 +57,7 @@ async function prepare(name: string) {
   return { repo: repository.url, first, second };
 }
 
-/** Of the sync between them. */
+/** Number of changes in the sync between them. */
 const STEPS = { atLeast: 25, atMost: 200 };
 
 suite('a failed sync leaves everything as it was', () => {
@@ -78,7 +78,7 @@ suite('a failed sync leaves everything as it was', () => {
       played.end();
       assert.match(outcome, /^done$|EACCES: played/);
       const after = await snapshot(sandbox);
-      // Once all is in place, only what was replaced is still to go.
+      // After all moves, only replaced files remain to be removed.
       if (after['new/er/c'] === undefined) {
         undone += 1;
         assert.deepEqual(after, before, describeKill({ step }, played));
@@ -179,7 +179,7 @@ suite('a sync of changes', () => {
   });
 });
 
-/** What removes a directory of the agent. */
+/** Ways to remove a directory of the agent. */
 const PLAN: Plan = {
   changes: [],
   unchanged: 0,

@@ -8,7 +8,7 @@ import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { onceRead } from '../support/volume-calls.ts';
 
-/** Of the sync of two files. */
+/** Number of changes in the sync of two files. */
 const STEPS = { atLeast: 8, atMost: 80 };
 
 interface Kind {
@@ -72,7 +72,7 @@ suite('while the agent rereads a file', () => {
           const outcome = await sync().then(() => 'done', String);
           played.end();
           assert.ok(isRead);
-          // Where a file was removed there is room for another.
+          // A removed file leaves space for another one.
           const hasRoom = kind.wanted === null && way === 'moves another over it';
           assert.match(outcome, hasRoom ? /^done$/ : /^TransientError: f changed during the sync/);
           assert.equal(fs.readFileSync(file, 'utf8'), 'GATEWAY');
@@ -122,7 +122,7 @@ suite('a sync that fails at any step', () => {
         const played = failAt(sandbox.data, step, 'ENOSPC', { meanwhile });
         await sync().catch((error) => assert.match(error.message, /ENOSPC: played/));
         played.end();
-        // Once the sync has brought everything in place, the file is the agent's, and is repaired.
+        // After the sync has delivered everything, the file is the agent's, and is repaired.
         const isTakenBack = fs.readFileSync(path.join(sandbox.data, 'x/x'), 'utf8') === '1';
         if (!isWritten || !isTakenBack) return played;
         writes += 1;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
-/** Times of files are cut off as ext3 does it, and FAT; gives the names of files that are opened from now on. */
+/** Truncates file times like ext3 and FAT; returns the names of files opened from then on. */
 function playVolume(t: TestContext, stepMs: number): string[] {
   for (const name of ['lstatSync', 'fstatSync'] as const) {
     const real = fs[name] as (...args: unknown[]) => { mtimeMs: number | bigint } | undefined;

@@ -8,7 +8,7 @@ import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
 const PHASES = ['taken over', 'changed', 'given back'] as const;
-/** Of the sync of two files. */
+/** Number of changes in the sync of two files. */
 const STEPS = { atLeast: 10, atMost: 80 };
 
 const VOLUMES = [
@@ -66,7 +66,7 @@ for (const hasLinks of [true, false]) {
   test(`a file that the gateway puts in the place of one that is removed outlives a kill right after any step, ${links}`, async (t) => {
     const { url: repo, commit } = await createRepository(`cut-off-exchanged-${hasLinks}`);
     const one = { repo, commit: await commit({ files: { f: 'one', z: '1' } }) };
-    // With drift: repair, whatever is at a path of the agent goes with it.
+    // With drift: repair, any entry at a path of the agent is removed as well.
     const gone = { repo, commit: await commit({ files: { f: null } }), profile: { drift: 'report' as const } };
     const memory = new GitMemory();
     await everyKill(t, { ...STEPS, atLeast: 3 }, async (kill) => {

@@ -12,7 +12,7 @@ async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }
   return { root: await DataRoot.open(folder), own: path.join(folder, '.sync-agent') };
 }
 
-/** Lets no file of that path be opened, while something is done. */
+/** Makes opening files at that path fail while a function runs. */
 function withoutOpening(t: TestContext, end: string, code: string, run: () => void): void {
   const { openSync } = fs;
   const mock = t.mock.method(fs, 'openSync', (...args: Parameters<typeof openSync>) => {

@@ -5,7 +5,7 @@ import { COMMITS, PATHS, STEPS, useKillScenario, VOLUMES } from '../support/kill
 
 const scenario = useKillScenario();
 
-/** Takes one after the other: what each step goes with is covered by the tests of all pairs. */
+/** Takes the steps in sequence: the tests of all pairs cover their combinations. */
 const inTurn = <T>(all: readonly T[], { step }: Kill): T => all[step % all.length] as T;
 
 suite('an agent that starts after a kill at any step', () => {
@@ -26,7 +26,7 @@ suite('an agent that starts after a kill at any step', () => {
       const again: Play[] = [];
       await everyStep(t, STEPS, async (step) => {
         const onAgain = (played: Play) => again.push(played);
-        // No two steps in a row are followed by the same one.
+        // No two consecutive steps are followed by the same one.
         const second = { step: 1 + ((step * 37) % 100), isTorn: step % 2 === 0 };
         return await scenario().kill(t, {
           kill: { step },

@@ -10,12 +10,12 @@ import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 import { type VolumeCall, watchVolume } from '../support/volume-calls.ts';
 
-/** Of the sync of three files. */
+/** Number of changes in the sync of three files. */
 const STEPS = { atLeast: 12, atMost: 80 };
 /** From the first change of `z` on. */
 const from = /\/data\/z$/;
 
-/** What happens to the sync that follows an outage, at its move of `z`. */
+/** Event in the sync after an outage, at its move of `z`. */
 const failures: { title: string; code: string; play: (sandbox: Sandbox) => Play }[] = [
   {
     title: 'finds the volume full',

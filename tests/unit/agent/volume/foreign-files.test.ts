@@ -36,7 +36,7 @@ async function meanwhile<T>({ data }: Sandbox, act: () => void, run: () => Promi
   }
 }
 
-/** Lets a sync fail at the first change of a file, and does something right before. */
+/** Makes a sync fail at the first change of a file, and runs a function right before. */
 async function failsAt({ data }: Sandbox, file: string, run: () => Promise<unknown>, act?: () => void): Promise<void> {
   const from = new RegExp(`/data/${file}$`);
   const played = failAt(data, 1, 'EIO', { from, ...(act && { meanwhile: act }) });

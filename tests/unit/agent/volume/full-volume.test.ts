@@ -11,7 +11,7 @@ const STEPS = { atLeast: 20, atMost: 120 };
 const NEW_CONTENT = /\/\.sync-agent\/(staging|journal)/;
 const IN_STORES = /\/\.sync-agent\/(staging|saved)\//;
 
-/** Lets new content have no room on the volume until something in the agent's stores was removed. */
+/** Makes writes of new content fail until something in the agent's stores was removed. */
 function fill(volume: string): { isMade: boolean; end: () => void } {
   const room = { isMade: false, end: () => {} };
   room.end = watchVolume(volume, ({ name, paths: [path = ''], isWrite }: VolumeCall) => {

@@ -27,7 +27,7 @@ async function prepare(t: TestContext) {
   return { sandbox, target, commit, at, file: at('d/a') };
 }
 
-/** Does something once, right after a file was looked at. */
+/** Runs a function once, right after the status of a file was read. */
 function afterLook(t: TestContext, file: string, act: () => void): void {
   const { lstatSync } = fs;
   const mock = t.mock.method(fs, 'lstatSync', ((looked: string, options?: fs.StatSyncOptions) => {

@@ -47,7 +47,7 @@ async function read(root: DataRoot): Promise<Move[] | undefined> {
   return moves;
 }
 
-/** The text of a journal with these lines, as anybody can write it who can write to the volume. */
+/** Returns the text of a journal with these lines, which any user of the volume can write. */
 function textWith(lines: object[]): string {
   const text = [{ journal: 'forged', ino: 1 }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
   return `${text}${JSON.stringify({ check: sha256(text).slice(0, 16) })}\n`;

@@ -13,15 +13,15 @@ const OURS: Files = { a: '1', b: '1' };
 const LEAST_KILLS = 12;
 
 interface KilledChange {
-  /** What is there before the agent's first sync. */
+  /** Files before the agent's first sync. */
   theirs?: Files;
-  /** What earlier syncs delivered. */
+  /** Files delivered by earlier syncs. */
   before?: Files;
   /** The change that is killed. */
   wanted: Files;
 }
 
-/** Kills a change at each of its calls, on each kind of volume, and looks at what can be done then. */
+/** Kills a change at each of its calls, on each kind of volume, and checks the possible next steps. */
 async function atEachKill(
   t: TestContext,
   { theirs = {}, before, wanted }: KilledChange,

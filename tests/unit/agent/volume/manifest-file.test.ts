@@ -44,7 +44,7 @@ async function createManifest(t: TestContext) {
     file: path.join(folder, '.sync-agent/manifest.jsonl'),
     root,
     open: () => new ManifestFile(root, log),
-    /** What an agent that starts now knows. */
+    /** Returns the manifest as a newly started agent reads it. */
     reread: async () => summary(await new ManifestFile(root, log).read()),
   };
 }

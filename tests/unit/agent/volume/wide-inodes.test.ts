@@ -8,7 +8,7 @@ import { gitSandbox } from '../support/git-sandbox.ts';
 
 const BASE = 1n << 63n;
 
-/** Inodes are above 2^53, as those of SMB servers may be; as numbers, neighbours are the same. */
+/** Inodes above 2^53, as on some SMB servers; as numbers, neighbors are equal. */
 function widenInodes(t: TestContext): void {
   for (const name of ['lstatSync', 'fstatSync'] as const) {
     const real = fs[name] as (...args: unknown[]) => { ino: number | bigint } | undefined;

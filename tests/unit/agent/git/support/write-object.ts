@@ -8,7 +8,7 @@ export const treeEntry = (mode: string, name: string | Buffer, id: string): Buff
 export const commitText = (tree: string, author = 'A <a@b.test> 1700000000 +0000'): Buffer =>
   Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`);
 
-/** Writes objects to a repository as they stand, whatever git thinks of them, and gives their ids. */
+/** Writes objects to a repository unchanged, even if git considers them invalid, and returns their IDs. */
 export function objectWriter(folder: string) {
   return (type: 'blob' | 'tree' | 'commit' | 'tag', content: Buffer): Promise<string> =>
     new Promise((resolve, reject) => {
