@@ -8,16 +8,16 @@ import { planOf } from './faults/plan.ts';
 import { runFaults } from './faults/run.ts';
 import type { World } from './faults/world/world.ts';
 
-// Breaks the programs, the API server, the git hosts and the disks by a plan that a seed makes, and holds what the
-// product promises against what is: `npm run test:faults -- --seed 7 --faults 500`
+// Breaks the programs, the API server, the git servers, and the disks with a plan made from a seed, and compares the
+// product's promises with reality: `npm run test:faults -- --seed 7 --faults 500`
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     faults: { type: 'string', default: '500' },
-    /** Ends before the next piece once so many minutes are over. */
+    /** Ends before the next piece after this many minutes. */
     minutes: { type: 'string' },
-    /** Where logs go that explain a failure. */
+    /** Directory for logs that explain a failure. */
     keep: { type: 'string' },
   },
 });
@@ -39,7 +39,7 @@ async function keepLogs({ folder, plane }: World): Promise<void> {
   }
 }
 
-/** How often the plan of a seed has each kind of fault. */
+/** Counts the faults of each kind in the plan of a seed. */
 function countFaults(seed: number, faults: number): string {
   const kinds = Object.groupBy(planOf(seed, faults), ({ fault }) => fault.kind);
   return Object.entries(kinds)
@@ -47,7 +47,7 @@ function countFaults(seed: number, faults: number): string {
     .join(', ');
 }
 
-// What was started ends with this process; disks are given back as it exits.
+// Started programs end with this process; disks are unmounted as it exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 await buildBundles('receiver', 'controller', 'agent');

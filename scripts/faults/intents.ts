@@ -1,37 +1,37 @@
-/** Deliveries so close to each other cannot be told apart by anybody, in milliseconds. */
+/** Deliveries within this time have no certain order (ms). */
 export const APART_MS = 2_500;
 
-/** Somebody wants gateways on a ref. Times are in milliseconds. */
+/** A request for gateways to follow a ref. Times are in milliseconds. */
 interface Intent {
   ref: string;
   startedAt: number;
-  /** When it was certainly made, if it was at all: infinite while that cannot be known. */
+  /** The latest time at which it was made, if at all; infinite until that is known. */
   endedAt: number;
-  /** Whether it is known to be stored. */
+  /** It is known to be stored. */
   isStored: boolean;
 }
 
-/** What is known of a request or an edit that is under way. */
+/** Records the result of a request or an edit in progress. */
 export interface OpenIntent {
-  /** It was answered as stored. */
+  /** The response confirmed that it is stored. */
   stored(at: number): void;
-  /** It was answered otherwise: it may be stored all the same. */
+  /** Any other response: it may be stored all the same. */
   unknown(at: number): void;
-  /** It is certain that it changed nothing. */
+  /** It certainly changed nothing. */
   refused(): void;
 }
 
-/** What the gateways of one resource may follow in the end: the newest that was stored, or what may be newer. */
+/** The refs that gateways of one resource may follow in the end: the newest stored one, or any that may be newer. */
 export class Intents {
   #intents: Intent[];
-  /** Refs that were equally possible when all had settled: only the status then shows which of them was the last one. */
+  /** Refs that were equally possible when everything had settled: only the status shows which one was the last. */
   #equal: readonly string[] = [];
 
   constructor(ref: string) {
     this.#intents = [{ ref, startedAt: Number.NEGATIVE_INFINITY, endedAt: Number.NEGATIVE_INFINITY, isStored: true }];
   }
 
-  /** Notes that somebody begins to ask for a ref. Until its end is known it may happen at any time. */
+  /** Records that a ref is being requested. Until the result is known, it may take effect at any time. */
   begin(ref: string, startedAt: number): OpenIntent {
     const intent: Intent = { ref, startedAt, endedAt: Number.POSITIVE_INFINITY, isStored: false };
     this.#intents.push(intent);
@@ -46,20 +46,20 @@ export class Intents {
     };
   }
 
-  /** The refs one of which must be followed once everything has settled. */
+  /** Returns the refs of which one must be followed once everything has settled. */
   possible(): string[] {
     const isBeaten = (intent: Intent) =>
       this.#intents.some((other) => other.isStored && other.startedAt - intent.endedAt > APART_MS);
     return [...new Set(this.#intents.filter((intent) => !isBeaten(intent)).map(({ ref }) => ref))];
   }
 
-  /** Everything has settled: what is followed now is the beginning of what comes. */
+  /** Records that everything has settled: the followed ref is the start of the next part. */
   settle(ref: string): void {
     this.#equal = this.possible();
     this.#intents = new Intents(ref).#intents;
   }
 
-  /** The status was wiped. Times of edits are whole seconds, so an equally possible ref may be followed from now on. */
+  /** Records that the status was wiped. Edit times are whole seconds, so an equally possible ref may be followed. */
   forgetOrder(): void {
     this.#intents.push(...this.#equal.flatMap((ref) => new Intents(ref).#intents));
   }

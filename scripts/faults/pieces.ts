@@ -1,4 +1,4 @@
-/** Some faults with new programs. Its seed gives the plan, so a failure is replayed with its piece alone. */
+/** Some faults with new programs. Its seed determines the plan, so a failed piece can be replayed alone. */
 export interface Piece {
   seed: number;
   faults: number;
@@ -7,7 +7,7 @@ export interface Piece {
 /** Maximum number of faults in a piece. */
 const MOST = 100;
 
-/** Divides the faults of a run into pieces, which have the seed of the run and the seeds after it. */
+/** Divides the faults of a run into pieces, with the seed of the run and the seeds after it. */
 export function piecesOf({ seed, faults }: Piece): Piece[] {
   const pieces: Piece[] = [];
   for (let done = 0; done < faults; done += MOST) {

@@ -1,6 +1,6 @@
 import { Random } from './random.ts';
 
-/** What is broken: how likely each kind is, and for how long it lasts at most, in milliseconds. */
+/** Kinds of faults, each with its weight and its maximum duration in milliseconds. */
 const FAULTS = {
   kill: { weight: 14, holdMs: 1_500 },
   terminate: { weight: 4, holdMs: 1_500 },
@@ -31,7 +31,7 @@ const FAULTS = {
   'delete a report': { weight: 2, holdMs: 1_500 },
 } as const;
 
-/** What people, git hosts and tools do meanwhile. */
+/** Actions of users, git servers, and tools at the same time, each with its weight. */
 const WORK = {
   push: 10,
   'force-push': 2,
@@ -50,11 +50,11 @@ const WORK = {
 export type FaultKind = keyof typeof FAULTS;
 export type WorkKind = keyof typeof WORK;
 
-/** Numbers that stand for what is hit: each fault takes of them what it needs, modulo what there is. */
+/** Random numbers that select targets; each fault uses them modulo the number of possible targets. */
 interface Chance {
-  /** Which program, gateway, server. */
+  /** Selects a program, gateway, or server. */
   target: number;
-  /** How: which file, which status. */
+  /** Selects details, for example a file or a status. */
   choice: number;
 }
 
@@ -67,17 +67,17 @@ export interface PlannedWork extends Chance {
   kind: WorkKind;
 }
 
-/** Some work, then a fault, which others may overlap. */
+/** Some work, then a fault, which may overlap with others. */
 export interface Step {
-  /** Counts from 1. */
+  /** From 1. */
   number: number;
-  /** Milliseconds after the step before. */
+  /** Milliseconds after the previous step. */
   gapMs: number;
   work: PlannedWork[];
   fault: PlannedFault;
 }
 
-/** Makes the plan of a seed: the same one each time. */
+/** Makes the plan of a seed, which is always the same. */
 export function planOf(seed: number, count: number): Step[] {
   const random = new Random(seed);
   const weights = Object.fromEntries(Object.entries(FAULTS).map(([kind, { weight }]) => [kind, weight]));

@@ -17,26 +17,26 @@ import type { World } from './world/world.ts';
 
 export interface RunOptions {
   seed: number;
-  /** How many faults. */
+  /** Number of faults. */
   faults: number;
   /** Prints a line. */
   say: (line: string) => void;
-  /** Called with the world when something is wrong, before it ends. */
+  /** Called with the world before it is stopped, if something is wrong. */
   onFailure?: (world: World) => Promise<void>;
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface RunResult {
-  /** Most memory that each program held, in kB. */
+  /** Peak memory of each program, in kB. */
   peaksKb: Record<string, number>;
   samples: number;
 }
 
-/** Faults after which everything must settle. */
+/** Number of faults after which everything must settle. */
 const ROUND = 15;
 const SAMPLE_MS = 400;
 
-/** Breaks things by the plan of a seed, and looks at the world all along. Throws with what is wrong. */
+/** Applies the faults of a seed's plan while sampling the world. Throws an error with all violations. */
 export async function runFaults({ seed, faults, say, onFailure }: RunOptions): Promise<RunResult> {
   const world = await startWorld(new Random(seed));
   const sampler = new Sampler(world);
@@ -73,7 +73,7 @@ interface Round {
   sampler: Sampler;
 }
 
-/** Faults overlap; the work on one resource comes in its order, however long faults hold it up. */
+/** Applies faults, which overlap; the work on one resource runs in order, regardless of delays by faults. */
 async function breakThings(world: World, { steps, say, sampler }: Round): Promise<void> {
   const lanes = new Map<number, Promise<void>>();
   const healing: Promise<void>[] = [];
@@ -95,13 +95,13 @@ async function breakThings(world: World, { steps, say, sampler }: Round): Promis
   for (const program of world.programs()) program.start();
 }
 
-/** What is waited for later: if it fails until then, Node would end the run, without the logs that say why. */
+/** Marks work that is awaited later: if it failed before, Node would end the run without the logs. */
 function later(work: Promise<void>): Promise<void> {
   work.catch(() => {});
   return work;
 }
 
-/** What can be seen only afterwards. */
+/** Checks everything that only the logs show. */
 async function checkHistory(world: World): Promise<void> {
   throwIf([
     ...(await oneWriter(world.plane.auditLog)),
@@ -116,7 +116,7 @@ function throwIf(wrong: string[]): void {
   if (wrong.length > 0) throw new Error([...new Set(wrong)].slice(0, 20).join('\n'));
 }
 
-/** Looks at the world again and again. */
+/** Samples the world repeatedly. */
 class Sampler {
   readonly #world: World;
   readonly #invariants: Invariant[] = [
@@ -146,7 +146,7 @@ class Sampler {
     );
   }
 
-  /** Throws with what was wrong in a sample so far. */
+  /** Throws an error with the violations in samples so far. */
   check(): void {
     throwIf(this.#wrong);
   }

@@ -7,13 +7,13 @@ import { letRolloutGoOn, replaceBadCommit } from './work.ts';
 import { conditionOf, type Resource } from './world/resource.ts';
 import type { World } from './world/world.ts';
 
-/** It ends what hangs: back-offs after a long outage take a minute or two. */
+/** Ends a wait that hangs; backoffs after a long outage take a minute or two. */
 const SETTLE_MS = 240_000;
 const LOOK_MS = 500;
-/** People do not approve more often. */
+/** Minimum time between approvals by users (ms). */
 const ORDERS_MS = 2_000;
 
-/** Waits until everything is as it should be, and notes that as the beginning of the next part. Throws with what is not. */
+/** Waits until everything is in sync, which starts the next part. Throws an error with what isn't in sync. */
 export async function settle(world: World): Promise<void> {
   const { plane, resources, gateways } = world;
   for (const { path } of resources) await plane.merge(path, { spec: { paused: false } });
@@ -45,7 +45,7 @@ export async function settle(world: World): Promise<void> {
   }
 }
 
-/** Why a resource, or one of its gateways, is not as it should be. */
+/** Returns why a resource, or one of its gateways, isn't settled. */
 async function whyNot(world: World, resource: Resource, object: GatewaySync): Promise<string | undefined> {
   const { metadata, status = {} } = object;
   const say = (what: string) => `${resource.name}: ${what}`;
@@ -69,7 +69,7 @@ async function whyNot(world: World, resource: Resource, object: GatewaySync): Pr
   return undefined;
 }
 
-/** Each annotation of a request or a push has its echo in the status, with an outcome that is final. */
+/** Returns an annotation of a request or a push that the status doesn't report with a final outcome. */
 function unseenIntent({ metadata, status }: GatewaySync): string | undefined {
   const { annotations = {} } = metadata;
   const { lastRequest, lastPush } = status ?? {};

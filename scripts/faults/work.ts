@@ -12,7 +12,7 @@ import type { World } from './world/world.ts';
 
 let names = 0;
 
-/** Does a piece of planned work to the end, however long faults hold it up. */
+/** Does planned work to the end, regardless of delays by faults. */
 export async function doWork(world: World, { kind, target, choice }: PlannedWork): Promise<void> {
   const resource = world.resources[target % world.resources.length] as Resource;
   await work[kind](world, resource, choice);
@@ -76,20 +76,20 @@ const work: Record<WorkKind, Work> = {
     }),
 };
 
-/** What breaks gateways never gets to all of them: people ask for something else. */
+/** A commit that breaks gateways never reaches all of them, so users request another one. */
 export async function replaceBadCommit(world: World, resource: Resource): Promise<void> {
   if (!resource.possibleCommits().some((commit) => resource.known.bad.has(commit))) return;
   await resource.known.commit();
-  // So much later that nobody can take it for an older request.
+  // Late enough that it can't be taken for an older request.
   await sleep(APART_MS + 500);
   await work['request by hand'](world, resource, 0);
 }
 
-/** Whoever looks after rollouts approves what waits for it, and has what was given up tried again. */
+/** Approves waves that wait for it, and retries commits that failed, as the owner of a rollout would. */
 export async function letRolloutGoOn({ plane }: World, { path }: Resource): Promise<void> {
   const { status } = await plane.ask<GatewaySync>({ path });
   const { phase, commit = null, waitsFor, handled = {} } = status?.rollout ?? {};
-  // One that counted for something else has to be removed before it is set again.
+  // An annotation that was already handled has to be removed before it is set again.
   const order = (annotation: string, done: string | undefined) =>
     plane.merge(path, { metadata: { annotations: { [annotation]: done === commit ? null : commit } } });
   if (phase === 'AwaitingApproval') await order(ROLLOUT_ANNOTATIONS.approve, handled.approve);
@@ -112,7 +112,7 @@ async function push(
 const post = ({ senders }: World, { namespace, name }: Resource, choice: number, event: string, payload: object) =>
   senders.post(choice, { target: `${namespace}/${name}`, event, payload });
 
-/** A new name each time: the same one again would be no change. */
+/** Creates a tag with a new name, because an existing name would be no change. */
 async function newTag({ known }: Resource): Promise<string> {
   names += 1;
   const name = `v1.0.${names}`;
@@ -125,7 +125,7 @@ interface Edit {
   body: object;
 }
 
-/** People try again until they see that it is done. */
+/** Retries an edit until it succeeds, as users do. */
 async function edit({ plane }: World, resource: Resource, ref: string, { fieldManager, body }: Edit): Promise<void> {
   const intent = resource.intents.begin(ref, Date.now());
   await plane.merge(resource.path, body, fieldManager);

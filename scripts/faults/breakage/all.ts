@@ -6,5 +6,5 @@ import { git } from './git.ts';
 import { objects } from './objects.ts';
 import { programs } from './programs.ts';
 
-/** All that can be broken. */
+/** All kinds of faults. */
 export const breakages: Record<FaultKind, Breakage> = { ...programs, ...apiServer, ...git, ...gateways, ...objects };

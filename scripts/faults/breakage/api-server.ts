@@ -3,7 +3,7 @@ import type { ApiProxy, ProxyFault } from '../world/api-proxy.ts';
 import type { World } from '../world/world.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
-/** The API server and its etcd, and the network between them and one program or all. */
+/** Faults of the API server, its etcd, and the network between the API server and one program or all. */
 export const apiServer = {
   'restart the API server': async ({ plane }, { holdMs }) => {
     await plane.restart(holdMs);
@@ -34,10 +34,10 @@ export const apiServer = {
     disturb(world, planned, { losesAnswers: true }, (whom) => `lost the responses to API writes of ${whom}`),
 } satisfies Breakages;
 
-/** One program in most cases, all in some. */
+/** Chooses one program in most cases, all in some. */
 function hit(world: World, { target, choice }: PlannedFault): { whom: string; proxies: ApiProxy[] } {
   if (choice % 5 === 0) return { whom: 'all programs', proxies: world.programs().map(({ proxy }) => proxy) };
-  // Half of them between the operator and the API server: there are more agents.
+  // Half of the faults are between the operator and the API server, although there are more agents.
   const operator = [...world.controllers, ...world.receivers];
   const program = pick(choice % 2 ? operator : world.programs(), target);
   return { whom: program.name, proxies: [program.proxy] };

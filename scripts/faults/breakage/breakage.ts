@@ -1,11 +1,11 @@
 import type { FaultKind, PlannedFault } from '../plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Breaks something; gives what to call when it has lasted long enough, or nothing if nothing is left to repair. */
+/** Breaks something; returns a function that repairs it, or none if nothing is left to repair. */
 export type Breakage = (world: World, fault: PlannedFault) => Promise<Broken>;
 
 export interface Broken {
-  /** What it did, such as `killed controller-0`, for the line that is printed. */
+  /** Description for the log, such as `killed controller-0`. */
   did: string;
   heal?: () => unknown;
 }
@@ -13,7 +13,7 @@ export interface Broken {
 /** Some of the kinds of faults. */
 export type Breakages = Partial<Record<FaultKind, Breakage>>;
 
-/** The one that a number of the plan stands for. */
+/** Returns the entry for a number of the plan. */
 export function pick<T>(list: readonly T[], number: number): T {
   const item = list[number % list.length];
   if (item === undefined) throw new Error('there is nothing to break');

@@ -7,7 +7,7 @@ import { type Breakages, pick } from './breakage.ts';
 
 let files = 0;
 
-/** What happens on the disks of gateways: somebody changes delivered files, adds others, or fills the disk. */
+/** Faults on the disks of gateways: delivered files are changed, other files are added, or the disk is filled. */
 export const gateways = {
   'change a file': async (world, { target, choice }) => {
     const gateway = pick(world.gateways, target);
@@ -49,7 +49,7 @@ function deliveredFile(gateway: Gateway, choice: number): string | undefined {
   return names.length > 0 ? pick(names, choice) : undefined;
 }
 
-/** In one step, as editors do; not where there is nothing to replace. */
+/** Replaces a file in one step, as editors do, if it exists. */
 async function replace(file: string, content: Buffer): Promise<void> {
   try {
     const unfinished = `${file}.by-hand`;
@@ -57,6 +57,6 @@ async function replace(file: string, content: Buffer): Promise<void> {
     await chmod(unfinished, 0o644);
     await rename(unfinished, file);
   } catch {
-    // Its folder went meanwhile, or the disk is full.
+    // Its directory was deleted in the meantime, or the disk is full.
   }
 }

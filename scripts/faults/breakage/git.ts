@@ -4,7 +4,7 @@ import { cutAnswersShort } from '../world/git-hosts.ts';
 import type { World } from '../world/world.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
-/** Git hosts that are down, silent, slow, or end their answers too early. */
+/** Git servers that are down, silent, or slow, or that cut off their responses. */
 export const git = {
   'git is down': (world, planned) => {
     const status = pick([500, 502, 503, 429], planned.choice);

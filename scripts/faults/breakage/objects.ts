@@ -2,7 +2,7 @@ import { groupPath, syncReportPath } from '../../../shared/io/kubernetes/resourc
 import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, pick } from './breakage.ts';
 
-/** What somebody with too many rights does to the objects of the programs. */
+/** Changes by a user with too many permissions to the objects of the programs. */
 export const objects = {
   'wipe a status': async ({ plane, resources }, { target }) => {
     const resource = pick(resources, target);
@@ -20,7 +20,7 @@ export const objects = {
     await plane.ask({ method: 'DELETE', path: bindings });
     return { did: `deleted the RoleBindings in ${namespace}` };
   },
-  // An agent that runs on looks only every five minutes whether its report is still there.
+  // A running agent checks only every five minutes whether its report exists.
   'delete a report': async ({ plane, gateways }, { target }) => {
     const { agent, namespace, name } = pick(gateways, target);
     await agent?.kill();

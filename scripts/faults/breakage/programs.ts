@@ -6,7 +6,7 @@ import type { ManagedProgram } from '../world/managed-program.ts';
 import { LEASE, OPERATOR } from '../world/rights.ts';
 import { type Breakages, type Broken, pick } from './breakage.ts';
 
-/** Programs that end or stand still, and pods that are replaced while the agent of the old one may live on. */
+/** Programs that end or freeze, and pods that are replaced while the agent of the old pod may still run. */
 export const programs = {
   kill: (world, { target }) => kill(pick(world.programs(), target)),
   terminate: async (world, { target }) => {
@@ -22,7 +22,7 @@ export const programs = {
     const gateway = pick(world.gateways, target);
     const before = gateway.agent;
     gateway.isDisturbed = true;
-    // A node that is cut off: the agent of the old pod goes on, until somebody ends it.
+    // A node without a network connection: the agent of the old pod continues until it is ended.
     const livesOn = choice % 2 === 0;
     if (!livesOn) await before?.kill();
     await world.plane
@@ -31,7 +31,7 @@ export const programs = {
     await givePod(world, gateway);
     gateway.agent?.start();
     const did = `replaced the pod of ${gateway.name}`;
-    return livesOn ? { did: `${did} and let its old agent go on`, heal: () => before?.kill() } : { did };
+    return livesOn ? { did: `${did} and let its old agent run on`, heal: () => before?.kill() } : { did };
   },
 } satisfies Breakages;
 
@@ -44,7 +44,7 @@ function stop(program: ManagedProgram): Broken {
   return { did: `paused ${program.name}`, heal: program.pause() };
 }
 
-/** The controller that the Lease names, or the first one. */
+/** Returns the controller that holds the Lease, or the first one. */
 async function leader(plane: ControlPlane, controllers: ManagedProgram[]): Promise<ManagedProgram> {
   const path = groupPath('coordination.k8s.io/v1', 'leases', OPERATOR, LEASE);
   const lease = await plane.ask<{ spec?: { holderIdentity?: string } }>({ path }).catch(() => undefined);

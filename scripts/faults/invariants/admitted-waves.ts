@@ -6,7 +6,7 @@ import { gatewaysOf, type Invariant } from './sample.ts';
 /** The file that every commit changes. */
 const VERSION = 'config/version';
 
-/** No gateway gets a commit before its wave is admitted: looks from sample to sample at who has something new. */
+/** Checks that no gateway gets a commit before its wave is admitted, by comparing each sample with the previous one. */
 export function admittedWaves(): Invariant {
   const had = new Map<Gateway, string | undefined>();
   return async (world, { unchanged, files }) => {
@@ -19,7 +19,7 @@ export function admittedWaves(): Invariant {
         const now = files.get(gateway)?.get(VERSION)?.blob;
         const isNew = now === version && had.has(gateway) && had.get(gateway) !== now;
         if (isNew && !isAdmitted(gateway, object))
-          wrong.push(`${gateway.name} has ${commit} of rollout ${number}, and is not admitted`);
+          wrong.push(`${gateway.name} has ${commit} of rollout ${number}, but is not admitted`);
       }
     }
     for (const [gateway, found] of files) had.set(gateway, found.get(VERSION)?.blob);
@@ -27,7 +27,7 @@ export function admittedWaves(): Invariant {
   };
 }
 
-/** What breaks a gateway breaks one: it never gets past the first wave. */
+/** A commit that breaks gateways breaks one: it never gets past the first wave. */
 export const oneBadGateway: Invariant = ({ gateways }) => {
   const bad = gateways.filter((gateway) => gateway.isBad()).map(({ name }) => name);
   return bad.length > 1 ? [`a commit that breaks gateways is on ${bad.join(' and ')}`] : [];

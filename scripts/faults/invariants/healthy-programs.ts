@@ -1,12 +1,12 @@
 import { LIMIT_KB } from '../../testbed/memory-limit.ts';
 import type { ManagedProgram, ProgramEnd } from '../world/managed-program.ts';
 
-/** What a controller logs right before it ends itself. */
+/** Message that a controller logs right before it exits. */
 const LOST_LEASE = '"msg":"the lease was lost: starting over"';
 
 type Measured = Pick<ManagedProgram, 'name' | 'peakKb' | 'ends' | 'measure'>;
 
-/** Each program stays within its memory, and none ends by itself but a controller that lost its Lease. */
+/** Checks that each program stays within its memory, and that only a controller without its Lease exits by itself. */
 export function healthyPrograms(world: { controllers: Measured[]; programs(): Measured[] }): string[] {
   return world.programs().flatMap((program) => {
     program.measure();
@@ -20,11 +20,11 @@ export function healthyPrograms(world: { controllers: Measured[]; programs(): Me
   });
 }
 
-/** Status 1 is also that of an uncaught exception, so the last line has to say why it ended. */
+/** Status 1 also indicates an uncaught exception, so the last line of the log decides. */
 function hasLostLease({ what, log }: ProgramEnd): boolean {
   const last = log.trimEnd().split('\n').at(-1) ?? '';
   return what.endsWith(' with status 1') && last.includes(LOST_LEASE);
 }
 
-/** A bundle has few lines, and Node may print one of them; those of the log stay as they are. */
+/** Shortens lines of a bundle that Node may have printed, which are very long; lines of the log are unchanged. */
 const cut = (log: string) => log.replace(/^([^{].{299}).+$/gm, '$1…');

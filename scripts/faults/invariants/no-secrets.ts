@@ -3,7 +3,7 @@ import path from 'node:path';
 import { gatewaySyncPath, groupPath, syncReportPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import type { World } from '../world/world.ts';
 
-/** No secret is in any log, and in no object but Secrets. */
+/** Checks that logs, and objects other than Secrets, contain no secrets. */
 export async function noSecrets(world: World): Promise<string[]> {
   const secrets = await secretsOf(world);
   const wrong: string[] = [];
@@ -28,7 +28,7 @@ async function secretsOf({ folder, senders, hosts, plane }: World) {
     for (const name of await readdir(place)) {
       if (!name.endsWith('kubeconfig')) continue;
       const token = /"token": "([^"]+)"/.exec(await readFile(path.join(place, name), 'utf8'))?.[1];
-      // The signature is what makes it a secret.
+      // The signature is the secret part.
       if (token) tokens.push({ what: 'a token of Kubernetes', value: token.split('.').at(-1) ?? token });
     }
   }

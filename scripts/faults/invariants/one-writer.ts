@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** An entry of the API server's audit log, as far as it matters here. */
+/** The fields of an entry in the API server's audit log that are needed here. */
 interface AuditEvent {
   user: { extra?: Record<string, string[]> };
   objectRef?: { resource: string; name?: string };
@@ -10,7 +10,7 @@ interface AuditEvent {
   requestObject?: { spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number } };
 }
 
-/** A status or a Lease that a controller wrote, with the times of the API server, which sort as text. */
+/** A controller's write of a status or a Lease. Times are from the API server, and sort as text. */
 type Write = StatusWrite | LeaseWrite;
 
 interface StatusWrite {
@@ -23,18 +23,18 @@ interface StatusWrite {
 
 interface LeaseWrite {
   kind: 'lease';
-  /** Nobody, where it is handed back. */
+  /** Undefined if the Lease was released. */
   holder: string | undefined;
-  /** When it ends unless it is renewed, with what a clock may be off. */
+  /** Time at which it expires unless it is renewed, plus the clock skew. */
   validTo: string;
   from: string;
   to: string;
 }
 
-/** By how much the clocks of a controller and of the audit log may differ, with the way between them, in milliseconds. */
+/** Maximum difference between the clocks of a controller and the audit log, network latency included (ms). */
 const SKEW_MS = 2_000;
 
-/** Only who holds the Lease writes statuses: reads what was written from the audit log. */
+/** Checks in the audit log that only the holder of the Lease writes statuses. */
 export async function oneWriter(auditLog: string): Promise<string[]> {
   const text = await readFile(auditLog, 'utf8').catch(() => '');
   const writes = text.split('\n').flatMap(writeOf);
@@ -43,7 +43,7 @@ export async function oneWriter(auditLog: string): Promise<string[]> {
   return strangeWrites(writes);
 }
 
-/** The status writes that began when their controller did not hold the Lease: another one did, or nobody. */
+/** Returns the status writes that began while their controller didn't hold the Lease. */
 export function strangeWrites(writes: Write[]): string[] {
   const leases = writes.filter((write) => write.kind === 'lease').sort((a, b) => (a.to < b.to ? -1 : 1));
   const statuses = writes.filter((write) => write.kind === 'status').sort((a, b) => (a.from < b.from ? -1 : 1));
@@ -52,22 +52,22 @@ export function strangeWrites(writes: Write[]): string[] {
   for (const { pod, name, from } of statuses) {
     while ((leases[index]?.to ?? '~') < from) index += 1;
     const reason = whyNot(pod, from, leases[index - 1]);
-    // The answer to a write of the Lease may come before its end in the audit log.
+    // The audit log may contain the response to a write of the Lease before its end.
     const isTaking = () => leases.slice(index).some((lease) => lease.from < from && lease.holder === pod);
     if (reason && !isTaking()) wrong.push(`${pod} wrote the status of ${name} at ${from}, ${reason}`);
   }
   return wrong;
 }
 
-/** Why a controller may not write at this time, after the last write of the Lease. */
+/** Returns why a controller isn't allowed to write at this time, after the last write of the Lease. */
 function whyNot(pod: string, at: string, last: LeaseWrite | undefined): string | undefined {
-  if (!last) return 'before anybody led';
-  if (!last.holder) return `after the Lease was handed back at ${last.to}`;
+  if (!last) return 'before there was a leader';
+  if (!last.holder) return `after the Lease was released at ${last.to}`;
   if (last.holder !== pod) return `while ${last.holder} led`;
-  return at > last.validTo ? `though its Lease had run out: it was valid to ${last.validTo}` : undefined;
+  return at > last.validTo ? `though its Lease had expired at ${last.validTo}` : undefined;
 }
 
-/** What a line of the audit log says that a controller wrote, if anything. */
+/** Reads the writes by a controller from a line of the audit log. */
 export function writeOf(line: string): Write[] {
   const event = parse(line);
   const pod = event?.user.extra?.['authentication.kubernetes.io/pod-name']?.[0];

@@ -8,14 +8,14 @@ import type { World } from '../world/world.ts';
 
 type Files = ReturnType<Gateway['look']>;
 
-/** One look at the world. */
+/** The state of the world at one moment. */
 export interface Sample {
   files: Map<Gateway, Files>;
-  /** The resources that were the same before and after the look at the disks; none where the API server did not answer. */
+  /** Resources that didn't change while the disks were read; empty if the API server didn't respond. */
   unchanged: Map<Resource, GatewaySync>;
 }
 
-/** What must be so in every sample; gives what is wrong, in words. */
+/** A condition that holds in every sample; returns descriptions of violations. */
 export type Invariant = (world: World, sample: Sample) => Promise<string[]> | string[];
 
 const TIMEOUT_MS = 3_000;
@@ -42,6 +42,6 @@ async function list({ plane: { server } }: World): Promise<Map<string, GatewaySy
 
 const timeout = () => sleep(TIMEOUT_MS, undefined, { ref: false });
 
-/** The gateways of a resource. */
+/** Returns the gateways of a resource. */
 export const gatewaysOf = ({ gateways }: World, { name }: Resource): Gateway[] =>
   gateways.filter(({ resource }) => resource === name);

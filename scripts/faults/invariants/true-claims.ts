@@ -5,11 +5,11 @@ import { conditionOf, type Resource } from '../world/resource.ts';
 import type { World } from '../world/world.ts';
 import { gatewaysOf, type Invariant, takeSample } from './sample.ts';
 
-/** `Ready` and `AllGatewaysSynced` say only what is so on the disks. */
+/** Checks that `Ready` and `AllGatewaysSynced` match the disks. */
 export const trueClaims: Invariant = async (world, { unchanged, files }) => {
   const wrong = await differing(world, unchanged, files);
   if (wrong.length === 0) return [];
-  // A file may be replaced while it is read: what is so for longer is seen twice.
+  // A file may be replaced while it is read, so a difference must be seen twice.
   const again = await takeSample(world);
   const same = [...unchanged].filter(
     ([resource, { metadata }]) => again.unchanged.get(resource)?.metadata.resourceVersion === metadata.resourceVersion,
@@ -37,8 +37,8 @@ async function differing(
 }
 
 /**
- * A condition is about the generation that it names: an edit that no controller has seen makes it no lie, and whoever
- * waits for it compares the two. In a rollout, all gateways are in line also while some may not have the newest commit.
+ * Returns whether the conditions claim that all gateways are in sync. A condition applies to the generation that it
+ * names, so an unobserved edit doesn't make it false. In a rollout, gateways may be in sync without the newest commit.
  */
 function claimsAll(object: GatewaySync): boolean {
   const says = (type: string) => {
@@ -48,14 +48,14 @@ function claimsAll(object: GatewaySync): boolean {
   return !object.spec.paused && (says('Ready') || (!object.spec.rollout && says('AllGatewaysSynced')));
 }
 
-/** What a resource's gateways must have on their disks. */
+/** Returns the files that a resource's gateways must have on their disks. */
 export async function wantedOf(resource: Resource, { spec, status }: GatewaySync): Promise<Tree> {
   const { mappings, excludePatterns } = spec.sync.profiles.default ?? { mappings: [] };
   const commit = await resource.known.treeOf(status?.lastSyncCommit ?? '');
   return deliveredOf(commit, { hasExtra: mappings.length > 1, excludes: excludePatterns !== undefined });
 }
 
-/** The first difference between what must be there and what is, in words. */
+/** Describes the first difference between the wanted files and the files on disk. */
 export function differenceOf(gateway: Gateway, wanted: Tree, found: ReturnType<Gateway['look']>): string | undefined {
   for (const [name, state] of wanted) {
     const content = found.get(name);
@@ -64,5 +64,5 @@ export function differenceOf(gateway: Gateway, wanted: Tree, found: ReturnType<G
     if (content.isExecutable !== state.isExecutable) return `${name} has the wrong mode`;
   }
   const more = [...found.keys()].find((name) => !wanted.has(name) && !gateway.isForeign(name));
-  return more && `${more} is too much`;
+  return more && `${more} should not exist`;
 }

@@ -1,6 +1,6 @@
 import type { Invariant } from './sample.ts';
 
-/** Whatever happens, a delivered file is whole: it has exactly the content that some commit has there. */
+/** Checks that a delivered file always has exactly the content that some commit has at its path. */
 export const wholeFiles: Invariant = ({ resources }, { files }) => {
   const known = new Map(resources.map((resource) => [resource.name, resource.known.known]));
   const wrong: string[] = [];
@@ -8,19 +8,19 @@ export const wholeFiles: Invariant = ({ resources }, { files }) => {
     for (const [name, { blob }] of found) {
       const entry = `${name} ${blob}`;
       if (gateway.isForeign(name) || gateway.drifted.has(entry) || known.get(gateway.resource)?.has(entry)) continue;
-      wrong.push(`${gateway.name}: ${name} is of no commit (${blob})`);
+      wrong.push(`${gateway.name}: ${name} is not in any commit (${blob})`);
     }
   }
   return wrong;
 };
 
-/** Nobody writes, replaces or removes what belongs to the gateway. */
+/** Checks that files of the gateway itself are never written, replaced, or removed. */
 export const foreignFiles: Invariant = (_, { files }) => {
   const wrong: string[] = [];
   for (const [gateway, found] of files) {
     for (const [name, stamp] of gateway.foreign) {
       const now = found.get(name)?.stamp ?? gateway.stampOf(name);
-      if (now !== stamp) wrong.push(`${gateway.name}: the foreign file ${name} is ${now ? 'not as it was' : 'gone'}`);
+      if (now !== stamp) wrong.push(`${gateway.name}: the foreign file ${name} is ${now ? 'changed' : 'gone'}`);
     }
   }
   return wrong;

@@ -6,17 +6,17 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certificates } from '../../testbed/certificates.ts';
 
-/** How the way to the API server misbehaves. */
+/** A fault of the network to the API server. */
 export type ProxyFault =
-  /** Every call waits, in milliseconds. */
+  /** Every call is delayed (ms). */
   | { delayMs: number }
   /** Every other call is answered with this status. */
   | { status: 429 | 500 | 503 }
-  /** Connections are closed as they come. */
+  /** Connections are closed when they are opened. */
   | { isUnreachable: true }
-  /** Nothing gets through in either direction: calls wait, and watches that are under way are silent. */
+  /** No data passes in either direction: calls wait, and open watches are silent. */
   | { isFrozen: true }
-  /** Writes are carried out, but nobody hears of it. */
+  /** Writes are executed, but their responses are lost. */
   | { losesAnswers: true };
 
 interface Upstream {
@@ -24,7 +24,7 @@ interface Upstream {
   caFile: string;
 }
 
-/** Stands between one program and the API server: a network that can be broken. */
+/** A proxy between one program and the API server: a network that can be broken. */
 export class ApiProxy {
   readonly #server: Server;
   readonly #upstream: string;
@@ -47,7 +47,7 @@ export class ApiProxy {
   static async start({ url, caFile }: Upstream, { certFile, keyFile }: Certificates): Promise<ApiProxy> {
     const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
     const server = createServer({ cert, key });
-    // As patient as an API server: a connection closed in the moment of its use would be one more fault.
+    // As long as an API server's: a connection that is closed while a request is sent would be one more fault.
     Object.assign(server, { keepAliveTimeout: 180_000, requestTimeout: 0 });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -58,7 +58,7 @@ export class ApiProxy {
     return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Misbehaves from now on; gives what ends that, unless something else has begun meanwhile. */
+  /** Applies a fault; returns a function that ends it, unless another fault has begun in the meantime. */
   breakBy(fault: ProxyFault): () => void {
     this.#heal();
     this.#fault = fault;
@@ -135,7 +135,7 @@ export class ApiProxy {
   }
 }
 
-/** As the API server refuses a call that it has not looked at. */
+/** Responds as the API server does to a call that it rejects early. */
 function refuse(response: ServerResponse, code: number): void {
   const reason = code === 429 ? 'TooManyRequests' : 'InternalError';
   const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code, message: reason });

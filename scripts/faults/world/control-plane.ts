@@ -9,7 +9,7 @@ import { type ApiServer, startApiServer } from '../../testbed/control-plane.ts';
 import { installCrds } from '../../testbed/install-crds.ts';
 import type { ApiProxy } from './api-proxy.ts';
 
-/** Who wrote a status, a Lease or a RoleBinding, and when. */
+/** Logs who wrote a status, a Lease, or a RoleBinding, and when. */
 const auditPolicy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -25,7 +25,7 @@ const auditPolicy = {
   ],
 };
 
-/** The API server and etcd, and what an administrator does there. */
+/** The API server and etcd, and operations of an administrator on them. */
 export class ControlPlane {
   readonly server: ApiServer;
   readonly client: KubernetesClient;
@@ -49,7 +49,7 @@ export class ControlPlane {
     return new ControlPlane(server, auditLog);
   }
 
-  /** Asks as administrator, past all proxies, again and again while the API server is unavailable. Throws `CallError`. */
+  /** Calls as administrator, without a proxy, and retries while the API server is unavailable. Throws `CallError`. */
   async ask<T>(call: ApiCall): Promise<T> {
     for (const deadline = Date.now() + 120_000; ; await sleep(200)) {
       try {
@@ -62,22 +62,22 @@ export class ControlPlane {
   }
 
   /**
-   * Changes fields as one of several tools: the API server keeps one time for all that a field manager wrote, so that
-   * nobody can tell an edit from a later one of the same tool once the status is wiped.
+   * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so an edit
+   * can't be told from a later one by the same tool once the status is wiped.
    */
   async merge(path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> {
     const query = { fieldManager };
     await this.ask({ method: 'PATCH', path, query, body, contentType: 'application/merge-patch+json' });
   }
 
-  /** Deletes an object, if it is there. */
+  /** Deletes an object if it exists. */
   async delete(path: string): Promise<void> {
     await this.ask({ method: 'DELETE', path }).catch((error) => {
       if (!(error instanceof CallError && error.status === 404)) throw error;
     });
   }
 
-  /** The same server, whose kubeconfigs lead through a proxy. */
+  /** Returns the same server with kubeconfigs that lead through a proxy. */
   through(proxy: ApiProxy, caFile: string): ServerAccess {
     const { server } = this;
     return {
@@ -92,7 +92,7 @@ export class ControlPlane {
     };
   }
 
-  /** Kills the API server and starts it again after a while. */
+  /** Kills the API server, and starts it again after a delay. */
   async restart(downMs: number): Promise<void> {
     if (this.#isRestarting) return;
     this.#isRestarting = true;

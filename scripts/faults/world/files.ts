@@ -2,30 +2,30 @@ import { createHash } from 'node:crypto';
 import type { GitRepository } from '../../testbed/git-repository.ts';
 import type { Random } from '../random.ts';
 
-/** What a file is: the hash that git knows its content by, and whether it can be run. */
+/** State of a file: the git hash of its content, and whether it is executable. */
 export interface FileState {
   blob: string;
   isExecutable: boolean;
 }
 
-/** Files by their paths. */
+/** Files by path. */
 export type Tree = Map<string, FileState>;
 
-/** Hash of a file's content, as git makes it. */
+/** Returns git's hash of a file's content. */
 export function blobOf(content: Buffer): string {
   return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
 }
 
-/** What `config/health` holds where a gateway is not well with its files. */
+/** Content of `config/health` that makes a gateway unhealthy. */
 export const BAD = 'bad';
 
-/** Which parts of a repository go where; `edit the mappings` changes it. */
+/** The parts of a repository that are delivered; `edit the mappings` changes it. */
 export interface Mapping {
   hasExtra: boolean;
   excludes: boolean;
 }
 
-/** `spec.sync` for a mapping. */
+/** Returns `spec.sync` for a mapping. */
 export function syncSpecOf({ hasExtra, excludes }: Mapping): object {
   const mappings = [
     { source: 'site', destination: 'config' },
@@ -35,7 +35,7 @@ export function syncSpecOf({ hasExtra, excludes }: Mapping): object {
   return { defaults: { syncPeriod: 5 }, profiles: { default: profile } };
 }
 
-/** What must be on the disk of a gateway that has a commit, by `git ls-tree` and the mapping. */
+/** Returns the files that a gateway with a commit must have on its disk, from `git ls-tree` and the mapping. */
 export function deliveredOf(commit: Tree, { hasExtra, excludes }: Mapping): Tree {
   const delivered: Tree = new Map();
   for (const [name, state] of commit) {
@@ -46,17 +46,17 @@ export function deliveredOf(commit: Tree, { hasExtra, excludes }: Mapping): Tree
   return delivered;
 }
 
-/** A repository whose every commit is known by its files. */
+/** A repository with the files of every commit known. */
 export class KnownRepository {
   readonly repository: GitRepository;
   readonly #random: Random;
   readonly #trees = new Map<string, Promise<Tree>>();
-  /** `destination blob` of everything that a commit ever had there. */
+  /** `destination blob` of every file in any commit. */
   readonly known = new Set<string>();
-  /** Tips that the branch main had, oldest first. */
+  /** Tips of the branch main, oldest first. */
   readonly tips: string[] = [];
   readonly tags = new Map<string, string>();
-  /** Commits with which a gateway is not well. */
+  /** Commits that make gateways unhealthy. */
   readonly bad = new Set<string>();
   #commits = 0;
 
@@ -65,7 +65,7 @@ export class KnownRepository {
     this.#random = random;
   }
 
-  /** Changes some files on main: they come, go, change, and turn into folders and back. */
+  /** Changes some files on main: adds, deletes, and changes them, and turns them into directories and back. */
   async commit({ isForced = false, isBad = false } = {}): Promise<string> {
     this.#commits += 1;
     const files = this.#changes(this.#commits, isBad ? BAD : 'fine');
@@ -77,14 +77,14 @@ export class KnownRepository {
     return commit;
   }
 
-  /** Names the tip of main. */
+  /** Tags the tip of main. */
   async tag(name: string): Promise<string> {
     const commit = await this.repository.tag(name);
     this.tags.set(name, commit);
     return commit;
   }
 
-  /** The files of a commit, as git lists them. */
+  /** Returns the files of a commit, as git lists them. */
   treeOf(commit: string): Promise<Tree> {
     const tree = this.#trees.get(commit) ?? this.#readTree(commit);
     this.#trees.set(commit, tree);

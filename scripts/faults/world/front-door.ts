@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A Service in front of replicas: each connection goes to the first port that takes it. */
+/** Starts a Service for replicas: each connection goes to the first port that accepts it. */
 export function startFrontDoor(port: number, ports: number[]): Server {
   const server = createServer((socket) => void pass(socket, [...ports]));
   return server.listen(port, '127.0.0.1');

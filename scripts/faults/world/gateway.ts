@@ -6,13 +6,13 @@ import { rolloutKey } from '../../../shared/domain/waves.ts';
 import { BAD, blobOf, type FileState } from './files.ts';
 import type { ManagedProgram } from './managed-program.ts';
 
-/** A file as it lies on a disk. */
+/** A file on a disk. */
 interface DiskFile extends FileState {
-  /** Changes with anything that somebody does to the file. */
+  /** Changes with every change of the file. */
   stamp: string;
 }
 
-/** A gateway: its volume, the pod that it has now, and the agent in it. */
+/** A gateway: its volume, its current pod, and the agent in it. */
 export class Gateway {
   readonly name: string;
   readonly namespace: string;
@@ -20,17 +20,17 @@ export class Gateway {
   /** The gateway's data volume, which outlives pods. */
   readonly data: string;
   agent: ManagedProgram | undefined;
-  /** Brings the git host's token to the agent, as a kubelet does some time after a Secret has changed. */
+  /** Writes the git server's token for the agent, as a kubelet does some time after a Secret has changed. */
   updateToken: (() => Promise<void>) | undefined;
-  /** Files of the gateway itself, by their paths: nobody may touch them. */
+  /** Files of the gateway itself, by path, which must not change. */
   readonly foreign = new Map<string, string>();
-  /** `destination blob` of what somebody wrote over delivered files. */
+  /** `destination blob` of changes by others to delivered files. */
   readonly drifted = new Set<string>();
-  /** Port at which the gateway itself answers whether it is well; for those that are verified. */
+  /** Port for health checks of the gateway itself, if it is verified. */
   port: number | undefined;
-  /** Somebody changed its disk, or gave it a new pod: until all has settled, what it had may be missing. */
+  /** Its disk was changed or its pod replaced: files may be missing until everything has settled. */
   isDisturbed = false;
-  /** Whether its disk is so small that it can be filled. */
+  /** Its disk is small enough to be filled. */
   readonly isSmall: boolean;
   readonly #seen = new Map<string, DiskFile>();
 
@@ -42,7 +42,7 @@ export class Gateway {
     this.isSmall = given.isSmall;
   }
 
-  /** Its place in a rollout: the name that the agent has is the pod's. */
+  /** Key in a rollout; the agent uses the name of the pod. */
   get key(): string {
     return rolloutKey(this.name, this.name);
   }
@@ -54,12 +54,12 @@ export class Gateway {
     this.foreign.set(name, stampOf(file));
   }
 
-  /** Whether a file is the gateway's, also one that is being written. */
+  /** Returns whether a file belongs to the gateway, even while it is being written. */
   isForeign(name: string): boolean {
     return this.foreign.has(name) || name === 'filling' || name.endsWith('.by-hand') || name.includes('theirs');
   }
 
-  /** Whether its files are such that it is not well. */
+  /** Returns whether its files make it unhealthy. */
   isBad(): boolean {
     try {
       return readFileSync(path.join(this.data, 'config/health'), 'utf8') === BAD;
@@ -68,7 +68,7 @@ export class Gateway {
     }
   }
 
-  /** What a file is like now; nothing where it is gone. */
+  /** Returns the stamp of a file; undefined if it is gone. */
   stampOf(name: string): string | undefined {
     try {
       return stampOf(path.join(this.data, name));
@@ -77,7 +77,7 @@ export class Gateway {
     }
   }
 
-  /** All files but the agent's own; those that go while it looks are left out. Files that are as before are not read again. */
+  /** Lists all files except the agent's own and those that disappear during the scan. Reads only files that changed. */
   look(): Map<string, DiskFile> {
     const found = new Map<string, DiskFile>();
     this.#walk('', found);
@@ -103,7 +103,7 @@ export class Gateway {
       const before = this.#seen.get(name);
       if (before?.stamp === stamp) return before;
       const content = readFileSync(file);
-      // Replaced meanwhile: the next look sees what it is.
+      // Replaced in the meantime: the next sample reads the new file.
       if (stampOf(file) !== stamp) return undefined;
       const isExecutable = (statSync(file).mode & 0o100) !== 0;
       const seen = { stamp, blob: blobOf(content), isExecutable };

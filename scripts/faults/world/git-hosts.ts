@@ -4,13 +4,13 @@ import { type GitServer, startGitServer } from '../../testbed/git-server.ts';
 import type { Random } from '../random.ts';
 import { KnownRepository } from './files.ts';
 
-/** A host with a public repository for two resources, and one with a private repository. */
+/** A server with a public repository for two resources, and a server with a private repository. */
 export class GitHosts {
   readonly servers: readonly GitServer[];
   readonly lines: KnownRepository;
   readonly fleet: KnownRepository;
   readonly pumps: KnownRepository;
-  /** All tokens that there ever were, for the search in logs. */
+  /** All tokens ever used, to search for them in logs. */
   readonly tokens: string[];
   #rotation = Promise.resolve();
 
@@ -48,7 +48,7 @@ export class GitHosts {
   }
 
   /**
-   * Makes the private server accept only a new token, and then has it stored. Rotations run one after the other: if two
+   * Makes the private server accept only a new token, and then stores the token. Rotations run in sequence: if two
    * of them overlapped, the older token could be stored last.
    */
   rotateToken(store: () => Promise<void>): Promise<void> {
@@ -65,7 +65,7 @@ export class GitHosts {
   }
 }
 
-/** Closes connections in the middle of answers; gives what ends that. */
+/** Closes connections in the middle of responses; returns a function that ends it. */
 export function cutAnswersShort(server: GitServer, bytes: number): () => void {
   const cut: GitServer['redirect'] = (_, response) => void closeAfter(response, bytes);
   server.redirect = cut;

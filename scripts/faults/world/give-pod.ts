@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 
 let pods = 0;
 
-/** Creates a gateway's pod, which is injected on the way, and makes the agent of that pod; it is not started yet. */
+/** Creates a gateway's pod, which is injected, and prepares the agent of that pod without starting it. */
 export async function givePod(world: World, gateway: Gateway): Promise<void> {
   const { plane, caFile, folder, hosts } = world;
   const { namespace, name, data } = gateway;
@@ -40,7 +40,7 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
   if (tokenFile) gateway.updateToken = () => writeFile(tokenFile, hosts.token, { mode: 0o600 });
 }
 
-/** While no controller answers, pods are refused: a Deployment tries again. */
+/** Pods are refused while no controller responds, so this retries like a Deployment. */
 async function createPod({ plane }: World, { namespace, name, resource }: Gateway): Promise<InjectedPod> {
   const metadata = {
     name,
@@ -56,7 +56,7 @@ async function createPod({ plane }: World, { namespace, name, resource }: Gatewa
   try {
     return await plane.ask<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
   } catch (error) {
-    // The answer to an earlier try was lost.
+    // The response to an earlier attempt was lost.
     if (!(error instanceof CallError && error.status === 409)) throw error;
     return await plane.ask<InjectedPod>({ path: corePath('pods', namespace, name) });
   }

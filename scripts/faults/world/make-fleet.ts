@@ -11,10 +11,10 @@ import { Resource } from './resource.ts';
 import { smallFolder } from './small-folder.ts';
 import type { World } from './world.ts';
 
-/** The Secret with what the private host wants. */
+/** The Secret with the credentials for the private server. */
 export const GIT_SECRET = { name: 'pumps-git', namespace: 'plant-a' };
 
-/** Each change goes to one gateway, then to another one that somebody must approve, then to the rest. */
+/** Each change goes to one gateway, then to another one that requires approval, then to the rest. */
 const rollout = {
   onFailure: 'Rollback',
   waves: [
@@ -25,7 +25,7 @@ const rollout = {
 
 const verify = { requests: [{ path: '/' }], for: '1s', interval: '1s', failureThreshold: 2 };
 
-/** The GatewaySyncs, and how many gateways each has: polled and not, public and private, with waves and without. */
+/** Creates GatewaySyncs, each with its gateways: polled and not, public and private, with waves and without. */
 export async function makeFleet(world: World): Promise<void> {
   const { hosts, plane } = world;
   const secret = { token: hosts.token, ca: await readFile(hosts.caFile, 'utf8') };
@@ -62,7 +62,7 @@ export async function makeFleet(world: World): Promise<void> {
   }
 }
 
-/** The first one of each resource has a small disk where that can be made. */
+/** Creates a gateway. The first one of each resource has a small disk, if the machine allows it. */
 async function makeGateway(world: World, { namespace, name: resource }: Resource, index: number): Promise<void> {
   const name = `${resource}-${index}`;
   const data = path.join(world.folder, 'volumes', name);
@@ -71,14 +71,14 @@ async function makeGateway(world: World, { namespace, name: resource }: Resource
   if (giveBack) world.onStop(giveBack);
   const gateway = new Gateway({ name, namespace, resource, data, isSmall: giveBack !== undefined });
   await gateway.addForeign('own.db', `of the gateway ${name}`);
-  await gateway.addForeign('config/own/history', `of the gateway ${name}, too`);
+  await gateway.addForeign('config/own/history', `also of the gateway ${name}`);
   if (resource === 'fleet') gateway.port = await startGatewayServer(world, gateway);
   world.gateways.push(gateway);
   await givePod(world, gateway);
   gateway.agent?.start();
 }
 
-/** The gateway itself, which is well or not by what is on its disk. */
+/** Starts the gateway itself, whose health depends on the files on its disk. */
 async function startGatewayServer(world: World, gateway: Gateway): Promise<number> {
   const server = createServer((_, response) => response.writeHead(gateway.isBad() ? 500 : 200).end());
   server.listen(0, '127.0.0.1');
@@ -87,5 +87,5 @@ async function startGatewayServer(world: World, gateway: Gateway): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
-/** The path of a gateway's pod. */
+/** Returns the path of a gateway's pod. */
 export const podPath = ({ namespace, name }: Gateway): string => corePath('pods', namespace, name);

@@ -8,12 +8,12 @@ import type { ApiProxy } from './api-proxy.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 
-/** Shorter than that of a kubelet: what hangs hangs. */
+/** Shorter than a kubelet's, because programs that hang will keep hanging. */
 const GRACE_MS = 10_000;
 
-/** What a program is started with, each time. */
+/** Options for each start of a program. */
 interface ProgramOptions {
-  /** Name in what is printed, and of its log. */
+  /** Name in output, and of its log. */
   name: string;
   program: Program;
   environment: Record<string, string>;
@@ -21,14 +21,14 @@ interface ProgramOptions {
   logs: string;
 }
 
-/** An end of a process that nobody asked for. */
+/** An unexpected end of a process. */
 export interface ProgramEnd {
   what: string;
-  /** The last lines of its log. */
+  /** Last lines of its log. */
   log: string;
 }
 
-/** One of the product's programs: its bundle with the flags of its image, which is killed, stopped and started at will. */
+/** One of the product's programs: its bundle with the flags of its image, which can be killed, stopped, and started. */
 export class ManagedProgram {
   readonly name: string;
   readonly proxy: ApiProxy;
@@ -36,7 +36,7 @@ export class ManagedProgram {
   readonly #options: ProgramOptions;
   readonly #flags: string[];
   #process: GuardedProcess | undefined;
-  /** Most memory that one of its processes has held, in kB. */
+  /** Peak memory of any of its processes, in kB. */
   peakKb = 0;
   readonly ends: ProgramEnd[] = [];
   #isWanted = false;
@@ -58,7 +58,7 @@ export class ManagedProgram {
     return this.#process?.hasExited() === false ? this.#process.pid : undefined;
   }
 
-  /** Starts it, if it does not run. */
+  /** Starts it, unless it is running. */
   start(): void {
     if (this.pid !== undefined) return;
     const { program, environment } = this.#options;
@@ -74,13 +74,13 @@ export class ManagedProgram {
     });
   }
 
-  /** As a kubelet would, it starts what has ended by itself again. A controller ends itself when it lost its lease. */
+  /** Restarts it after it exits by itself, like a kubelet. A controller exits when it loses its Lease. */
   async #end({ code, signal }: { code: number | null; signal: string | null }): Promise<void> {
     this.ends.push({ what: `${this.name} ended with ${signal ?? `status ${code}`}`, log: await tailOf(this.log) });
     setTimeout(() => this.#isWanted && this.start(), 500).unref();
   }
 
-  /** Ends it at once, whatever it does. */
+  /** Kills it at once. */
   async kill(): Promise<void> {
     this.#isWanted = false;
     this.measure();
@@ -88,28 +88,28 @@ export class ManagedProgram {
     await this.#process?.exited;
   }
 
-  /** Lets it end by itself, as a kubelet does at first. */
+  /** Lets it shut down, as a kubelet does first. */
   async terminate(): Promise<void> {
     this.#isWanted = false;
     this.measure();
     await this.#process?.stop(GRACE_MS);
   }
 
-  /** Stops it in whatever it does; gives what lets it go on. */
+  /** Freezes it; returns a function that continues it. */
   pause(): () => void {
     const stopped = this.#process;
     stopped?.child.kill('SIGSTOP');
     return () => void stopped?.child.kill('SIGCONT');
   }
 
-  /** Looks at the memory that the kernel gave it so far. */
+  /** Reads its peak memory from the kernel. */
   measure(): void {
     if (this.pid === undefined) return;
     try {
       const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
       this.peakKb = Math.max(this.peakKb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
     } catch {
-      // It has just ended, or this is no Linux.
+      // It has just exited, or this isn't Linux.
     }
   }
 }

@@ -8,13 +8,13 @@ interface ResourceOptions {
   namespace: string;
   name: string;
   known: KnownRepository;
-  /** Laid over the spec. */
+  /** Merged into the spec. */
   spec: object;
-  /** Laid over `spec.git`. */
+  /** Merged into `spec.git`. */
   git?: object;
 }
 
-/** A GatewaySync, with what people and git hosts did to it. */
+/** A GatewaySync, with the changes that users and git servers made. */
 export class Resource {
   readonly namespace: string;
   readonly name: string;
@@ -22,9 +22,9 @@ export class Resource {
   readonly #options: ResourceOptions;
   readonly intents = new Intents('main');
   mapping: Mapping = { hasExtra: false, excludes: false };
-  /** What `spec.git.ref` is. */
+  /** Value of `spec.git.ref`. */
   ref = 'main';
-  /** Index of the tip of main that was there when main was last asked for: it, or a later one, must be followed. */
+  /** Index of the tip of main when main was last requested: gateways must follow it or a later one. */
   leastTip = 0;
 
   constructor(options: ResourceOptions) {
@@ -38,9 +38,9 @@ export class Resource {
     return gatewaySyncPath(this.namespace, this.name);
   }
 
-  /** The object as somebody applies it at first. */
+  /** Returns the object as it is first applied. */
   manifest() {
-    // A server that goes silent would hold up a fetch for five minutes.
+    // A silent server would block a fetch for five minutes.
     const git = { repo: this.known.repository.url, ref: this.ref, timeout: '1m', ...this.#options.git };
     const spec = { git, sync: syncSpecOf(this.mapping), ...this.#options.spec };
     return {
@@ -51,7 +51,7 @@ export class Resource {
     };
   }
 
-  /** The commits one of which must be followed once all has settled. */
+  /** Returns the commits of which one must be followed once everything has settled. */
   possibleCommits(): string[] {
     return this.intents.possible().flatMap((ref) => {
       if (ref === 'main') return this.known.tips.slice(this.leastTip);
@@ -59,12 +59,12 @@ export class Resource {
     });
   }
 
-  /** Somebody heard that main is looked up: what it is now, or something later, must be followed. */
+  /** Records that main was requested: its current tip, or a later one, must be followed. */
   mainWasAskedFor(tip: number): void {
     this.leastTip = Math.max(this.leastTip, tip);
   }
 }
 
-/** What a resource's condition says. */
+/** Returns a condition of a resource. */
 export const conditionOf = ({ status }: GatewaySync, type: string) =>
   status?.conditions?.find((condition) => condition.type === type);

@@ -8,16 +8,16 @@ import { runCommand } from '../../testbed/run-command.ts';
 const chart = path.join(import.meta.dirname, '../../../chart');
 const wanted = /Account$|Role$|Binding$|Policy$|^MutatingWebhookConfiguration$|^Secret$/;
 
-/** The namespace of the release, and the prefix of what the chart installs. */
+/** Namespace of the release, and prefix of the chart's objects. */
 export const OPERATOR = 'stoker';
-/** The Lease for which the chart grants permissions to the controllers. */
+/** The Lease that the chart's permissions for the controllers name. */
 export const LEASE = `${OPERATOR}-controller`;
 
 interface Manifest extends ApiObject {
   webhooks?: { clientConfig: object }[];
 }
 
-/** Installs what the chart has of accounts, roles, policies and the webhook, which is called at a port of this machine. */
+/** Installs the chart's accounts, roles, policies, and webhook, which is called at a port of this machine. */
 export async function installRights(client: KubernetesClient, webhookPort: number): Promise<void> {
   const { helm } = await findBinaries('helm');
   const values = {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signDelivery } from '../../testbed/sign-delivery.ts';
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export type Answer = 'stored' | 'refused' | 'unknown' | 'unanswered';
 
 /** A delivery to the resource `<namespace>/<name>`. */
@@ -16,22 +16,22 @@ export interface Delivery {
 
 const TIMEOUT_MS = 10_000;
 
-/** Git hosts that send signed webhooks to the receivers. */
+/** Git servers that send signed webhooks to the receivers. */
 export class Senders {
   readonly #file: string;
   #secret = newSecret();
-  /** What receivers may accept. */
+  /** Secrets that receivers may accept. */
   #accepted = [this.#secret];
-  /** All secrets that there ever were, for the search in logs. */
+  /** All secrets ever used, to search for them in logs. */
   readonly secrets = [this.#secret];
   readonly #urls: string[];
   #rotation = Promise.resolve();
-  /** How many deliveries were answered how. */
+  /** Number of deliveries by result. */
   readonly answers: Record<Answer, number> = { stored: 0, refused: 0, unknown: 0, unanswered: 0 };
-  /** Answers that no fault explains, in words. */
+  /** Responses that no fault explains, as texts. */
   readonly strange: string[] = [];
 
-  /** Nothing else may be in the folder of the file: receivers read what is next to it. */
+  /** The directory of the file must be empty, because receivers read all files in it. */
   constructor(file: string, urls: string[]) {
     this.#file = file;
     this.#urls = urls;
@@ -41,7 +41,7 @@ export class Senders {
     await this.#accept([this.#secret]);
   }
 
-  /** As people rotate: both secrets count, then the host gets the new one, then the old one goes. One after the other. */
+  /** Rotates as users do: both secrets are accepted, then the sender gets the new one, then the old one is removed. */
   rotate(): Promise<void> {
     this.#rotation = this.#rotation.then(() => this.#rotate());
     return this.#rotation;
@@ -51,14 +51,14 @@ export class Senders {
     const next = newSecret();
     this.secrets.push(next);
     await this.#accept([next, this.#secret]);
-    // Mounted Secrets are read again once a second.
+    // Mounted Secrets are re-read once a second.
     await sleep(1_500);
     this.#secret = next;
     await sleep(1_500);
     await this.writeSecret();
   }
 
-  /** All at once, as a mounted Secret changes. */
+  /** Replaces all files at once, as a mounted Secret changes. */
   async #accept(secrets: string[]): Promise<void> {
     this.#accepted = secrets;
     const next = path.join(path.dirname(this.#file), '.next');
@@ -66,7 +66,7 @@ export class Senders {
     await rename(next, this.#file);
   }
 
-  /** Sends a delivery once, as most hosts do, to one of the receivers. */
+  /** Sends a delivery once, as most git servers do, to one of the receivers. */
   async post(receiver: number, delivery: Delivery): Promise<Answer> {
     const answer = await this.#send(receiver, delivery);
     this.answers[answer] += 1;
@@ -89,7 +89,7 @@ export class Senders {
       if (isStrange) this.strange.push(`a ${event} for ${target} was answered ${response.status}: ${said}`);
       return answer;
     } catch (error) {
-      // Nobody listened: it cannot have been taken.
+      // Connection refused: it can't have been accepted.
       const { code } = ((error as Error).cause ?? {}) as { code?: string };
       return code === 'ECONNREFUSED' ? 'refused' : 'unanswered';
     }
@@ -97,8 +97,8 @@ export class Senders {
 }
 
 /**
- * What a status says of a delivery that is authentic, well-formed and for a resource that is there. Only one that a
- * receiver held up until its secret was rotated away may be refused.
+ * Judges the status for a delivery that is authentic, well-formed, and for an existing resource. It may be refused only
+ * if a receiver delayed it until its secret was rotated away.
  */
 export function judgeAnswer(
   status: number,

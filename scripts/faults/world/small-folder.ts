@@ -3,7 +3,7 @@ import { runCommand } from '../../testbed/run-command.ts';
 
 const MIB = 3;
 
-/** Puts a small disk at a folder, where this machine lets us mount one; gives what takes it away, or nothing if there is none. */
+/** Mounts a small disk at a directory if this machine allows it; returns a function that unmounts it, or undefined. */
 export async function smallFolder(folder: string): Promise<(() => Promise<void>) | undefined> {
   try {
     await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', folder]);
@@ -18,5 +18,5 @@ export async function smallFolder(folder: string): Promise<(() => Promise<void>)
   };
 }
 
-/** More than fits on such a disk. */
+/** Content that doesn't fit on such a disk. */
 export const TOO_MUCH = Buffer.alloc((MIB + 1) * 1024 * 1024);

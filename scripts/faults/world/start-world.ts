@@ -19,7 +19,7 @@ import type { World } from './world.ts';
 /** Replicas of receiver and controller. */
 const REPLICAS = 2;
 
-/** Starts the control plane, the git hosts, the operator and all gateways; everything by chance comes from `random`. */
+/** Starts the control plane, the git servers, the operator, and all gateways; all randomness comes from `random`. */
 export async function startWorld(random: Random): Promise<World> {
   const temporary = await makeTemporaryFolder('faults-');
   const closers: (() => unknown)[] = [];
@@ -88,7 +88,7 @@ interface Ground {
   closers: (() => unknown)[];
 }
 
-/** Starts the receivers and the controllers, each with a credential that tells it from the other. */
+/** Starts the receivers and the controllers, each with its own credential. */
 async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 'controllers' | 'senders'>> {
   const { folder, plane, closers } = ground;
   const [door, ...ports] = await Promise.all(Array.from({ length: 2 * REPLICAS + 1 }, freePort));
@@ -147,7 +147,7 @@ interface Replica {
   account: string;
 }
 
-/** Its token is bound to a pod, as in a cluster: the audit log names that. */
+/** Starts a replica whose token is bound to a pod, as in a cluster: the audit log names it. */
 async function startReplica(ground: Ground, replica: Replica, environment: Record<string, string>) {
   const { program, name, account } = replica;
   const { folder, plane, certificates, makeProxy } = ground;

@@ -6,11 +6,11 @@ import type { ManagedProgram } from './managed-program.ts';
 import type { Resource } from './resource.ts';
 import type { Senders } from './senders.ts';
 
-/** Everything that runs, and what one does to it. */
+/** All running programs, and operations on them. */
 export interface World {
   folder: string;
   plane: ControlPlane;
-  /** The CA of the proxies. */
+  /** CA of the proxies. */
   caFile: string;
   hosts: GitHosts;
   senders: Senders;
@@ -18,10 +18,10 @@ export interface World {
   gateways: Gateway[];
   receivers: ManagedProgram[];
   controllers: ManagedProgram[];
-  /** All programs, those of gateways included, whatever pods these have. */
+  /** Returns all programs, including those of gateways with any pods. */
   programs(): ManagedProgram[];
   makeProxy(): Promise<ApiProxy>;
-  /** Does something more when all is over. */
+  /** Registers a function to call at the end. */
   onStop(close: () => unknown): void;
   stop(): Promise<void>;
 }

@@ -49,7 +49,7 @@ suite('the comparison of a disk with a commit', () => {
     await writeFile(path.join(gateway.data, 'config/a'), 'a');
     assert.equal(differenceOf(gateway, wanted, gateway.look()), undefined);
     await writeFile(path.join(gateway.data, 'config/b'), 'b');
-    assert.equal(differenceOf(gateway, wanted, gateway.look()), 'config/b is too much');
+    assert.equal(differenceOf(gateway, wanted, gateway.look()), 'config/b should not exist');
   });
 });
 
@@ -164,13 +164,13 @@ suite('the check for status writers', () => {
   test('reports a write after the Lease was handed back, until a replica takes it again', () => {
     const taken = lease('a', 1);
     const returned = handBack('a', 3);
-    assert.match(judge(taken, returned, status('a', 4)).join(), /handed back/);
+    assert.match(judge(taken, returned, status('a', 4)).join(), /was released/);
     assert.deepEqual(judge(taken, status('a', 2), returned, lease('b', 5), status('b', 6)), []);
   });
 
   test('reports a write after the Lease has expired, counted from its last renewal', () => {
     const taken = lease('a', 1);
-    assert.match(judge(taken, status('a', 19)).join(), /run out/);
+    assert.match(judge(taken, status('a', 19)).join(), /had expired/);
     assert.deepEqual(judge(taken, status('a', 17)), []);
     assert.deepEqual(judge(taken, lease('a', 10), status('a', 19)), []);
   });
