@@ -1,5 +1,5 @@
-// Runs a script of this project with the Node version that the lock file pins, after it has made sure that the
-// dependencies are there. Plain JavaScript without dependencies: the machine's own Node may be too old for all else.
+// Runs a script of this project with the Node version that the lock file pins, after making sure that the
+// dependencies are installed. Plain JavaScript without dependencies, because the machine's own Node may be too old.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ function installDependencies() {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   if (status !== 0) {
-    process.stderr.write('npm ci failed: see above. It needs the npm registry, or a mirror of it in your .npmrc.\n');
+    process.stderr.write('npm ci failed, see above. It needs the npm registry, or a mirror in your .npmrc.\n');
     process.exit(1);
   }
   writeFileSync(stampFile, lockHash);
@@ -51,7 +51,7 @@ const [script, ...scriptArguments] = process.argv.slice(2);
 if (!dependenciesAreCurrent()) installDependencies();
 
 const child = spawn(chooseNode(), [join(root, script), ...scriptArguments], { stdio: 'inherit', cwd: root });
-// The terminal sends Ctrl-C to the whole group; this process only has to outlive the child and take over its status.
+// The terminal sends Ctrl-C to the whole group; this process only has to outlive the child and pass on its status.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => signal !== 'SIGINT' && child.kill(signal));
 }

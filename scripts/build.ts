@@ -5,10 +5,10 @@ import { bundleOptions } from './images/bundle-options.ts';
 import { licencesOf } from './licences-of.ts';
 
 const root = join(import.meta.dirname, '..');
-/** The folder of each program, and the name of its bundle. */
+/** The directory of each program, and the name of its bundle. */
 const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-stoker' };
 
-/** All programs, or those whose folders are named on the command line. */
+/** All programs, or those whose directories are named on the command line. */
 const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
 
 await Promise.all(
@@ -27,7 +27,7 @@ await Promise.all(
   }),
 );
 
-/** The page of `kubectl stoker ui`, which is part of its bundle: the files by their names. */
+/** Returns the page of `kubectl stoker ui`, which is part of its bundle, as files by name. */
 async function readPage(): Promise<Record<string, string>> {
   const folder = join(root, 'cli/ui/page');
   const names = (await readdir(folder)).filter((name) => /\.(html|css|js|svg)$/.test(name));
@@ -36,7 +36,7 @@ async function readPage(): Promise<Record<string, string>> {
   );
 }
 
-/** Writes a file in one step, and only where it changes: somebody may be starting it right now. */
+/** Writes a file in one step, and only if it changes, because it may be starting right now. */
 async function replaceFile({ path, contents }: Pick<OutputFile, 'path' | 'contents'>): Promise<void> {
   const before = await readFile(path).catch(() => undefined);
   if (before?.equals(contents)) return;

@@ -5,7 +5,7 @@ const root = path.join(import.meta.dirname, '..');
 const bin = (name: string) => path.join(root, 'node_modules/.bin', name);
 const fix = process.argv.includes('--fix');
 
-/** A check of the sources; with --fix those that can fix do so. */
+/** Checks of the sources; with --fix, some also fix what they find. */
 const checks: { name: string; command: string; args: string[] }[] = [
   {
     name: 'format and lint',

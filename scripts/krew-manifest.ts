@@ -6,7 +6,7 @@ import manifest from '../package.json' with { type: 'json' };
 
 const HOME = 'https://github.com/stoker-operator/stoker-operator';
 
-/** What Go, and with it Krew, calls the platforms of Node. */
+/** Names of Node's architectures in Go and Krew. */
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Files and directories of an archive that Krew installs. */
@@ -16,8 +16,8 @@ const FILES = ['kubectl-stoker', 'completion', 'LICENSE', 'kubectl-stoker.mjs.LE
 export const archiveName = (platform: string): string => `kubectl-stoker-${platform}.tar.gz`;
 
 /**
- * Makes the manifest by which Krew installs the plugin (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/),
- * of the archives in a folder. Throws an error where there is none.
+ * Returns the manifest for installing the plugin with Krew (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/),
+ * for the archives in a directory. Throws an error if there are none.
  */
 export async function krewManifest(folder: string): Promise<string> {
   const platforms = [];
@@ -36,13 +36,14 @@ export async function krewManifest(folder: string): Promise<string> {
       bin: 'kubectl-stoker',
     });
   }
-  if (platforms.length === 0) throw new Error(`${folder} has no ${archiveName('linux-x64')} or the like.`);
+  if (platforms.length === 0)
+    throw new Error(`${folder} has no ${archiveName('linux-x64')} or an archive for another platform.`);
   const spec = {
     version: `v${manifest.version}`,
     homepage: HOME,
-    shortDescription: 'See and steer what gateways sync from git',
+    shortDescription: 'Show and control what gateways sync from git',
     description:
-      'Shows what gateway pods sync from git by stoker-operator, who has which commit and what the others wait for, and syncs, pauses, approves and rolls back, with your own rights in the cluster. It needs nothing else on your machine.\n',
+      'Shows which commits gateway pods have synced from git with stoker-operator, and what the other pods are waiting for. Syncs, pauses, approves, and rolls back with your permissions in the cluster. It has no other requirements on your machine.\n',
     platforms,
   };
   const plugin = {

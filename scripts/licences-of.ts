@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The folder of the package that a file belongs to, the innermost one. */
+/** Matches the directory of the innermost package that contains a file. */
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const LICENCE = /^(?:licen[cs]e|copying|notice)/i;
 
 /**
- * The licences of the packages that files of a bundle come from, as most of them ask to be told: a text for whoever gets
- * the bundle. Paths are relative to the root.
+ * Returns the licences of the packages that files of a bundle belong to, because most of them require that it is included
+ * with the bundle. Paths are relative to the root.
  */
 export async function licencesOf(files: Iterable<string>, root: string): Promise<string> {
   const folders = new Set([...files].flatMap((file) => PACKAGE.exec(file)?.[0] ?? []));

@@ -6,10 +6,10 @@ import { archiveName, krewManifest } from './krew-manifest.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
-/** Licences of what is in the bundle. */
+/** Licences of the packages in the bundle. */
 const LEGAL = 'kubectl-stoker.mjs.LEGAL.txt';
 
-/** Makes of the bundle of `kubectl stoker` the folder that is published as an npm package. `npm run build` comes first. */
+/** Makes the directory that is published as an npm package from the bundle of `kubectl stoker`. Requires `npm run build`. */
 async function makeNpmPackage(): Promise<string> {
   const folder = path.join(dist, 'kubectl-stoker');
   await rm(folder, { recursive: true, force: true });
@@ -28,7 +28,7 @@ async function makeNpmPackage(): Promise<string> {
 }
 
 /**
- * Makes one file that needs no Node, for this machine's own platform: the bundle inside this very Node
+ * Makes one executable that doesn't need Node, for this machine's platform: the bundle inside this Node
  * (https://nodejs.org/api/single-executable-applications.html).
  */
 async function makeExecutable(): Promise<string> {
@@ -40,12 +40,12 @@ async function makeExecutable(): Promise<string> {
   await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
   run(process.execPath, '--build-sea', config);
   await rm(config);
-  // macOS ends what nobody has signed.
+  // macOS kills programs that aren't signed.
   if (process.platform === 'darwin') run('codesign', '--force', '--sign', '-', output);
   return output;
 }
 
-/** Puts it into the archive that a release has. */
+/** Packs it into the archive for a release. */
 async function makeArchive(executable: string): Promise<string> {
   const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
   await mkdir(path.dirname(archive), { recursive: true });
@@ -69,7 +69,7 @@ async function makeArchive(executable: string): Promise<string> {
   return archive;
 }
 
-/** Makes the manifest for Krew of the archives in a folder. */
+/** Makes the manifest for Krew from the archives in a directory. */
 async function makeKrewManifest(archives: string): Promise<string> {
   const file = path.join(dist, 'stoker.yaml');
   await writeFile(file, await krewManifest(archives));
@@ -81,7 +81,7 @@ function run(command: string, ...args: string[]): void {
   if (status !== 0) throw error ?? new Error(`${command} ended with status ${status}`);
 }
 
-/** With a folder that holds the archives of all platforms, only the manifest for Krew is made, of these. */
+/** Makes only the manifest for Krew if a directory with the archives of all platforms is given. */
 async function makeAll(archives: string | undefined): Promise<string[]> {
   if (archives !== undefined) return [await makeKrewManifest(path.resolve(archives))];
   const folder = await makeNpmPackage();

@@ -2,21 +2,21 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 
 /**
- * Runs the end-to-end tests on the cluster that KUBECONFIG names; they install the chart into their own namespaces.
- * One installation at a time fits into a cluster: use one that is free of the chart.
+ * Runs the end-to-end tests on the cluster that KUBECONFIG selects; they install the chart into their own namespaces.
+ * A cluster can hold only one installation, so use a cluster without the chart.
  *
  * The images are `$E2E_IMAGE_REGISTRY/{controller,receiver,agent}:$E2E_IMAGE_TAG` (default: stoker-operator, e2e).
- * `E2E_LOAD_IMAGES` is a shell command that brings them into the cluster, run first and with these two variables set. For kind:
+ * `E2E_LOAD_IMAGES` is a shell command that loads them into the cluster, run first with these two variables set. For kind:
  *
  *   export E2E_LOAD_IMAGES='for p in controller receiver agent; do i=$E2E_IMAGE_REGISTRY/$p:$E2E_IMAGE_TAG;
  *     docker build --target $p --tag $i . && kind load docker-image $i || exit 1; done'
  *
- * Where the cluster pulls the images from a registry, leave it out. `npm run test:e2e -- FILE…` runs only these.
+ * Omit it if the cluster pulls the images from a registry. `npm run test:e2e -- FILE…` runs only these.
  */
 async function testEndToEnd(files: string[]): Promise<number> {
   if (!process.env.KUBECONFIG) {
     process.stderr.write(
-      'KUBECONFIG is not set: the end-to-end tests install the chart into the cluster that it names.\n',
+      'KUBECONFIG is not set: set it to the cluster in which the end-to-end tests install the chart.\n',
     );
     return 1;
   }
@@ -25,7 +25,7 @@ async function testEndToEnd(files: string[]): Promise<number> {
   if (E2E_LOAD_IMAGES) {
     const status = await run('/bin/sh', ['-c', E2E_LOAD_IMAGES], env);
     if (status !== 0) {
-      process.stderr.write(`E2E_LOAD_IMAGES ended with status ${status}.\n`);
+      process.stderr.write(`E2E_LOAD_IMAGES exited with status ${status}.\n`);
       return status;
     }
   }

@@ -14,7 +14,7 @@ import type { BinaryName } from './testbed/versions.ts';
 const root = path.join(import.meta.dirname, '..');
 const CONTROL_PLANE: BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'];
 
-/** The groups, in the order in which they run: folders of tests/, with the binaries that each needs. */
+/** The groups, in the order in which they run: directories of tests/, with the binaries that each needs. */
 const groups = new Map<string, BinaryName[]>([
   ['unit', []],
   ['integration', CONTROL_PLANE],
@@ -25,12 +25,12 @@ const groups = new Map<string, BinaryName[]>([
   ['browser', CONTROL_PLANE],
   ['gitops', CONTROL_PLANE],
 ]);
-/** What needs a binary that not every machine can have; it is skipped in words then. */
+/** Groups that need binaries that not every machine can have; they are skipped with the reason. */
 const optional = new Set<string>(['gitea']);
 const usual = ['unit', 'integration', 'chart', 'gitops'];
 const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|test file]… [option of node --test]…`;
 
-/** The test files that arguments name, by group; nothing names the usual groups. */
+/** Returns the test files for the arguments, by group; without arguments, the usual groups. */
 async function selectFiles(names: string[]): Promise<Map<string, string[]>> {
   const chosen = names.length === 0 ? usual : names.flatMap((name) => (name === 'all' ? [...groups.keys()] : name));
   const selected = new Map([...groups.keys()].map((group) => [group, new Set<string>()]));
@@ -47,24 +47,24 @@ async function selectFiles(names: string[]): Promise<Map<string, string[]>> {
   return new Map([...selected].flatMap(([group, files]) => (files.size > 0 ? [[group, [...files].sort()]] : [])));
 }
 
-/** Provides the binaries of one group after the other, while the tests of those before run. */
+/** Provides the binaries of each group in order, while the tests of previous groups run. */
 function provideBinaries(names: string[]): Map<string, Promise<unknown>> {
   const provided = new Map<string, Promise<unknown>>();
   let last: Promise<unknown> = Promise.resolve();
   for (const name of names) {
     const provide = () => findBinaries(...(groups.get(name) ?? []));
     last = last.then(provide, provide);
-    // The group itself says what is missing.
+    // The group itself reports missing binaries.
     last.catch(() => {});
     provided.set(name, last);
   }
   return provided;
 }
 
-/** Callers take turns by it where there are too many; a tenth of the API server's processor time goes there. */
+/** Turns off request queues for many callers, which take a tenth of the API server's CPU time. */
 const withoutTurns = { apiServerArgs: ['--enable-priority-and-fairness=false'] };
 
-/** The control plane that all groups share which need one. */
+/** The control plane that groups share. */
 class SharedCluster {
   #controlPlane: Promise<ControlPlane> | undefined;
 
@@ -91,9 +91,9 @@ interface Batch {
 
 type RunBatch = (batch: Batch, options: Pick<RunOptions, 'concurrency' | 'print'>) => Promise<Tally>;
 
-/** Files that run next to other groups with a cluster: everything that they make is in their own namespaces. */
+/** Files that run at the same time as other groups with a cluster: all their objects are in their own namespaces. */
 const AMONG_OTHERS = /^tests\/integration\/agent\//;
-/** Files that have their own control plane, and wait most of the time. */
+/** Files with their own control plane, which wait most of the time. */
 const APART = /^tests\/chart\/(faults|upgrade)\.test\.ts$/;
 
 /** Runs all groups, even if some fail. */
@@ -121,7 +121,7 @@ async function runGroups(selected: Map<string, string[]>, flags: string[]): Prom
 
 /**
  * Runs the unit tests and all others at the same time, because unit tests compute and most others wait for half of their
- * time: three files for two processors keep these busy. The unit tests have less to do, so the agent's tests run first.
+ * time. Three files keep two CPUs busy. The unit tests have less to do, so the agent's tests run first.
  */
 async function runBatches(batches: Batch[], run: RunBatch): Promise<Tally[]> {
   const processors = Math.max(2, availableParallelism());
@@ -142,7 +142,7 @@ async function runBatches(batches: Batch[], run: RunBatch): Promise<Tally[]> {
     (batch) => runWhole(batch, 1),
   );
   const remaining = inTurn(rest, async (batch) => {
-    // Later groups install objects for the whole cluster, which the agent's tests must not meet.
+    // Later groups install objects for the whole cluster, which the agent's tests must not see.
     if (batch.group !== 'integration') await agents;
     return await runWhole(batch);
   });
@@ -170,9 +170,9 @@ function explainFailure(group: string, error: Error): Tally {
 try {
   const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
   const selected = await selectFiles(process.argv.slice(2).filter((argument) => !argument.startsWith('-')));
-  // What is written in a cgroup of limited memory would count there.
+  // Files written in a cgroup with limited memory would count against it.
   const inMemory = selected.has('limits') ? undefined : useMemoryFolder(process.env);
-  if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test has them on the disk.`);
+  if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test puts them on the disk.`);
   await buildBundles();
   const tallies = await runGroups(selected, flags);
   console.log(`\n${describeTallies(tallies)}`);

@@ -7,7 +7,7 @@ import { printTable, type Row } from './support/table.ts';
 import { inWorld } from './support/world.ts';
 
 /**
- * One agent with 200 files and with 20,000 (trees), starts on a volume that has the files while the git server is down
+ * Benchmarks an agent with 200 and with 20,000 files (trees), starts on a volume with files while the git server is down
  * (restarts), and 100 agents that follow one GatewaySync (fleet); `--only trees,restarts,fleet --changes 20
  * --idle-seconds 60 --restarts 5 --agents 100`.
  */

@@ -21,8 +21,8 @@ const defaults = { resources: 1000, repositories: 1, hosts: 1, pods: 0, requests
 type Size = typeof defaults;
 
 /**
- * How long a controller takes from a cold start, and its memory, processor time and API calls; then the time from a
- * request to the status, at rest and while polls move all resources; `--resources 1000 --repositories 1 --hosts 1
+ * Measures a controller's cold start, its memory, CPU time, and API calls, and the time from a request
+ * to the status, at rest and while polls move all resources; `--resources 1000 --repositories 1 --hosts 1
  * --pods 0 --requests 100 --interval 60`.
  */
 export async function run(args: string[]): Promise<void> {
@@ -71,7 +71,7 @@ async function measure(world: World, repositories: GitRepository[], size: Size):
       ['git queries before the first poll could be due', cold.queries, size.repositories],
       ['API writes until then', cold.writes],
       ['API writes in a quiet poll cycle', quiet.writes, 0],
-      ['processor in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
+      ['CPU in a quiet cycle', `${quiet.cpuPercent.toFixed(1)} %`, '< 2 % at 1,000'],
       [`memory after the start (peak), ${pods} pods`, megabytes(cold.memory)],
       ['memory at the end (peak)', megabytes(memory), '< 110 MB at 1,000'],
       ['request to status, p50, p99', percentiles(atRest), '< 60, < 250 ms'],
@@ -85,7 +85,7 @@ async function measure(world: World, repositories: GitRepository[], size: Size):
 
 interface ColdStart {
   controller: RunningProgram;
-  /** Until every resource has its commit. */
+  /** Time until every resource has its commit. */
   seconds: number;
   /** Git queries before the first poll could be due. */
   queries: number;
@@ -112,9 +112,9 @@ async function startFromCold(
   };
 }
 
-/** A poll of every repository that finds nothing new. */
+/** Measures a poll of every repository that finds nothing new. */
 async function measureQuietCycle(pid: number, metricsPort: number, interval: number) {
-  await sleep(2_000); // what is left of the start
+  await sleep(2_000); // for the rest of the start
   const writes = await readWrites(metricsPort);
   const cpu = await readCpuSeconds(pid);
   const started = performance.now();
@@ -126,7 +126,7 @@ async function measureQuietCycle(pid: number, metricsPort: number, interval: num
   };
 }
 
-/** Writes to the API server so far. */
+/** Reads the number of writes to the API server. */
 const readWrites = (port: number): Promise<number> =>
   readMetric(port, 'sync_controller_api_calls_total', /method="(POST|PUT|PATCH|DELETE)"/);
 

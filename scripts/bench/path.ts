@@ -13,14 +13,14 @@ import { readOptions } from './support/read-options.ts';
 import { percentiles, printTable, type Row } from './support/table.ts';
 import { inWorld, manyFiles, SECRET, type World } from './support/world.ts';
 
-/** Milliseconds from the POST of one delivery. */
+/** Milliseconds since the POST of a delivery. */
 interface Times {
   answered: number;
   resolved: number;
   onDisk: number;
 }
 
-/** From the POST of a signed push to the file on the gateway's disk, with all three programs; `--changes 100 --files 200,20000`. */
+/** Measures from the POST of a signed push to the file on disk, with all programs; `--changes 100 --files 200,20000`. */
 export async function run(args: string[]): Promise<void> {
   const { changes, files } = readOptions(args, { changes: 100, files: '200,20000' });
   await buildBundles();
@@ -65,7 +65,7 @@ async function measure(world: World, files: number, changes: number): Promise<Ro
   ];
 }
 
-/** The files below the directory that the demo's GatewaySync maps. */
+/** Returns files below the directory that the demo's GatewaySync maps. */
 const sharedFiles = (count: number) =>
   Object.fromEntries(Object.entries(manyFiles(count)).map(([file, content]) => [`shared/${file}`, content]));
 
@@ -85,7 +85,7 @@ async function deliver({ repository, follower, data, webhookUrl }: Setup, number
     postPush(webhookUrl, SECRET, BRANCH),
     watchDelivery(follower, { commit, file }, startedAt),
   ]);
-  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+  if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
   return {
     answered: answer.at - startedAt,
     resolved: resolved?.atMs ?? Number.NaN,

@@ -23,7 +23,7 @@ const loads = {
 const WARM_UP_SECONDS = 10;
 
 /**
- * How many deliveries one receiver takes a second, how soon it answers, and its memory: for one resource, for 1,000, and
+ * Measures deliveries a second, response times, and memory of one receiver: for one resource, for 1,000, and
  * with wrong signatures; `--seconds 60 --only hot,many,refused`.
  */
 export async function run(args: string[]): Promise<void> {
@@ -73,7 +73,7 @@ async function measure(
     [`${what}: ${isAccepted ? 'accepted' : 'refused'} a second`, `${perSecond.toFixed(0)}/s`],
     [`${what}: p50, p99`, `${p50.toFixed(0)}, ${p99.toFixed(0)} ms`],
     ...(isAccepted ? [merged] : []),
-    [`${what}: processor time of one`, `${((cpuSeconds / count) * 1e6).toFixed(0)} µs`],
+    [`${what}: CPU time of one`, `${((cpuSeconds / count) * 1e6).toFixed(0)} µs`],
     [`${what}: answers`, Array.from(statuses, ([status, each]) => `${each} × ${status}`).join(', ')],
     [`memory after ${WARM_UP_SECONDS + seconds} s of ${what} (peak)`, megabytes(memory), '< 120 MB'],
   ];
@@ -85,7 +85,7 @@ interface Receiver {
   metricsPort: number;
 }
 
-/** Starts the receiver as its image does, without the limits for one address: all load comes from one. */
+/** Starts the receiver as its image does, without the limits per address: all load has one address. */
 async function startReceiver({ cluster }: World): Promise<Receiver> {
   const port = await freePort();
   const metricsPort = await freePort();

@@ -6,7 +6,7 @@ import { printTable, type Row } from './support/table.ts';
 import { inWorld } from './support/world.ts';
 
 /**
- * A rollout to many gateways whose agents are played (waves), and a rollback of real agents without their git server
+ * Measures a rollout to many simulated gateways (waves), and a rollback of real agents without their git server
  * (back); `--only waves,back --gateways 1000 --agents 100`.
  */
 export async function run(args: string[]): Promise<void> {

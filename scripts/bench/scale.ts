@@ -16,13 +16,13 @@ import { PlayedFleet } from './support/played-fleet.ts';
 import { readOptions } from './support/read-options.ts';
 import { inWorld } from './support/world.ts';
 
-/** The longest time until a played agent reports, in milliseconds. */
+/** The longest time until a simulated agent reports, in milliseconds. */
 const SLOWNESS_MS = 2_000;
-/** Changes of the mix that are still in progress after it have this long, in milliseconds. */
+/** Time for changes of the mix that are still in progress at its end, in milliseconds. */
 const SETTLE_MS = 120_000;
 
 /**
- * Everything at once: a leader and a spare, three receivers, and pushes, polls, edits, pods and reports at constant
+ * Runs everything at once: a leader, a spare, three receivers, and pushes, polls, edits, pods, and reports at constant
  * rates; `--resources 1000 --pods 2000 --repositories 50 --minutes 5`, and the other names of {@link defaultSize}.
  */
 export async function run(args: string[]): Promise<void> {
@@ -98,7 +98,7 @@ async function createPods(world: ScaleWorld, fleet: PlayedFleet, mirror: Mirror)
   await controller.stop();
 }
 
-/** Starts a leader and then a spare, with all objects in place. */
+/** Starts a leader and then a spare, after all objects exist. */
 async function startControllers(world: ScaleWorld): Promise<{ leader: Replica; spare: Replica; start: ColdStart }> {
   const { requests } = world.server;
   requests.length = 0;
@@ -116,7 +116,7 @@ async function startControllers(world: ScaleWorld): Promise<{ leader: Replica; s
   return { leader, spare, start: { ready: leader.readyAfter, leads, queriedAll, spareReady: spare.readyAfter } };
 }
 
-/** Kills the leader, and then stops the one that took over, with a new spare. */
+/** Kills the leader, and then stops the next leader, with a new spare. */
 async function changeLeaders(
   world: ScaleWorld,
   deliveries: Deliveries,

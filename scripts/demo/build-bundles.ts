@@ -4,12 +4,12 @@ import { step } from '../testbed/step.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
-/** Environment variable: the checkout whose bundles are all made, for what this process starts. No person sets it. */
+/** Environment variable: the checkout with bundles that are up to date, for child processes. Users don't set it. */
 const MADE = 'BUNDLES_MADE_IN';
 
 /**
- * Bundles the programs into dist/: all of them, or those whose folders are named. A command that has made all of them,
- * such as `npm test`, starts others that would make them again; those take what is there.
+ * Bundles the programs into dist/: all of them, or only the named directories. A command that has bundled all of them,
+ * such as `npm test`, starts others that would bundle them again; those use the existing bundles.
  */
 export async function buildBundles(...folders: string[]): Promise<void> {
   if (process.env[MADE] === root) return;

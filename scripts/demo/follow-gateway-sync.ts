@@ -3,7 +3,7 @@ import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { gatewaySyncPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { follow } from './follow.ts';
 
-/** A GatewaySync as it changes, with the moment at which each change was seen. */
+/** A GatewaySync as it changes, with the time at which each change was seen. */
 export class GatewaySyncFollower {
   #latest: GatewaySync | undefined;
   readonly #waiting = new Set<(gatewaySync: GatewaySync) => void>();
@@ -23,14 +23,14 @@ export class GatewaySyncFollower {
     for (const notify of this.#waiting) notify(gatewaySync);
   }
 
-  /** Hands over the resource as it is now, and whenever it changes; gives what ends that. */
+  /** Calls back with the current resource, and whenever it changes; returns a function that ends this. */
   listen(take: (gatewaySync: GatewaySync) => void): () => void {
     this.#waiting.add(take);
     if (this.#latest) take(this.#latest);
     return () => this.#waiting.delete(take);
   }
 
-  /** Resolves with the time (performance.now) at which the resource was first seen as wanted. */
+  /** Resolves with the time (performance.now) at which the resource was first accepted. */
   async until(describe: string, accept: (gatewaySync: GatewaySync) => boolean, timeoutMs = 30_000): Promise<number> {
     const found = Promise.withResolvers<number>();
     const timer = setTimeout(() => found.reject(new Error(`${describe}: not within ${timeoutMs / 1000} s`)), timeoutMs);
@@ -46,7 +46,7 @@ export class GatewaySyncFollower {
   }
 }
 
-/** Status of the condition Ready. */
+/** Returns whether the condition Ready is True. */
 export function isReady({ status }: GatewaySync): boolean {
   return status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false;
 }

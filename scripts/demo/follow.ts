@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesClient, Query } from '../../shared/io/kubernetes/client.ts';
 import { watch } from '../../shared/io/kubernetes/watch.ts';
 
-/** A server that ends watches at once, or refuses them, is left alone for so long. */
+/** Delay before the next watch if a server ends or refuses watches at once (ms). */
 const PAUSE_MS = 250;
 
-/** Hands over each object of a collection as it is now, and whenever it changes, until the signal aborts. */
+/** Calls back with each object of a collection, and whenever it changes, until the signal aborts. */
 export async function follow<T>(
   client: KubernetesClient,
   { path, query = {} }: { path: string; query?: Query },
@@ -18,7 +18,7 @@ export async function follow<T>(
         if (event.type === 'ADDED' || event.type === 'MODIFIED') take(event.object);
       }
     } catch {
-      // the next round begins it again
+      // the next iteration starts it again
     }
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
   }

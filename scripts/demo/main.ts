@@ -17,7 +17,7 @@ try {
   });
   if (values.help) console.log(usage);
   else {
-    // What it started ends with the process.
+    // Started programs end with this process.
     process.once('SIGINT', () => process.exit(130));
     await (values.rollout ? runRollout : runEmbedded)({ once: values.once });
   }

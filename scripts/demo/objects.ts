@@ -6,17 +6,17 @@ export const RESOURCE = 'gateways';
 export const POD = 'gateway-0';
 export const BRANCH = 'main';
 
-/** Names the demo's namespace. */
+/** The demo's namespace. */
 export const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
 
-/** The account of the pod, which the controllers of a whole control plane make in each namespace. */
+/** The account of the pod, which a whole control plane creates in each namespace. */
 export const serviceAccountObject = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',
   metadata: { name: 'default', namespace: NAMESPACE },
 };
 
-/** What goes where: the folder for all gateways, and the one of the gateway itself over it. */
+/** Returns a GatewaySync that maps the directory for all gateways, with the gateway's own directory over it. */
 export function gatewaySyncObject(repo: string, pollInterval: string): ApiObject & { spec: object } {
   return {
     apiVersion: API_VERSION,
@@ -39,7 +39,7 @@ export function gatewaySyncObject(repo: string, pollInterval: string): ApiObject
   };
 }
 
-/** A pod as a person writes it: nothing of the product but one annotation. */
+/** A pod as a user writes it, with one annotation and nothing else of the product. */
 export const podObject = {
   apiVersion: 'v1',
   kind: 'Pod',

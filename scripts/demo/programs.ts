@@ -8,7 +8,7 @@ import { type GuardedProcess, startGuarded } from '../testbed/guarded-process.ts
 
 const root = path.join(import.meta.dirname, '../..');
 
-/** A controller of 10,000 resources lists them first. */
+/** Generous, because a controller of 10,000 resources lists them first. */
 const READY_WITHIN_MS = 120_000;
 
 /** A program of the product that runs on this machine. */
@@ -18,8 +18,8 @@ export interface RunningProgram extends GuardedProcess {
 }
 
 /**
- * Starts a bundle with this Node and the flags of its image, and waits until it is ready; `logs` is the folder for its
- * log, `moreFlags` are for Node as well.
+ * Starts a bundle with this Node and the flags of its image, and waits until it is ready; `logs` is the directory of its
+ * log, and `moreFlags` are additional flags for Node.
  */
 export async function startProgram(
   name: Program,

@@ -11,7 +11,7 @@ export async function readTable(client: KubernetesClient, path: string): Promise
   const { columnDefinitions, rows } = await client.get<Table>(path, {
     accept: 'application/json;as=Table;g=meta.k8s.io;v=v1',
   });
-  // The others are for `--output wide`.
+  // The other columns are for `--output wide`.
   const isShown = columnDefinitions.map(({ priority }) => priority === 0);
   const lines = [columnDefinitions.map(({ name }) => name.toUpperCase()), ...rows.map(({ cells }) => cells)].map(
     (cells) => cells.filter((_, index) => isShown[index]).map((cell) => String(cell ?? '')),

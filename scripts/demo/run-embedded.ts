@@ -14,7 +14,7 @@ interface Running extends Stage {
   gateway: Gateway;
 }
 
-/** The whole path on an embedded control plane. */
+/** Runs the whole path on an embedded control plane. */
 export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
   const stage = await startStage({
     files: sampleFiles,
@@ -33,15 +33,15 @@ export async function runEmbedded({ once }: { once: boolean }): Promise<void> {
   }
 }
 
-/** Creates the pod, and says what came back. */
+/** Creates the pod, and prints the injected containers. */
 async function showGateway({ cluster, follower }: Stage): Promise<Gateway> {
   headline('The gateway');
   const gateway = await startGateway(cluster);
   const names = (gateway.pod.spec.initContainers ?? []).map(({ name, image }) => `${name} (${image})`);
-  say(`pod ${POD} was created through the API server and came back with the sidecar ${names.join(', ')}`);
+  say(`pod ${POD} was created through the API server and was injected with the sidecar ${names.join(', ')}`);
   say(
     dim(
-      'there is no node here, so the demo plays the kubelet: it runs the agent with the environment of that container',
+      'there is no node here, so the demo acts as the kubelet and runs the agent with the environment of that container',
     ),
   );
   await follower.until('the first sync', ({ status }) => status?.gateways?.synced === 1);
@@ -61,19 +61,19 @@ async function showWebhook({ repository, follower, webhookUrl, secret, gateway }
     startedAt,
   );
   const [answer, moments] = await Promise.all([postPush(webhookUrl, secret, BRANCH), delivery]);
-  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
-  timeline([{ what: 'the receiver answered 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
+  if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
+  timeline([{ what: 'the receiver responded 202: the request is stored', atMs: answer.at - startedAt }, ...moments]);
 }
 
 async function showPolling({ repository, follower, gateway }: Running): Promise<void> {
-  headline(`The same without a webhook: polled every ${POLL_SECONDS} s`);
+  headline(`The same without a webhook: the repository is polled every ${POLL_SECONDS} s`);
   const content = `hello by polling at ${new Date().toISOString()}\n`;
   const startedAt = performance.now();
   const commit = await repository.commit({
     files: { 'shared/greeting.txt': content },
     message: 'Change the greeting again',
   });
-  say(`pushed ${commit.slice(0, 8)} to ${BRANCH}, and told nobody`);
+  say(`pushed ${commit.slice(0, 8)} to ${BRANCH}, without a webhook`);
   timeline(
     await watchDelivery(
       follower,
@@ -84,10 +84,10 @@ async function showPolling({ repository, follower, gateway }: Running): Promise<
 }
 
 async function showState({ cluster }: Stage): Promise<void> {
-  headline('What the cluster says, as kubectl would print it');
+  headline('The objects in the cluster, as kubectl prints them');
   show('kubectl get gatewaysyncs', await readTable(cluster.client, gatewaySyncPath(NAMESPACE)));
   show('kubectl get syncreports', await readTable(cluster.client, syncReportPath(NAMESPACE)));
-  headline('What kubectl stoker makes of it');
+  headline('The same in kubectl stoker');
   await showPlugin(cluster.kubeconfig, 'status', RESOURCE);
   await showPlugin(cluster.kubeconfig, 'trace', RESOURCE, '--last');
 }
@@ -95,7 +95,7 @@ async function showState({ cluster }: Stage): Promise<void> {
 async function stayUp(running: Running): Promise<void> {
   const { cluster, webhookUrl, secret, repository, gateway } = running;
   const body = JSON.stringify({ ref: `refs/heads/${BRANCH}` });
-  headline('It stays up: try it');
+  headline('Still running: try it');
   say(`the gateway's files   ${gateway.data}/config`);
   say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
   say(`logs                  ${cluster.dir}/*.log, ${gateway.agent.log}`);
@@ -110,6 +110,6 @@ async function stayUp(running: Running): Promise<void> {
     'get gsync,sreport,events',
     `annotate gsync ${RESOURCE} --overwrite sync.io/requested-ref=${BRANCH}`,
   );
-  say(bold('Ctrl-C ends everything.'));
+  say(bold('Press Ctrl-C to stop everything.'));
   await new Promise(() => setInterval(() => {}, 1 << 30));
 }

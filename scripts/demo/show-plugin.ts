@@ -2,10 +2,10 @@ import { runProgram } from '../../cli/program/run.ts';
 import { isTerminal, show } from './console.ts';
 import { NAMESPACE } from './objects.ts';
 
-/** Columns of the console that the demo's own indentation leaves. */
+/** Columns of the console that the demo indents. */
 const INDENT = 2;
 
-/** Shows what `kubectl stoker` prints: it runs in this process. */
+/** Prints the output of `kubectl stoker`, which runs in this process. */
 export async function showPlugin(kubeconfig: string, ...line: string[]): Promise<void> {
   let output = '';
   const add = (text: string) => {

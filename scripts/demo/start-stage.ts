@@ -14,7 +14,7 @@ import { GatewaySyncFollower } from './follow-gateway-sync.ts';
 import { NAMESPACE, namespaceObject, RESOURCE, serviceAccountObject } from './objects.ts';
 import { type Cluster, startOperator } from './start-system.ts';
 
-/** What runs before the first gateway: a control plane, a repository, the operator, and the GatewaySync. */
+/** The parts that run before the first gateway: a control plane, a repository, the operator, and the GatewaySync. */
 export interface Stage {
   cluster: Cluster;
   repository: GitRepository;
@@ -24,7 +24,7 @@ export interface Stage {
   stop: () => Promise<void>;
 }
 
-/** What is to be shown: the first commit, and the GatewaySync for a repository with this URL. */
+/** Content of a demo: the first commit, and the GatewaySync for the URL of the repository. */
 export interface Play {
   files: Record<string, string>;
   gatewaySync: (repo: string) => ApiObject;
@@ -49,7 +49,7 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   const secret = randomBytes(20).toString('hex');
   const { webhookUrl, stop } = await step('Starting the operator', () => startOperator(cluster, secret));
   headline('The operator');
-  say(`receiver    takes signed webhooks at ${webhookUrl}`);
+  say(`receiver    accepts signed webhooks at ${webhookUrl}`);
   say('controller  watches, resolves, injects');
 
   const follower = new GatewaySyncFollower();
@@ -70,10 +70,10 @@ export async function startStage({ files, gatewaySync }: Play): Promise<Stage> {
   };
 }
 
-/** What to try with kubectl, where there is one: the demo itself needs none. */
+/** Prints commands to try with kubectl, if it is installed; the demo doesn't need it. */
 export function sayKubectl({ cluster: { kubeconfig } }: Stage, ...commands: string[]): void {
   const kubectl = lookForBinary('kubectl');
-  if (!kubectl) return void say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(there is none here)')}`);
+  if (!kubectl) return void say(`for kubectl           KUBECONFIG=${kubeconfig}   ${dim('(not installed here)')}`);
   say('with kubectl');
   const lines = commands.map((command) => `    ${kubectl} -n ${NAMESPACE} ${command}`);
   console.log(`\n    export KUBECONFIG=${kubeconfig}\n${lines.join('\n')}\n`);

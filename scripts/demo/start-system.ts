@@ -11,19 +11,19 @@ import { type RunningProgram, startProgram } from './programs.ts';
 
 const AGENT_IMAGE = 'stoker-operator/agent:demo';
 
-/** The API server that everything runs against, and a client with all rights. */
+/** The API server for everything, and a client with all permissions. */
 export interface Cluster extends ServerAccess {
   client: KubernetesClient;
 }
 
 /** A receiver and a controller that run on this machine. */
 export interface Operator {
-  /** Where a delivery for the demo's GatewaySync goes. */
+  /** URL for deliveries to the demo's GatewaySync. */
   webhookUrl: string;
   stop(): Promise<void>;
 }
 
-/** A pod that came back with its sidecar, and the agent that runs in the place of that container. */
+/** An injected pod, and the agent that runs in place of its sidecar. */
 export interface Gateway {
   pod: InjectedPod;
   agent: RunningProgram;
@@ -31,7 +31,7 @@ export interface Gateway {
   data: string;
 }
 
-/** Starts the receiver, whose deliveries are signed by `secret`, and the controller with its admission webhook. */
+/** Starts the receiver, which verifies deliveries with `secret`, and the controller with its admission webhook. */
 export async function startOperator(cluster: Cluster, secret: string): Promise<Operator> {
   const [webhookPort, admissionPort, metricsPort] = await Promise.all([freePort(), freePort(), freePort()]);
   const webhook = webhookConfiguration({ name: NAMESPACE, namespace: NAMESPACE, port: admissionPort });
@@ -71,7 +71,7 @@ export async function startOperator(cluster: Cluster, secret: string): Promise<O
   };
 }
 
-/** Creates a pod through the API server, and runs the sidecar that came back with it as a kubelet would. */
+/** Creates a pod through the API server, and runs its injected sidecar as a kubelet would. */
 export async function startGateway(cluster: Cluster, object: typeof podObject = podObject): Promise<Gateway> {
   const pod = await cluster.client.create<InjectedPod>(corePath('pods', NAMESPACE), object);
   const root = path.join(cluster.dir, 'pods', pod.metadata.name);

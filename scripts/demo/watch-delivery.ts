@@ -4,14 +4,14 @@ import type { Moment } from '../../cli/terminal/timeline.ts';
 import { signDelivery } from '../testbed/sign-delivery.ts';
 import { type GatewaySyncFollower, isReady } from './follow-gateway-sync.ts';
 
-/** A commit on its way to the gateway's disk. */
+/** A commit in progress to the gateway's disk. */
 export interface Delivery {
   commit: string;
   /** The file that it changes, and its content afterwards. */
   file: { path: string; content: string };
 }
 
-/** Follows a commit from now on: until it is resolved, on disk, and the resource is ready. */
+/** Follows a commit until it is resolved, on disk, and the resource is ready. */
 export async function watchDelivery(
   follower: GatewaySyncFollower,
   { commit, file }: Delivery,
@@ -28,7 +28,7 @@ export async function watchDelivery(
   ];
 }
 
-/** Sends a push event as GitHub does, signed; gives the status and when the answer was there. */
+/** Sends a signed push event like GitHub; returns the status and the time of the response. */
 export async function postPush(
   url: string,
   secret: string,

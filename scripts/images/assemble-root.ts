@@ -7,18 +7,18 @@ import { readEntryPoint } from './read-entry-point.ts';
 const checkout = path.join(import.meta.dirname, '../..');
 
 /**
- * Puts the files of a program's image into a folder that is the root of its file system, and prints the entry point as
- * JSON, for builders that do not read the Dockerfile. It begins with Node: another base has no init, or its own.
- * `npm run build` comes first.
+ * Puts the files of a program's image into a directory that is the root of its file system, and prints the entry point as
+ * JSON, for builders that can't read the Dockerfile. It begins with Node: another base has no init, or its own.
+ * Requires `npm run build`.
  */
 async function assembleRoot(programName: string | undefined, root: string | undefined): Promise<void> {
   const program = parseProgram(programName);
-  if (!root) throw new Error('The folder for the root file system is missing.');
+  if (!root) throw new Error('The directory for the root file system is missing.');
   for (const { from, to } of listFiles(program)) {
     const target = path.join(root, to);
     await mkdir(path.dirname(target), { recursive: true });
     await copyFile(path.join(checkout, from), target);
-    // An agent runs as the user of the gateway's container, whoever that is: all may read.
+    // An agent runs as the user of the gateway's container, which can be any user, so all can read.
     await chmod(target, 0o644);
     await chmod(path.dirname(target), 0o755);
   }

@@ -3,10 +3,10 @@ import type { BuildOptions } from 'esbuild';
 import manifest from '../../package.json' with { type: 'json' };
 import { slimDependencies } from './slim-dependencies.ts';
 
-/** CommonJS dependencies call `require` for Node's own modules, which an ES module has to make for them. */
+/** CommonJS dependencies call `require` for Node's own modules, which an ES module has to define. */
 const requireShim = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
 
-/** How a program becomes the one file of its image. */
+/** Options to bundle a program into the one file of its image. */
 export const bundleOptions = {
   absWorkingDir: path.join(import.meta.dirname, '../..'),
   bundle: true,

@@ -1,12 +1,12 @@
 import type { Program } from './programs.ts';
 
-/** A file of an image: where it comes from, relative to the checkout, and its absolute path in the image. */
+/** A file of an image: its source, relative to the checkout, and its absolute path in the image. */
 export interface ImageFile {
   from: string;
   to: string;
 }
 
-/** Lists all that an image holds above its base image. */
+/** Lists all files that an image adds to its base image. */
 export function listFiles(program: Program): ImageFile[] {
   const bundle = `${program}.mjs`;
   return [

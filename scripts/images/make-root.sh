@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes a root file system that holds programs of this machine, the libraries that they load, a user (65532) and /tmp, and
+# Makes a root file system of programs from this machine, the libraries that they load, a user (65532), /tmp, and
 # nothing else: the base of an image without a shell or a package manager.
 #   make-root.sh ROOT PROGRAM[=PATH]...   each at the path that it has here, or at PATH; /bin and /lib* are links into /usr
-# On Debian it also brings what scanners read (var/lib/dpkg/status.d) and the licences of the packages that files come from.
+# On Debian it also adds the package data for scanners (var/lib/dpkg/status.d) and the licences of the packages.
 set -eu
 
 root=$1
@@ -18,7 +18,7 @@ for folder in bin sbin lib lib64; do
 done
 echo 'nonroot:x:65532:65532::/tmp:/sbin/nologin' >"$root/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/etc/group"
-# hostAliases of a pod come before the name server
+# hostAliases of a pod take precedence over the name server
 echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
 
 add() { # FILE PATH
@@ -26,7 +26,7 @@ add() { # FILE PATH
   mkdir -p "$root${2%/*}"
   cp -L "$1" "$root$2"
   origin=$(readlink -f "$1")
-  # dpkg knows some files by their path before /usr was merged
+  # dpkg knows some files by their path before the merge of /usr
   origins="${origins-} $origin ${origin#/usr}"
 }
 

@@ -4,7 +4,7 @@ import type { Program } from './programs.ts';
 
 const dockerfile = path.join(import.meta.dirname, '../../Dockerfile');
 
-/** Reads the entry point of a program's image from the Dockerfile, where the flags of Node stand once. */
+/** Reads the entry point of a program's image from the Dockerfile, the only place for the flags of Node. */
 export async function readEntryPoint(program: Program): Promise<string[]> {
   const stages = (await readFile(dockerfile, 'utf8')).split(/^FROM /m);
   const stage = stages.find((text) => text.split('\n', 1)[0]?.endsWith(` AS ${program}`));
@@ -13,12 +13,12 @@ export async function readEntryPoint(program: Program): Promise<string[]> {
   return JSON.parse(entryPoint) as string[];
 }
 
-/** What the chart grants each program, in MiB. */
+/** Memory limit of each program in the chart, in MiB. */
 const GRANTED_MIB = 128;
 
 /**
- * The flags of Node that a program has in its image, for a run outside of a container: shares of the container's memory
- * are what they come to in the memory that the chart grants.
+ * Returns the flags of Node in a program's image, for runs outside of a container: percentages of the container's memory
+ * are replaced by their values for the chart's limit.
  */
 export async function readNodeFlags(program: Program): Promise<string[]> {
   const entryPoint = await readEntryPoint(program);

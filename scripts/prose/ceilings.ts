@@ -2,11 +2,11 @@ import type { Kind } from './passage.ts';
 
 /** Telltale constructions per 1,000 words. */
 export interface Ceilings extends Record<Kind, number> {
-  /** Of each page; `page` is the ceiling of the median page. */
+  /** Ceiling for each page; `page` is the ceiling of the median page. */
   'worst page': number;
 }
 
-/** Where the text is to get. `npm run prose -- FILES` goes by these. */
+/** Aims for the text, which `npm run prose -- FILES` checks. */
 export const AIMS: Ceilings = {
   'worst page': 6,
   page: 2,
@@ -17,7 +17,7 @@ export const AIMS: Ceilings = {
   identifier: 0,
 };
 
-/** Where the text is now: `npm run check` fails above these. Lower them as the text gets better, down to the aims. */
+/** Current state: `npm run check` fails above these. Lower them as the text improves, down to the aims. */
 export const CEILINGS: Ceilings = {
   'worst page': 57,
   page: 14,
@@ -28,7 +28,7 @@ export const CEILINGS: Ceilings = {
   identifier: 3,
 };
 
-/** Rules that the text breaks still. Take out a rule once its last hit is gone, and `npm run check` enforces it. */
+/** Rules that the text still breaks. Remove a rule after its last hit is gone, and `npm run check` enforces it. */
 export const PENDING: Record<Kind, string[]> = {
   page: [
     'After this page',

@@ -17,7 +17,7 @@ const compiled = RULES.flatMap((rule) =>
   })),
 );
 
-/** Finds the phrases in a passage that no native writer would write. Of two that overlap, the first one counts. */
+/** Finds the phrases in a passage that a native author wouldn't write. If two overlap, only the first is reported. */
 export function findHits(passage: Passage): Hit[] {
   const { file, kind, line, text } = passage;
   const found = compiled

@@ -1,12 +1,12 @@
 import type { Rule } from './rule.ts';
 
-/** Matches where a sentence, a clause or a cell of a table begins. */
+/** Matches the beginning of a sentence, a clause, or a cell of a table. */
 const opening = (rest: string) => new RegExp(String.raw`(?<=^|[.:;|] |\*\*)${rest}`);
 
 const noun = "a noun: files that can't be fetched …, a user who can …";
 const notInQuestion = String.raw`\b(?![^.]*\?)`;
 
-/** Sentences that are built as in German. */
+/** Sentences with the structure of German sentences. */
 export const GRAMMAR: Rule[] = [
   {
     name: 'clause as a noun',

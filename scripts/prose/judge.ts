@@ -44,7 +44,7 @@ export function medianOf(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
-/** Returns the hits that a rule does not allow: all, or those of a text in which its budget is exceeded. */
+/** Returns the hits that a rule doesn't allow: all hits, or the hits of a text in which its budget is exceeded. */
 export const forbiddenHits = (densities: Density[], pending: Partial<Record<Kind, string[]>>): Hit[] =>
   densities.flatMap(({ kind, words, hits }) =>
     [...Map.groupBy(hits, ({ rule }) => rule)]

@@ -1,8 +1,8 @@
 // Checks that text is plain English: pages, the chart, messages, comments and identifiers. Vale and textlint read pages
 // and comments, but neither literals nor identifiers, and have no budgets for phrases that are fine now and then.
 //
-// Without arguments it fails where text is worse than ceilings.ts says. With files or directories it prints every hit in
-// them, and fails where they miss the aims.
+// Without arguments it fails if text is above the ceilings in ceilings.ts. With files or directories it prints every hit in
+// them, and fails if they miss the aims.
 import { AIMS, CEILINGS, PENDING } from './ceilings.ts';
 import { findHits, type Hit } from './find-hits.ts';
 import { howTosWithoutExample, longCommitSubjects } from './find-problems.ts';

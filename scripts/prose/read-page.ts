@@ -2,7 +2,7 @@ import { type Passage, withoutCode } from './passage.ts';
 
 const blank = (text: string) => text.replaceAll(/[^\n]/g, '');
 
-/** First lines of pages that `npm run generate` writes: their text is checked where it comes from. */
+/** First lines of pages that `npm run generate` writes: their text is checked at its source. */
 const generated = /^<!-- (?:Generated|Made) .*npm run generate/;
 
 /** Begins a paragraph: a heading, an item of a list, a row of a table, or a line after an empty one. */

@@ -3,7 +3,7 @@ import { type Kind, lineAt, type Passage, withoutCode } from './passage.ts';
 
 /** Programs, whose literals users read: as errors, logs, conditions, help, and generated pages. */
 const programs = /^(?:agent|cli|controller|receiver|shared|scripts\/generate)\//;
-/** A word of a sentence, and no part of a path, a header or a command's options. */
+/** Matches a word of a sentence that isn't part of a path, a header, or a command's options. */
 const word = /(?<=^|[\s("'_])[A-Za-z][a-z'’-]*(?=[\s.,:;!?)"'_]|$)/g;
 const code = /=>|==|&&|\$\(|^#!|^\s*<|\bself\.\w/;
 const isSentence = (text: string) => (text.match(word)?.length ?? 0) >= 3 && !code.test(text);

@@ -7,14 +7,14 @@ import { readSource } from './read-source.ts';
 
 const checkout = path.join(import.meta.dirname, '../..');
 
-/** Which files are read by which function. */
+/** Functions that read files, by extension or path. */
 const readers: [string, (file: string, source: string) => Passage[]][] = [
   ['{*.md,.github/*.md,cli/*.md,docs/**/*.md,chart/*.md}', readPage],
   ['chart/{*.yaml,values.schema.json,templates/**/*.{yaml,tpl,txt}}', readChart],
   ['{agent,cli,controller,receiver,shared,scripts,tests}/**/*.{ts,js,mjs}', readSource],
 ];
 
-/** Written by `npm run generate`: their text is checked where it comes from. */
+/** Matches files that `npm run generate` writes: their text is checked at its source. */
 const isGenerated = (file: string) => file.startsWith('chart/templates/crds/');
 
 /** Reads the text in the files and directories of these paths; in the whole checkout if there are none. */

@@ -3,7 +3,7 @@ import type { Rule } from './rule.ts';
 const be = '(?:is|are|was|were|be|been|being)';
 const after = (rest: string) => new RegExp(String.raw`\b${be} ${rest}`, 'i');
 
-/** Words that have another meaning in English, or that no documentation uses. */
+/** Words that have another meaning in English, or that documentation doesn't use. */
 export const WORDING: Rule[] = [
   {
     name: 'people without a name',

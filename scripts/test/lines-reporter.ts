@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { spec, type TestEvent } from 'node:test/reporters';
 
-/** Node's own lines for people, without the totals: those of one process among many tell nobody anything. */
+/** Node's readable output without the totals, which mean little for one of many processes. */
 export default async function* reportLines(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   yield* Readable.from(withoutTotals(events)).pipe(new spec());
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** Test files that take longest. */
+/** Test files with the longest durations. */
 export const LONGEST = [
   'tests/chart/faults.test.ts',
   'tests/chart/effects.test.ts',
@@ -19,8 +19,8 @@ export const LONGEST = [
 ];
 
 /**
- * Has those begin first that take longest: what begins late keeps a processor idle in the end. Node takes files in the
- * order of their names, and absolute ones come before others.
+ * Sorts files so that the longest begin first, because a late start leaves a CPU idle at the end. Node runs files in the
+ * order of their names, with absolute paths before others.
  */
 export function longestFirst(files: string[], root: string): string[] {
   return files.map((file) => (LONGEST.includes(file) ? path.join(root, file) : file));

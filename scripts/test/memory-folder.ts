@@ -4,14 +4,14 @@ import path from 'node:path';
 /** The number of tmpfs in statfs(2). */
 export const TMPFS_MAGIC = 0x01021994;
 const GIB = 2 ** 30;
-/** Bytes: all tests together had half a gigabyte in temporary files at most. */
+/** Bytes: all tests together had at most half a gigabyte in temporary files. */
 const NEEDED_THERE = 2 * GIB;
 const NEEDED_IN_ALL = 6 * GIB;
 
 /**
- * Has temporary files in memory, where there is enough of it: tests make and delete very many small files, and for the
- * number of each new one ext4 passes over all that were deleted in the last minutes. A test that syncs much takes half as
- * long in memory. Gives the folder; undefined where it stays as it was. `DISK_TMPDIR` then names the one on the disk.
+ * Puts temporary files in memory if there is enough of it. Tests create and delete many small files, and for the
+ * number of each new one, ext4 skips all that were deleted in the last minutes. A test with many syncs takes half as
+ * long in memory. Returns the directory, or undefined if nothing changed; `DISK_TMPDIR` then names the one on the disk.
  */
 export function useMemoryFolder(environment: NodeJS.ProcessEnv, folder = '/dev/shm'): string | undefined {
   if (environment.TMPDIR || process.availableMemory() < NEEDED_IN_ALL || !isRoomyMemory(folder)) return undefined;
@@ -20,7 +20,7 @@ export function useMemoryFolder(environment: NodeJS.ProcessEnv, folder = '/dev/s
   return folder;
 }
 
-/** Whether programs can be put there, too: some mount it without. */
+/** Returns whether programs can run there: some machines mount it without that permission. */
 function isRoomyMemory(folder: string): boolean {
   let own: string | undefined;
   try {

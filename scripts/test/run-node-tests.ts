@@ -13,34 +13,34 @@ const linesReporter = path.join(import.meta.dirname, 'lines-reporter.ts');
 const tallyReporter = path.join(import.meta.dirname, 'tally-reporter.ts');
 const slimImports = path.join(import.meta.dirname, 'slim-imports.ts');
 
-/** Helm and kubectl end before they would need a collection, which takes up to a third of their processor time. */
+/** Helm and kubectl exit before they would need a garbage collection, which takes up to a third of their CPU time. */
 const garbageCollection = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
 
-/** How to run test files. */
+/** Options for running test files. */
 export interface RunOptions {
   /** Printed above the output. */
   group: string;
   /** Options for node. */
   flags: string[];
   env: NodeJS.ProcessEnv;
-  /** Files at a time. */
+  /** Maximum number of files at a time. */
   concurrency: number;
   /** Prints the output of a process when it exits. If omitted, the process prints while it runs. */
   print?: ((output: string) => void) | undefined;
 }
 
-/** Prints the output of a process in one piece, so that it isn't mixed with that of others. */
+/** Prints the output of a process at once, so that it isn't mixed with others'. */
 export const printWhole = (output: string): void => void process.stdout.write(output);
 
-/** Runs each test file in its own process, with Node's test runner, and gives what they came to. */
+/** Runs each test file in its own process, with Node's test runner, and returns the results. */
 export function runNodeTests(files: string[], { concurrency, ...options }: RunOptions): Promise<Tally> {
   const flags = [`--test-concurrency=${concurrency}`, ...options.flags];
   return runNode(longestFirst(files, root), { ...options, flags });
 }
 
 /**
- * Runs a few test files in each process, so that what they import is loaded once: that is most of what a small file costs.
- * The files of a process run one after the other, so this is for tests that compute.
+ * Runs a few test files in each process, so that their imports are loaded once: that is most of the cost of a small file.
+ * The files of a process run in sequence, so this is for tests that compute.
  */
 export async function runSharedTests(files: string[], { concurrency, ...options }: RunOptions): Promise<Tally> {
   const slots = new Slots(concurrency);
@@ -55,7 +55,7 @@ export async function runSharedTests(files: string[], { concurrency, ...options 
   return sumOfTallies(await Promise.all(tallies));
 }
 
-/** The runner is guarded: it ends with this process, and with it all test files that it runs. */
+/** The runner is guarded: it ends with this process, and all its test files end with it. */
 async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
   const { group, flags, env, print } = options;
   const heading = `\n== ${group} (test files: ${files.length})\n`;
@@ -67,10 +67,10 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
       '--test',
       ...[`--test-reporter=${linesReporter}`, '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${tallyReporter}`, `--test-reporter-destination=${file}`],
-      // It ends what hangs, also on a machine with much else to do.
+      // Ends tests that hang; generous because the machine may be busy.
       '--test-timeout=300000',
     ];
-    // Each process compiles a hundred modules: two thirds of what a small test file costs.
+    // Each process compiles a hundred modules: two thirds of the cost of a small test file.
     const compiled = { NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled') };
     const environment = { ...process.env, ...compiled, ...garbageCollection, ...env };
     if (!print) process.stdout.write(heading);
@@ -88,7 +88,7 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
     const { code, signal } = await runner.exited;
     const json = await readFile(file, 'utf8').catch(() => '');
     const end = signal ?? `status ${code}`;
-    // A test that ends the process takes the reporter with it, whatever the status.
+    // A test that exits the process also ends the reporter, regardless of the status.
     if (json === '') throw new Error(`the test runner ended with ${end}, before its tests did`);
     const { passed, failed, skipped } = JSON.parse(json) as Tally;
     if (code !== 0 && failed.length === 0) throw new Error(`the test runner ended with ${end}`);

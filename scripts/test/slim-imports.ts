@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import { slimImport } from '../images/slim-dependencies.ts';
 
-/** `KubeConfig`, without the rest of client-node: it would take 0.4 s of processor time in each process of tests. */
+/** `KubeConfig` without the rest of client-node, which would take 0.4 s of CPU time in each test process. */
 const config = import.meta.resolve('../../node_modules/@kubernetes/client-node/dist/config.js');
 const noClasses = 'export function createConfiguration() {} export class ServerConfiguration {}';
 
@@ -10,7 +10,7 @@ function codeFor(specifier: string, importer: string): string | undefined {
   return slimImport(specifier, importer);
 }
 
-// Tests get of dependencies what the bundles have.
+// Tests load the same parts of dependencies as the bundles.
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === '@kubernetes/client-node') return next(config, context);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import type { Tally } from './tally.ts';
 
-/** A reporter for `node --test` that writes one `Tally` as JSON, once everything has run. */
+/** A reporter for `node --test` that writes one `Tally` as JSON at the end. */
 export default async function* reportTally(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const tally: Tally = { passed: 0, failed: [], skipped: [] };
   for await (const { type, data } of events) {
@@ -10,13 +10,13 @@ export default async function* reportTally(events: AsyncIterable<TestEvent>): As
       tally.failed.push({ ...entryOf(data), error: messageOf(data.details.error) });
     if (type === 'test:pass' && data.skip !== undefined)
       tally.skipped.push({ ...entryOf(data), reason: reasonOf(data) });
-    // There is one for each file, too.
+    // Files also have a summary each.
     if (type === 'test:summary' && data.file === undefined) tally.passed = data.counts.passed;
   }
   yield JSON.stringify(tally);
 }
 
-/** Whether a suite, a file or a test failed only because something in it did. */
+/** Returns whether a suite, a file, or a test failed only because a test in it failed. */
 function isConsequence(error: Error): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed';
 }
@@ -25,7 +25,7 @@ function entryOf({ name, file = '' }: { name: string; file?: string }) {
   return { file: path.relative('', file), name };
 }
 
-/** What the test threw, or why the runner gave it up. */
+/** Returns the error of a test, or the reason why the runner stopped it. */
 function messageOf(error: Error): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -4,14 +4,14 @@ interface Entry {
   name: string;
 }
 
-/** What tests came to. */
+/** Results of tests. */
 export interface Tally {
   passed: number;
   failed: (Entry & { error: string })[];
   skipped: (Entry & { reason: string })[];
 }
 
-/** The tally of files, or a folder of them, that could not run: one failure. */
+/** Returns the tally of files, or of a directory, that couldn't run: one failure. */
 export function tallyOfFailure(file: string, error: Error): Tally {
   return { passed: 0, failed: [{ file, name: 'could not run', error: error.message }], skipped: [] };
 }
@@ -24,13 +24,13 @@ export function sumOfTallies(tallies: Tally[]): Tally {
   };
 }
 
-/** The tally of a group that cannot run on this machine, with the reason in one line. */
+/** Returns the tally of a group that can't run on this machine, with the reason in one line. */
 export function tallyOfSkip(group: string, { message }: Error): Tally {
   const reason = message.replaceAll('\n', ' ');
   return { passed: 0, failed: [], skipped: [{ file: `tests/${group}`, name: 'all tests', reason }] };
 }
 
-/** Says in words what all groups came to: what was skipped and why, what failed, and in the last line the totals. */
+/** Describes the results of all groups: skipped tests with reasons, failures, and the totals in the last line. */
 export function describeTallies(tallies: Tally[]): string {
   const { passed, failed, skipped } = sumOfTallies(tallies);
   return [
@@ -46,7 +46,7 @@ export function describeTallies(tallies: Tally[]): string {
   ].join('\n');
 }
 
-/** Enough to tell what went wrong where the end of a log is all that one sees. */
+/** Long enough to identify the problem if only the end of a log is visible. */
 function beginningOf(error: string): string {
   const [line = '', ...more] = error.slice(0, 2000).split('\n');
   return [line, ...more.slice(0, 19).map((text) => `    ${text}`)].join('\n');

@@ -8,7 +8,7 @@ import { markReady } from '../support/mark-ready.ts';
 import { NAMESPACE, type World } from '../support/world.ts';
 import { untilApplied } from './until-applied.ts';
 
-/** Agents whose first syncs run at once, because the start of a program takes a core for a moment. */
+/** Number of agents that start at once, because the start of a program uses a core. */
 const STARTING = 8;
 
 /** A real agent with its own directories. */
@@ -18,7 +18,7 @@ export interface BenchAgent {
   data: string;
 }
 
-/** The pod of an agent, the GatewaySync that it follows, and the data volume if an earlier agent left one. */
+/** The pod of an agent, its GatewaySync, and the data volume if an earlier agent left one. */
 export interface NewAgent {
   resource: string;
   pod: string;

@@ -11,7 +11,7 @@ const FILES = 200;
 /** Milliseconds for the last reports to reach the status. */
 const SETTLE_MS = 3_000;
 
-/** Many real agents with a real controller: from a push until the last one has the changed file. */
+/** Measures many real agents with a real controller, from a push until the last one has the changed file. */
 export async function measureFleet(world: World, count: number): Promise<Row[]> {
   const repository = await world.server.createRepository(NAME);
   const first = await repository.commit({ files: manyFiles(FILES) });
@@ -32,7 +32,7 @@ export async function measureFleet(world: World, count: number): Promise<Row[]> 
   const seconds = (performance.now() - started) / 1000;
   await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
   return [
-    [`${count} agents: one file changed, all in place`, `${applied.toFixed(1)} s`],
+    [`${count} agents: one file changed on all`, `${applied.toFixed(1)} s`],
     [`${count} agents: writes of the GatewaySync a second`, ((writes - before) / seconds).toFixed(2), '≤ 1'],
   ];
 }

@@ -5,7 +5,7 @@ import { untilApplied } from './until-applied.ts';
 import { untilReported } from './until-reported.ts';
 import { writeStatus } from './write-status.ts';
 
-/** Starts of agents on a volume that already has the files, while the git server is down, until they report the commit. */
+/** Measures starts of agents with files in the volume and the git server down, until they report the commit. */
 export async function measureRestarts(
   world: World,
   { files, restarts }: { files: number; restarts: number },

@@ -16,7 +16,7 @@ export interface TreeOptions {
   idleSeconds: number;
 }
 
-/** One agent with a number of files: its first sync, changes of one file, and what it takes at rest. */
+/** Measures one agent with a number of files: its first sync, changes of one file, and its resources at rest. */
 export async function measureTree(world: World, files: number, options: TreeOptions): Promise<Row[]> {
   const name = `tree-${files}`;
   const repository = await world.server.createRepository(name);
@@ -39,7 +39,7 @@ export async function measureTree(world: World, files: number, options: TreeOpti
     [`${files} files: one changed, status to file, p50`, `${quantile(times, 0.5).toFixed(0)} ms`],
     [`${files} files: the same, p99`, `${quantile(times, 0.99).toFixed(0)} ms`],
     [`${files} files: memory at rest (peak)`, megabytes(memory), files > 1_000 ? '< 120 MB' : '< 85 MB'],
-    [`${files} files: processor at rest`, `${cpuPercent.toFixed(2)} %`, '< 0.5 %'],
+    [`${files} files: CPU at rest`, `${cpuPercent.toFixed(2)} %`, '< 0.5 %'],
   ];
 }
 
@@ -59,7 +59,7 @@ async function timeChanges(world: World, { name, repository, agent, changes }: C
     const started = await writeStatus(world, name, commit);
     while ((await readFile(file, 'utf8')) !== content) await sleep(1);
     times.push(performance.now() - started);
-    // The next change is not to wait for the end of this sync.
+    // Otherwise the next change would wait for the end of this sync.
     await untilReported(world, name, commit);
   }
   return times;

@@ -15,7 +15,7 @@ export async function untilApplied(data: string, commit: string): Promise<void> 
   }
 }
 
-/** Reads only the end: the agent shares the processor with this program. */
+/** Reads only the end, because the agent shares the CPU with this program. */
 function readEnd(file: string): string {
   if (!existsSync(file)) return '';
   const descriptor = openSync(file, 'r');

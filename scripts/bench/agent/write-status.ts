@@ -14,7 +14,7 @@ const gateways = {
   summary: '',
 };
 
-/** Writes that the ref resolved to a commit, in place of the controller; returns the time of `performance.now()` before the write. */
+/** Writes the resolved commit to the status, like the controller; returns `performance.now()` before the write. */
 export async function writeStatus({ client }: World, name: string, commit: string): Promise<number> {
   const path = gatewaySyncPath(NAMESPACE, name);
   const { generation = 1 } = (await client.get<GatewaySync>(path)).metadata;

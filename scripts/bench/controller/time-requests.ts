@@ -4,7 +4,7 @@ import type { GitRepository } from '../../testbed/git-repository.ts';
 import type { Mirror } from '../support/mirror.ts';
 import { annotate, NAMESPACE, type World } from '../support/world.ts';
 
-/** Resources that get a request, one after the other. */
+/** Resources that get a request, one at a time. */
 export interface Requests {
   mirror: Mirror;
   /** Number of the first resource. */
@@ -14,7 +14,7 @@ export interface Requests {
   goOn?: () => boolean;
 }
 
-/** Milliseconds from each request to its answer in the status. */
+/** Measures the milliseconds from each request to the outcome in the status. */
 export async function timeRequests(
   world: World,
   { mirror, first, count, goOn = () => true }: Requests,
@@ -35,7 +35,7 @@ export async function timeRequests(
   return times;
 }
 
-/** The same while polls move all other resources to a new commit of their repository. */
+/** Does the same while polls move all other resources to a new commit of their repository. */
 export async function timeRequestsDuringPolls(
   world: World,
   repositories: GitRepository[],

@@ -3,12 +3,12 @@ import { signDelivery } from '../../testbed/sign-delivery.ts';
 import { NAMESPACE } from '../support/world.ts';
 
 const CONNECTIONS = 50;
-/** Requests of one connection, which sends them again and again. */
+/** Number of requests of one connection, which repeats them. */
 const REQUESTS = 200;
-/** Bytes of a body, which are about those of a small release. */
+/** Size of a body, similar to a small release. */
 const BODY_BYTES = 1024;
 
-/** Deliveries for the resources `r0`, `r1`, …; with another secret, their signatures are wrong. */
+/** Deliveries for the resources `r0`, `r1`, …; if `secret` differs, their signatures are wrong. */
 export interface Load {
   seconds: number;
   resources: number;
@@ -26,7 +26,7 @@ export interface LoadResult {
   p99: number;
 }
 
-/** Sends deliveries over 50 connections, each the next one as soon as the previous one is answered. */
+/** Sends deliveries over 50 connections, each as soon as the connection's previous one has a response. */
 export async function sendDeliveries(port: number, { seconds, resources, secret }: Load): Promise<LoadResult> {
   let connections = 0;
   const {
@@ -52,7 +52,7 @@ export async function sendDeliveries(port: number, { seconds, resources, secret 
   };
 }
 
-/** A signed delivery that requests its own ref. */
+/** Returns a signed delivery that requests its own ref. */
 function delivery(number: number, resources: number, secret: string): autocannon.Request {
   const start = `{"ref":"v${number}","padding":"`;
   const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`;

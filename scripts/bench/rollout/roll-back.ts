@@ -19,7 +19,7 @@ import {
 const NAME = 'back';
 const FILES = 200;
 
-/** A rollback of real agents by the annotation, while their git server is down. */
+/** Measures a rollback of real agents with the annotation, while their git server is down. */
 export async function measureRollback(world: World, count: number): Promise<Row[]> {
   const repository = await world.server.createRepository(NAME);
   const first = await repository.commit({ files: manyFiles(FILES) });
@@ -41,7 +41,7 @@ export async function measureRollback(world: World, count: number): Promise<Row[
   world.server.fault = undefined;
   await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
   return [
-    [`${count} agents back without their git server: on every disk`, `${onDisk.toFixed(1)} s`, '< 5 s'],
+    [`${count} agents roll back without their git server: on every disk`, `${onDisk.toFixed(1)} s`, '< 5 s'],
     [`${count} agents: the status is RolledBack`, `${reported.toFixed(1)} s`],
   ];
 }

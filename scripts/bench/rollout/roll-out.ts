@@ -11,10 +11,10 @@ import { announcePush, createResource, manyFiles, NAMESPACE, startController, ty
 const NAME = 'waves';
 const WAVES = 5;
 const FILES = 200;
-/** The longest time until a played agent reports, in milliseconds. */
+/** The longest time until a simulated agent reports, in milliseconds. */
 const SLOWNESS_MS = 3_000;
 
-/** A rollout in five waves of a fifth each, a quarter of a wave at once, with a short soak. */
+/** Measures a rollout in five waves of a fifth each, a quarter of a wave at once, with a short soak. */
 export async function measureRollout(world: World, gateways: number): Promise<Row[]> {
   const repository = await world.server.createRepository(NAME);
   await repository.commit({ files: manyFiles(FILES) });

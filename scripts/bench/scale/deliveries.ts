@@ -7,21 +7,21 @@ import type { Resource } from './world.ts';
 
 export type Kind = 'push' | 'release';
 
-/** A delivery with its response; times are of `performance.now()`. */
+/** A delivery with its response; times are from `performance.now()`. */
 export interface Delivery {
   key: string;
   kind: Kind;
   sentAt: number;
-  /** The same moment by the clock of this machine, with which the receiver stamps. */
+  /** The same moment by the clock of this machine, which the receiver uses for its timestamps. */
   wallAt: number;
   answeredAt?: number;
   status?: number;
   requestId?: string;
-  /** When a status was seen that answers it or a newer one. */
+  /** Time at which a status was seen that handles it or a newer one. */
   handledAt?: number;
 }
 
-/** Sends signed deliveries to the receivers in turn, and records when each is answered and handled. */
+/** Sends signed deliveries to the receivers in turn, and records when each is accepted and handled. */
 export class Deliveries {
   readonly all: Delivery[] = [];
   readonly #receivers: Replica[];
@@ -31,7 +31,7 @@ export class Deliveries {
     this.#receivers = receivers;
   }
 
-  /** Deliveries that were answered 202 and that no status has answered yet. */
+  /** Deliveries that were accepted (202) and that no status has handled yet. */
   get unhandled(): Delivery[] {
     return this.all.filter(({ status, handledAt }) => status === 202 && handledAt === undefined);
   }
@@ -44,7 +44,7 @@ export class Deliveries {
     return await this.#send(resource, 'release', { action: 'published', release: { tag_name: tag } });
   }
 
-  /** Marks the deliveries that a version of the resource answers. */
+  /** Marks the deliveries that a version of the resource handles. */
   onResource({ metadata: { namespace, name }, status }: GatewaySync): void {
     const open = this.#open.get(`${namespace}/${name}`);
     if (!open) return;
@@ -78,7 +78,7 @@ export class Deliveries {
   }
 }
 
-/** Returns whether a status answers a delivery, or a newer one of its kind. */
+/** Returns whether a status handles a delivery, or a newer one of its kind. */
 export function isHandled(
   { kind, wallAt, requestId }: Pick<Delivery, 'kind' | 'wallAt' | 'requestId'>,
   status: GatewaySync['status'],

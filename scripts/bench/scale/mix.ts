@@ -44,7 +44,7 @@ export async function applyMix(parts: MixParts, seconds: number): Promise<MixCou
   return counts;
 }
 
-/** Releases and edits concern a tenth of the resources each, so that most go on following their branch. */
+/** Releases and edits concern a tenth of the resources each, so that most continue to follow their branch. */
 function changesOf({ world, deliveries, fleet }: MixParts): Record<Kind, () => Promise<void>> {
   const { resources, repositories, client } = world;
   const tenth = (share: number) => anyOf(resources.filter((_, index) => index % 10 === share));

@@ -2,7 +2,7 @@ import type { GitRequest } from '../../testbed/git-request.ts';
 
 /** Seconds between two queries of a repository's refs, within a span of time. */
 export interface PollGaps {
-  /** Gaps that a poll ended. Those that a push or a request ended are shorter than the interval of polls. */
+  /** Gaps that ended with a poll. Gaps that ended with a push or a request are shorter than the poll interval. */
   gaps: number[];
   /** Repositories whose poll was late when the span ended. */
   overdue: number;

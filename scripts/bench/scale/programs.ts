@@ -9,7 +9,7 @@ import { readMetric } from '../support/read-metric.ts';
 import { SECRET } from '../support/world.ts';
 import { type ScaleWorld, SYSTEM, WEBHOOK } from './world.ts';
 
-/** The kubelet waits longer after the first times, in milliseconds. */
+/** Delay before a restart (ms); the kubelet's delay grows with repeated restarts. */
 const RESTART_MS = 1_000;
 
 /** A replica with the memory limit of its container, in a cgroup if this machine allows one. */
@@ -23,10 +23,10 @@ export interface Replica {
   isLimited: boolean;
   /** Seconds from its start until it was ready. */
   readyAfter: number;
-  /** How often it exited by itself; it is then started again, as the kubelet would. */
+  /** Number of times it exited by itself; it is then restarted, as the kubelet would. */
   readonly restarts: number;
   stop(): Promise<void>;
-  /** Kills it without a grace period, as the failure of a node would. */
+  /** Kills it without a grace period, as if its node failed. */
   kill(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ interface NewReplica {
 async function start({ cluster }: ScaleWorld, replica: NewReplica): Promise<Replica> {
   const { kind, name, port, metricsPort, limitMib } = replica;
   const cgroup = await makeCgroup(limitMib * 1024);
-  // Node reads the limit of a cgroup when it starts, which is before it joins this one: half of the limit is for the heap.
+  // Node reads the limit of a cgroup when it starts, before it joins this one: half of the limit is for the heap.
   const flags = [`--max-old-space-size=${limitMib / 2}`, ...(cgroup?.flags ?? [])];
   const logs = path.join(cluster.dir, name);
   await mkdir(logs, { recursive: true });

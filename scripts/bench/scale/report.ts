@@ -8,11 +8,11 @@ import type { TakeOver } from './take-over.ts';
 import type { MemoryPeaks, Usage } from './usage.ts';
 import type { ScaleWorld } from './world.ts';
 
-/** A cold start with all objects in place; seconds since the start of the first controller. */
+/** A cold start with existing objects; seconds since the start of the first controller. */
 export interface ColdStart {
   ready: number;
   leads: number;
-  /** When it had queried every repository. */
+  /** Time at which it had queried every repository. */
   queriedAll: number;
   /** Seconds until a second replica was ready. */
   spareReady: number;
@@ -35,7 +35,7 @@ export function printStart({ size }: ScaleWorld, start: ColdStart, replicas: Rep
   );
 }
 
-/** What was measured during the mix. */
+/** Measurements during the mix. */
 export interface MixResults {
   world: ScaleWorld;
   replicas: Replica[];
@@ -67,9 +67,9 @@ export async function printMix(results: MixResults): Promise<void> {
       ],
       ['changes that failed', `${errors.length} ${errors[0] ?? ''}`],
       ['deliveries: answers', countEach(deliveries.all.map(({ status = 0 }) => status))],
-      ['deliveries answered 202 that no status answered', deliveries.unhandled.length],
-      ['from POST to the answer, p50, p99', percentiles(timesTo(deliveries, 'answeredAt'))],
-      ['from POST to a status that answers it, p50, p99', percentiles(timesTo(deliveries, 'handledAt'))],
+      ['deliveries accepted (202) but not handled', deliveries.unhandled.length],
+      ['from POST to the response, p50, p99', percentiles(timesTo(deliveries, 'answeredAt'))],
+      ['from POST to a status that handles it, p50, p99', percentiles(timesTo(deliveries, 'handledAt'))],
       [
         `between two polls of a repository (${interval} s), p50, p99, longest`,
         seconds(quantile(gaps, 0.5), quantile(gaps, 0.99), Math.max(...gaps)),
@@ -80,10 +80,7 @@ export async function printMix(results: MixResults): Promise<void> {
     ],
   );
   console.log();
-  printTable(
-    ['replica', 'own memory (peak)', 'used heap', 'processor at rest', 'in the mix'],
-    await replicaRows(results),
-  );
+  printTable(['replica', 'own memory (peak)', 'used heap', 'CPU at rest', 'in the mix'], await replicaRows(results));
 }
 
 async function replicaRows({ replicas, quiet, mix, peaks }: MixResults): Promise<string[][]> {
@@ -103,7 +100,7 @@ async function replicaRows({ replicas, quiet, mix, peaks }: MixResults): Promise
 export function printTakeOvers(killed: TakeOver, stopped: TakeOver, lost: number): void {
   const rows = (what: string, { ledAfter, firstHandledAfter, lastHandledAfter, deliveries }: TakeOver): Row[] => [
     [`${what}: another leads; handles the first delivery`, seconds(ledAfter, firstHandledAfter)],
-    [`all ${deliveries} deliveries of that time are handled`, seconds(lastHandledAfter)],
+    [`all ${deliveries} deliveries in this period are handled`, seconds(lastHandledAfter)],
   ];
   console.log();
   printTable(
@@ -111,12 +108,12 @@ export function printTakeOvers(killed: TakeOver, stopped: TakeOver, lost: number
     [
       ...rows('the leader is killed', killed),
       ...rows('the leader is stopped', stopped),
-      ['deliveries answered 202 that no status answered', String(lost)],
+      ['deliveries accepted (202) but not handled', String(lost)],
     ],
   );
 }
 
-/** Milliseconds from each POST. */
+/** Returns the milliseconds from each POST. */
 function timesTo({ all }: Deliveries, moment: 'answeredAt' | 'handledAt'): number[] {
   return all.flatMap((delivery: Delivery) => {
     const at = delivery[moment];

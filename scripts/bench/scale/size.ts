@@ -4,14 +4,14 @@ export const defaultSize = {
   pods: 2_000,
   repositories: 50,
   namespaces: 10,
-  /** Names of the one git server, each a host with its own limits. */
+  /** Names of the git server, each with its own host limits. */
   hosts: 10,
   minutes: 5,
   /** Seconds between two polls of a resource. */
   interval: 60,
   /** Commits a minute, each delivered to all resources of its repository. */
   pushes: 12,
-  /** Commits a minute that only a poll finds. */
+  /** Commits a minute that are found only by polls. */
   commits: 4,
   /** Releases a minute, each of one resource. */
   releases: 60,

@@ -5,17 +5,17 @@ import type { ScaleWorld } from './world.ts';
 
 /** A change of the leader; times in seconds since the previous one was stopped. */
 export interface TakeOver {
-  /** When the other replica became the leader. */
+  /** Time at which the other replica became the leader. */
   ledAfter: number;
-  /** When the first and the last of the deliveries of that time were handled. */
+  /** Times at which the first and the last delivery during the change were handled. */
   firstHandledAfter: number;
   lastHandledAfter: number;
   deliveries: number;
 }
 
-/** Deliveries a second in the meantime, each for another resource. */
+/** Deliveries a second during the change, each for another resource. */
 const PER_SECOND = 4;
-/** Deliveries go on for this long after another replica became the leader, in milliseconds. */
+/** Time for which deliveries continue after another replica became the leader, in milliseconds. */
 const AFTERWARDS_MS = 5_000;
 const HANDLED_WITHIN_MS = 300_000;
 

@@ -7,7 +7,7 @@ const API_CALLS = {
   receiver: 'sync_receiver_patch_duration_seconds_count',
 };
 
-/** What the replicas used over a span of time. */
+/** Resources that the replicas used over a span of time. */
 export interface Usage {
   /** Percent of one core, by the name of the replica. */
   cpuPercent: Map<string, number>;
@@ -15,7 +15,7 @@ export interface Usage {
   callsPerSecond: number;
 }
 
-/** Measures the replicas' use of processor time and of the API server while some work is done. */
+/** Measures the replicas' CPU time and API calls during some work. */
 export async function measureUsage<T>(
   replicas: Replica[],
   work: () => Promise<T>,
@@ -38,7 +38,7 @@ export async function measureUsage<T>(
   return { usage, result };
 }
 
-/** Reads the memory of replicas four times a second, and keeps the peak of each: memory that the kernel can't reclaim, in MB. */
+/** Samples the memory of replicas four times a second, and keeps each peak of memory that the kernel can't reclaim, in MB. */
 export class MemoryPeaks {
   readonly byName = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;

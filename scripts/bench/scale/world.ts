@@ -13,7 +13,7 @@ import type { Size } from './size.ts';
 
 /** The namespace of the operator. */
 export const SYSTEM = 'stoker-system';
-/** Name of the admission webhook's configuration. */
+/** Name of the admission webhook configuration. */
 export const WEBHOOK = 'stoker-scale';
 const RBAC = 'rbac.authorization.k8s.io/v1';
 const LABELS = { bench: 'scale' };
@@ -30,11 +30,11 @@ export interface ScaleWorld extends World {
   size: Size;
   repositories: GitRepository[];
   resources: Resource[];
-  /** Port at which the first controller serves the webhook. */
+  /** Port where the first controller serves the webhook. */
   admissionPort: number;
 }
 
-/** Creates namespaces, accounts, repositories and resources; no pods yet, and no program runs. */
+/** Creates namespaces, accounts, repositories, and resources, without pods or programs. */
 export async function fillWorld(world: World, size: Size): Promise<ScaleWorld> {
   const { client } = world;
   await createNamespaces(client, size);
@@ -64,7 +64,7 @@ async function createNamespaces(client: KubernetesClient, { namespaces }: Size):
   for (const name of names) await client.create(corePath('namespaces'), { metadata: { name, labels: LABELS } });
 }
 
-/** Each program has its own account, because priority and fairness exempt the administrator. */
+/** Each program has its own account, because API priority and fairness exempts the administrator. */
 async function createAccounts(client: KubernetesClient): Promise<void> {
   await client.create(groupPath(RBAC, 'clusterroles'), { ...agentClusterRole, metadata: { name: AGENT_CLUSTER_ROLE } });
   const subjects = ['controller', 'receiver'].map((name) => ({ kind: 'ServiceAccount', name, namespace: SYSTEM }));

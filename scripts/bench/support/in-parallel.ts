@@ -1,4 +1,4 @@
-/** Does a number of pieces of work, several at a time. */
+/** Does several pieces of work in parallel, a limited number at a time. */
 export async function inParallel(
   count: number,
   lanes: number,

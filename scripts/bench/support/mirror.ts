@@ -4,10 +4,10 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { createLogger } from '../../../shared/log.ts';
 import type { World } from './world.ts';
 
-/** The GatewaySyncs of all namespaces, each in its latest version. */
+/** The GatewaySyncs of all namespaces, each at its latest version. */
 export type Mirror = Reflector<GatewaySync, GatewaySync>;
 
-/** Watches all GatewaySyncs until the benchmark ends; `onResource` gets each of them whenever it changes. */
+/** Watches all GatewaySyncs until the benchmark ends; `onResource` is called with each change. */
 export async function mirrorResources(
   { client, ending }: World,
   onResource: (resource: GatewaySync) => void = () => {},

@@ -9,20 +9,20 @@ import { markReady } from './mark-ready.ts';
 import { type PlayedAgent, reportOf } from './played-report.ts';
 import type { World } from './world.ts';
 
-/** A pod that is to be created. */
+/** A pod to create. */
 export interface NewPod {
   namespace: string;
   /** The GatewaySync that it follows. */
   resource: string;
   name: string;
   labels?: Record<string, string>;
-  /** Leave the sidecar to the admission webhook; otherwise the pod has one. */
+  /** Leaves the sidecar to the admission webhook; otherwise the pod has one. */
   isUninjected?: boolean;
 }
 
 /**
- * Real pods whose agents are played: each writes a real report of what the status of its GatewaySync lets it have, after a
- * random time. No agent runs, so a machine of two cores can hold thousands.
+ * Real pods with simulated agents: each writes a real report of the commit that its GatewaySync's status allows after a
+ * random time. No agent runs, so a machine with two cores can hold thousands.
  */
 export class PlayedFleet {
   readonly #world: World;
@@ -39,12 +39,12 @@ export class PlayedFleet {
     this.#slownessMs = slownessMs;
   }
 
-  /** Number of reports that were written. */
+  /** Number of reports written. */
   get written(): number {
     return this.#written;
   }
 
-  /** Creates a ready pod and plays its agent from now on. */
+  /** Creates a ready pod and simulates its agent from now on. */
   async add({ namespace, resource, name, labels = {}, isUninjected = false }: NewPod): Promise<void> {
     const { client } = this.#world;
     const sidecar = { name: AGENT_CONTAINER, image: 'agent:1', env: settings, restartPolicy: 'Always' };
@@ -74,7 +74,7 @@ export class PlayedFleet {
     if (agent) await this.#world.client.delete(corePath('pods', namespace, agent.name));
   }
 
-  /** Lets the agents of a GatewaySync act on its latest version. */
+  /** Has the agents of a GatewaySync act on its latest version. */
   onResource(resource: GatewaySync): void {
     const { namespace, name } = resource.metadata;
     const key = `${namespace}/${name}`;
@@ -89,7 +89,7 @@ export class PlayedFleet {
     setTimeout(() => void this.#report(agent, report), Math.random() * this.#slownessMs);
   }
 
-  /** Writes a report, again and again until that succeeds or the agent has a newer one. */
+  /** Writes a report, with retries until that succeeds or the agent has a newer one. */
   async #report(agent: PlayedAgent, report: object): Promise<void> {
     while (agent.reported === report && !this.#world.ending.signal.aborted) {
       const isWritten = await this.#write(agent, report).then(
@@ -115,7 +115,7 @@ export class PlayedFleet {
   }
 }
 
-/** About as many variables as a real container has, because the controller's memory depends on the size of pods. */
+/** About as many variables as in a real container, because the controller's memory depends on the size of pods. */
 const settings = Array.from({ length: 20 }, (_, index) => ({
   name: `SETTING_${index}`,
   value: `a value of setting ${index}`,

@@ -2,17 +2,17 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { AGENT_KNOWS_ROLLOUTS } from '../../../shared/api/names.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 
-/** A pod whose agent is played. */
+/** A pod with a simulated agent. */
 export interface PlayedAgent {
   namespace: string;
   name: string;
   uid: string;
   labels: Record<string, string>;
-  /** The report that it wrote, or is about to write. */
+  /** The report that it has written or is about to write. */
   reported?: object;
 }
 
-/** The report that an agent writes for a version of its GatewaySync; undefined as long as it waits for the controller. */
+/** Returns the report that an agent writes for a version of its GatewaySync; undefined while the agent would wait. */
 export function reportOf(agent: PlayedAgent, { metadata, spec, status }: GatewaySync): object | undefined {
   if (!status?.lastSyncCommit || status.observedGeneration !== metadata.generation) return undefined;
   const report = {

@@ -16,7 +16,7 @@ export async function readMemory(pid: number): Promise<Memory> {
   return { now: field('VmRSS'), peak: field('VmHWM'), own: field('RssAnon') };
 }
 
-/** Processor time that a process has used, in seconds; Linux only. */
+/** Reads the CPU time that a process has used, in seconds; Linux only. */
 export async function readCpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

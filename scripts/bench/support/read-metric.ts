@@ -1,5 +1,5 @@
 /**
- * Adds up the series of a metric whose labels match; NaN if the program doesn't answer. Throws if it has no such metric,
+ * Adds up the series of a metric whose labels match; NaN if the program is unavailable. Throws if it has no such metric,
  * so that a metric with a new name isn't taken for zero.
  */
 export async function readMetric(port: number, name: string, labels = /(?:)/): Promise<number> {

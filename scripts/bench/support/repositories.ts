@@ -4,11 +4,11 @@ import type { GitServer } from '../../testbed/git-server.ts';
 
 interface Counts {
   repositories: number;
-  /** Names of the one git server, each a host with its own limits. */
+  /** Names of the git server, each with its own host limits. */
   hosts: number;
 }
 
-/** Creates repositories with one file and two tags. They are copies of one, because git takes longer to make each. */
+/** Creates repositories with one file and two tags. They are copies of one, because git takes longer to create each. */
 export async function createRepositories(server: GitServer, { repositories, hosts }: Counts): Promise<GitRepository[]> {
   const first = await server.createRepository('repository-0');
   await first.commit({ files: { 'files/a': '1' } });

@@ -1,4 +1,4 @@
-/** A row of a benchmark: what was measured, the figure, and the figure that it should have. */
+/** A row of a benchmark: the name of the measurement, the figure, and the target. */
 export type Row = [what: string, measured: string | number, aim?: string | number | undefined];
 
 /** Prints rows under headings, in columns. */
@@ -11,21 +11,21 @@ export function printTable(headings: string[], rows: readonly (string | number |
   for (const line of lines.slice(1)) console.log(format(line));
 }
 
-/** The value below which a share (0 to 1) of the sorted numbers lies. */
+/** Returns the value below which a share (0 to 1) of the sorted numbers is. */
 export function quantile(values: number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Median and 99th percentile of times in milliseconds. */
+/** Returns the median and 99th percentile of times in milliseconds. */
 export const percentiles = (times: number[]): string =>
   `${quantile(times, 0.5).toFixed(0)}, ${quantile(times, 0.99).toFixed(0)} ms`;
 
-/** Memory now, with its peak in brackets, in MB. */
+/** Returns the current memory, with its peak in brackets, in MB. */
 export const megabytes = ({ now, peak }: { now: number; peak: number }): string =>
   `${now.toFixed(0)} (${peak.toFixed(0)}) MB`;
 
-/** How often each value occurs, such as `120 × 202, 3 × 503`. */
+/** Counts each value, such as `120 × 202, 3 × 503`. */
 export function countEach(values: Iterable<string | number>): string {
   const counts = new Map<string | number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

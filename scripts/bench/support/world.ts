@@ -11,7 +11,7 @@ import { step } from '../../testbed/step.ts';
 
 /** The namespace of a benchmark's objects. */
 export const NAMESPACE = 'bench';
-/** Receivers check the signatures of deliveries with it. */
+/** Secret that signs deliveries. */
 export const SECRET = 'a-secret-of-the-benchmark';
 
 /** A real control plane with the CRDs, and a real git server. */
@@ -77,7 +77,7 @@ export const announcePush = (world: World, name: string): Promise<void> =>
     [REQUEST_ANNOTATIONS.pushedAt]: new Date().toISOString(),
   });
 
-/** Starts the controller as its image does; without admission, metrics and leader election unless `environment` has them. */
+/** Starts the controller as its image does; admission, metrics, and leader election are off unless `environment` has them. */
 export const startController = (
   { cluster }: World,
   environment: Record<string, string> = {},
@@ -99,6 +99,6 @@ export const startController = (
     cluster.dir,
   );
 
-/** Small files in 97 directories, by their paths. */
+/** Returns small files in 97 directories, by path. */
 export const manyFiles = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`files/${n % 97}/${n}.json`, `{"n": ${n}}\n`]));

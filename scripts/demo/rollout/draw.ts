@@ -5,11 +5,11 @@ import type { Picture } from './picture.ts';
 const BAR = 6;
 const SOAK = 10;
 
-/** Columns that {@link drawPicture} takes with waves of up to three gateways. */
+/** Number of columns of {@link drawPicture}, for waves of up to three gateways. */
 export const WIDTH = 72;
 
 /**
- * Draws a rollout: a line for each wave, with a bar for each gateway, and one for what `kubectl get` says of it.
+ * Draws a rollout: a line for each wave, with a bar for each gateway, and a line with the summary from `kubectl get`.
  * `soaked` is the share of the soak that is over, 0 to 1.
  */
 export function drawPicture(
@@ -39,7 +39,7 @@ function drawSoak(share: number, ink: Ink): string {
   return `${ink('green', '━'.repeat(over))}${ink('grey', '─'.repeat(SOAK - over))}`;
 }
 
-/** The same in one line. */
+/** Draws the same in one line. */
 export function drawLine({ waves, summary }: Picture, { seconds, ink }: { seconds: number; ink: Ink }): string {
   const parts = waves.map(({ name, gateways }) => {
     const bars = gateways.map(({ look }) => ink(LOOKS[look].colour, LOOKS[look].glyph)).join('');

@@ -8,7 +8,7 @@ import type { Stage } from '../start-stage.ts';
 import { type Frame, type GatewayPod, type Picture, pictureOf } from './picture.ts';
 import type { Screen } from './screen.ts';
 
-/** Makes a frame of every change of the GatewaySync or of a report, and shows those that look different. */
+/** Makes a frame of every change of the GatewaySync or of a report, and shows frames that differ. */
 export class RolloutFollower {
   readonly #pods: readonly GatewayPod[];
   readonly #screen: Screen;
@@ -16,7 +16,7 @@ export class RolloutFollower {
   #gatewaySync: GatewaySync | undefined;
   #picture: Picture | undefined;
   #startedAt = 0;
-  /** What was before the beginning is not shown. */
+  /** Earlier frames aren't shown. */
   #before = Number.POSITIVE_INFINITY;
   #frames: Frame[] = [];
   #onFrame: (frame: Frame) => void = () => {};
@@ -40,14 +40,14 @@ export class RolloutFollower {
     void follow<SyncReport>(client, { path: syncReportPath(NAMESPACE) }, take, signal);
   }
 
-  /** Starts the clock, and shows the rollouts that come after this moment. */
+  /** Starts the clock, and shows the rollouts that begin after this moment. */
   begin(): void {
     this.#startedAt = performance.now();
     this.#before = this.#gatewaySync?.status?.rollout?.number ?? 0;
     this.#frames = [];
   }
 
-  /** The frames since the beginning, once there is one as wanted. */
+  /** Returns the frames since the beginning, once one is accepted. */
   async until(describe: string, accept: (picture: Picture) => boolean, timeoutMs = 60_000): Promise<Frame[]> {
     const found = Promise.withResolvers<void>();
     const timer = setTimeout(() => found.reject(new Error(`${describe}: not within ${timeoutMs / 1000} s`)), timeoutMs);

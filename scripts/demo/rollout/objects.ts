@@ -4,10 +4,10 @@ import { gatewaySyncObject, podObject } from '../objects.ts';
 export const SOAK_SECONDS = 2;
 export const FILE = 'gateway.json';
 
-/** The file of every gateway; its patch fills in the site. */
+/** Returns the file for every gateway; its patch sets the site. */
 const configuration = (logLevel: string): string => `{ "site": "", "logLevel": "${logLevel}" }\n`;
 
-/** The commits, one after the other. The last one is what a slip of the hand makes of JSON. */
+/** The commits, in order. The last one is JSON with a typical mistake. */
 export const COMMITS = {
   first: { message: 'First configuration', files: { [`shared/${FILE}`]: configuration('info') } },
   good: { message: 'Log less', files: { [`shared/${FILE}`]: configuration('warn') } },
@@ -19,7 +19,7 @@ export const WAVES: NonNullable<RolloutSpec['waves']> = [
   { name: 'early', gateways: 2, maxConcurrent: 1, soak: `${SOAK_SECONDS}s` },
 ];
 
-/** One file for all gateways, by waves. */
+/** Returns a GatewaySync that delivers one file to all gateways in waves. */
 export function rolloutObject(repo: string) {
   const object = gatewaySyncObject(repo, '5s');
   const mapping = {
@@ -31,7 +31,7 @@ export function rolloutObject(repo: string) {
   return { ...object, spec: { ...object.spec, sync: { profiles: { default: { mappings: [mapping] } } }, rollout } };
 }
 
-/** Six pods; one says that it is a canary. */
+/** Six pods; one has the label of a canary. */
 export const podObjects = Array.from({ length: 6 }, (_, index) => {
   const name = `plant-${index + 1}`;
   const labels = { 'app.kubernetes.io/name': name, ...(index === 0 && { tier: 'canary' }) };

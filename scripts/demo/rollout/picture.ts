@@ -11,25 +11,25 @@ export interface Picture {
   phase: RolloutStatus['phase'];
   commit: string;
   waves: WavePicture[];
-  /** What `kubectl get` prints. */
+  /** Summary as in `kubectl get`. */
   summary: string;
-  /** Gateways that have the commit, and are neither verified nor failed. */
+  /** Number of gateways with the commit that are neither verified nor failed. */
   underWay: number;
 }
 
-/** A picture, and when it was so: milliseconds from the beginning. */
+/** A picture and its time, in milliseconds since the beginning. */
 export interface Frame {
   atMs: number;
   picture: Picture;
 }
 
-/** A pod whose name is that of its gateway. */
+/** A pod named like its gateway. */
 export interface GatewayPod {
   name: string;
   labels: Record<string, string>;
 }
 
-/** Makes a picture of what the API server says; undefined while it says nothing of these waves. */
+/** Makes a picture of the objects; undefined if the status doesn't show these waves. */
 export function pictureOf(
   { spec, status }: GatewaySync,
   pods: readonly GatewayPod[],

@@ -22,7 +22,7 @@ interface Running extends Stage {
   rollout: RolloutFollower;
 }
 
-/** A good commit goes by waves to six gateways; a bad one stops in the first wave and is taken back. */
+/** Rolls a good commit out to six gateways in waves; a bad one stops in the first wave and is rolled back. */
 export async function runRollout({ once }: { once: boolean }): Promise<void> {
   const stage = await startStage({ files: COMMITS.first.files, gatewaySync: rolloutObject });
   const gateways = await showGateways(stage);
@@ -34,7 +34,7 @@ export async function runRollout({ once }: { once: boolean }): Promise<void> {
   try {
     const good = await showGood(running);
     const bad = await showBad(running);
-    headline('What the cluster says, as kubectl would print it');
+    headline('The objects in the cluster, as kubectl prints them');
     show('kubectl get gatewaysyncs', await readTable(stage.cluster.client, gatewaySyncPath(NAMESPACE)));
     for (const command of ['status', 'history']) await showPlugin(stage.cluster.kubeconfig, command, RESOURCE);
     console.log(`\n  ${bold(describe(good, bad))}`);
@@ -49,7 +49,7 @@ export async function runRollout({ once }: { once: boolean }): Promise<void> {
 async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
   headline('The gateways');
   say(`${podObjects.length} pods, in waves:`);
-  for (const { name, gateways = 'those with the label tier=canary', maxConcurrent } of WAVES)
+  for (const { name, gateways = 'with the label tier=canary', maxConcurrent } of WAVES)
     say(
       `  ${name.padEnd(7)} ${gateways}${maxConcurrent ? `, ${maxConcurrent} at a time` : ''}, then ${SOAK_SECONDS} s of soak`,
     );
@@ -65,7 +65,7 @@ async function showGateways({ cluster, follower }: Stage): Promise<Gateway[]> {
   return gateways;
 }
 
-/** There is no kubelet that would say that the pod is ready. */
+/** Marks the pod as ready, because there is no kubelet. */
 async function startReady(cluster: Cluster, pod: (typeof podObjects)[number]): Promise<Gateway> {
   const gateway = await startGateway(cluster, pod);
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
@@ -84,7 +84,7 @@ async function showGood(running: Running): Promise<Good> {
   const commit = await push(running, COMMITS.good);
   const frames = await running.rollout.until(
     'a commit in all waves',
-    // The reports and the status come by different watches: the last of them may be either.
+    // Reports and the status arrive on different watches, and either can be last.
     ({ phase, waves, ...picture }) =>
       picture.commit === commit && phase === 'Complete' && gatewaysOf(waves).every(({ look }) => look === 'new'),
   );
@@ -100,11 +100,11 @@ interface Bad extends Failure {
 }
 
 async function showBad(running: Running): Promise<Bad> {
-  headline('A bad commit: somebody forgot a brace');
+  headline('A bad commit: a missing brace');
   const before = await Promise.all(running.gateways.map(stateOnDisk));
   const commit = await push(running, COMMITS.bad);
   const frames = await running.rollout.until(
-    'a commit that is taken back',
+    'a commit that is rolled back',
     ({ phase, waves, ...picture }) =>
       picture.commit === commit && phase === 'RolledBack' && gatewaysOf(waves).every(({ look }) => look === 'old'),
   );
@@ -129,7 +129,7 @@ async function push(
   say(`${commit.slice(0, 8)} ${dim(message)}\n`);
   rollout.begin();
   const answer = await postPush(webhookUrl, secret, BRANCH);
-  if (answer.status !== 202) throw new Error(`the receiver answered ${answer.status}: ${answer.body}`);
+  if (answer.status !== 202) throw new Error(`the receiver responded ${answer.status}: ${answer.body}`);
   return commit;
 }
 
@@ -138,7 +138,7 @@ async function checkFile(data: string, wanted: object): Promise<void> {
   if (!isDeepStrictEqual(JSON.parse(text), wanted)) throw new Error(`${data} holds ${text}`);
 }
 
-/** Changes with every file that comes, goes, is replaced or written to. */
+/** Returns a text that changes with every file that is added, deleted, replaced, or written. */
 async function stateOnDisk({ data }: Gateway): Promise<string> {
   const folder = path.join(data, 'config');
   const [{ mtimeMs: changed }, { ino, ctimeMs }] = await Promise.all([stat(folder), stat(path.join(folder, FILE))]);
@@ -149,17 +149,17 @@ function describe(good: Good, bad: Bad): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const waves = good.waves.map(({ wave, atMs }) => `${wave} after ${seconds(atMs)}`).join(', ');
   const others = podObjects.length - bad.gateways.length;
-  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves}); ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} after ${seconds(bad.failedMs)} and was taken back after ${seconds(bad.backMs)}; nothing changed on the disks of the other ${others}.`;
+  return `Seen: ${good.commit.slice(0, 8)} reached ${podObjects.length} gateways (${waves}); ${bad.commit.slice(0, 8)} failed on ${bad.gateways.join(', ')} after ${seconds(bad.failedMs)} and was rolled back after ${seconds(bad.backMs)}; nothing changed on the disks of the other ${others}.`;
 }
 
 async function stayUp(running: Running): Promise<void> {
   const { cluster, repository, rollout } = running;
-  headline('It stays up: push something, and watch');
+  headline('Still running: push something, and watch');
   say(`the gateways' files   ${cluster.dir}/pods/*/data/config`);
   say(`the repository        git clone ${repository.url}   ${dim('(and push to it)')}`);
   say(`logs                  ${cluster.dir}/*.log, ${cluster.dir}/pods/*/agent.log`);
   sayKubectl(running, 'get gsync,sreport,events', `describe gsync ${RESOURCE}`);
-  say(`${bold('Ctrl-C ends everything.')}\n`);
+  say(`${bold('Press Ctrl-C to stop everything.')}\n`);
   rollout.begin();
   await new Promise(() => setInterval(() => {}, 1 << 30));
 }

@@ -4,15 +4,15 @@ import type { Frame } from './picture.ts';
 
 export interface Screen {
   show(frame: Frame): void;
-  /** Resolves when everything was seen; what is printed after that comes below. */
+  /** Resolves when all frames were shown; later output appears below. */
   settle(): Promise<void>;
 }
 
-/** A person must have time to see a picture: on a terminal each stays for so long, and the times are the real ones. */
+/** Minimum time for which a terminal shows each picture; the printed times are the real ones (ms). */
 const HOLD_MS = 500;
 const TICK_MS = 100;
 
-/** Pictures that replace one another on a terminal; elsewhere, or where it is too narrow, a line for each. */
+/** Opens a screen of pictures that replace each other on a terminal, or prints lines elsewhere or if it is too narrow. */
 export function openScreen(soakMs: number): Screen {
   return isTerminal && process.stdout.columns >= WIDTH ? new LiveScreen(soakMs) : lines;
 }
@@ -24,10 +24,10 @@ const lines: Screen = {
 
 class LiveScreen implements Screen {
   readonly #soakMs: number;
-  /** With the time at which each came: a soak goes on while others are still shown. */
+  /** With the arrival time of each: a soak continues while earlier ones are still shown. */
   readonly #queue: { frame: Frame; cameAt: number }[] = [];
   #shown: { frame: Frame; cameAt: number; since: number } | undefined;
-  /** What is there now, as far as it is to be replaced. */
+  /** Lines on the screen that the next picture replaces. */
   #rows: string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #settled = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ class LiveScreen implements Screen {
     if (this.#shown) this.#draw(this.#shown, now);
   }
 
-  /** Nothing moves: whoever waits may go on. */
+  /** Nothing is animated: resolves the waiting callers. */
   #rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

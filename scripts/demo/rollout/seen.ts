@@ -1,26 +1,26 @@
 import type { Frame, Picture } from './picture.ts';
 
-/** When all of a wave had the commit, in milliseconds from the push. */
+/** Time at which all of a wave had the commit, in milliseconds since the push. */
 export interface WaveTime {
   wave: string;
   atMs: number;
 }
 
-/** What became of a commit that failed, in milliseconds from the push. */
+/** Result of a commit that failed, in milliseconds since the push. */
 export interface Failure {
   gateways: string[];
   failedMs: number;
   backMs: number;
 }
 
-/** Reads from the frames how a commit went through the waves. Throws where it did otherwise than the plan says. */
+/** Reads from the frames how a commit went through the waves. Throws if that differs from the plan. */
 export function seenByWaves(frames: readonly Frame[], commit: string, mostInWave: Record<string, number>): WaveTime[] {
   const own = frames.filter(({ picture }) => picture.commit === commit);
   for (const { picture } of own) {
     checkOrder(picture);
     const current = picture.waves.find(({ mark }) => mark === 'underWay');
     const most = mostInWave[current?.name ?? ''] ?? Number.POSITIVE_INFINITY;
-    if (picture.underWay > most) throw new Error(`${picture.underWay} gateways of ${current?.name} were under way`);
+    if (picture.underWay > most) throw new Error(`${picture.underWay} gateways of ${current?.name} were in progress`);
   }
   const waves = own.at(-1)?.picture.waves ?? [];
   return waves.map(({ name }, index) => {
@@ -36,10 +36,10 @@ function checkOrder({ waves }: Picture): void {
     .slice(open + 1)
     .flatMap(({ gateways }) => gateways)
     .find(({ look }) => look !== 'old');
-  if (open !== -1 && early) throw new Error(`${early.name} had the commit before ${waves[open]?.name} was through`);
+  if (open !== -1 && early) throw new Error(`${early.name} had the commit before ${waves[open]?.name} was complete`);
 }
 
-/** Reads from the frames how a commit stopped in the first wave. Throws where any other gateway had it. */
+/** Reads from the frames how a commit stopped in the first wave. Throws if any other gateway had it. */
 export function seenToFail(frames: readonly Frame[], commit: string): Failure {
   const own = frames.filter(({ picture }) => picture.commit === commit);
   for (const { picture } of own) {
@@ -48,7 +48,7 @@ export function seenToFail(frames: readonly Frame[], commit: string): Failure {
   }
   const failed = own.find(({ picture }) => failuresOf(picture).length > 0);
   const back = own.find(({ picture }) => picture.phase === 'RolledBack' && failuresOf(picture).length === 0);
-  if (!failed || !back) throw new Error('the commit did not fail, or was not taken back');
+  if (!failed || !back) throw new Error('the commit did not fail, or was not rolled back');
   return { gateways: failuresOf(failed.picture), failedMs: failed.atMs, backMs: back.atMs };
 }
 

@@ -32,7 +32,7 @@ suite('the demo of a rollout', { timeout: 600_000 }, () => {
     assert.match(output, / canary ░ {2}early ░░ {2}rest ░░░ {2}rolled back/);
     assert.match(
       output,
-      /Seen: \w{8} reached 6 gateways \(canary after [\d.]+ s, early after [\d.]+ s, rest after [\d.]+ s\); \w{8} failed on plant-1 after [\d.]+ s and was taken back after [\d.]+ s; nothing changed on the disks of the other 5\./,
+      /Seen: \w{8} reached 6 gateways \(canary after [\d.]+ s, early after [\d.]+ s, rest after [\d.]+ s\); \w{8} failed on plant-1 after [\d.]+ s and was rolled back after [\d.]+ s; nothing changed on the disks of the other 5\./,
     );
     assert.ok(!output.includes('\u001b'), 'there are escape sequences');
   });
