@@ -2,7 +2,7 @@
 const ANNOUNCE_AFTER_MS = 1_000;
 
 /**
- * Does some work, and logs its name and duration on stderr. Writes whole lines, because other processes may write
+ * Does some work, and logs its name and duration on stderr. Writes whole lines, because other processes can write
  * at the same time.
  */
 export async function step<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -74,7 +74,7 @@ export class PlayedFleet {
     if (agent) await this.#world.client.delete(corePath('pods', namespace, agent.name));
   }
 
-  /** Has the agents of a GatewaySync act on its latest version. */
+  /** Updates the agents of a GatewaySync to its latest version. */
   onResource(resource: GatewaySync): void {
     const { namespace, name } = resource.metadata;
     const key = `${namespace}/${name}`;

@@ -62,8 +62,8 @@ export class ControlPlane {
   }
 
   /**
-   * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so an edit
-   * can't be told from a later one by the same tool once the status is wiped.
+   * Changes fields as one of several tools: the API server keeps one time for all fields of a field manager, so two edits
+   * of the same tool can't be distinguished once the status is wiped.
    */
   async merge(path: string, body: object, fieldManager = 'kubectl-patch'): Promise<void> {
     const query = { fieldManager };

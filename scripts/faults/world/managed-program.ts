@@ -88,7 +88,7 @@ export class ManagedProgram {
     await this.#process?.exited;
   }
 
-  /** Lets it shut down, as a kubelet does first. */
+  /** Shuts it down with SIGTERM, as a kubelet does first. */
   async terminate(): Promise<void> {
     this.#isWanted = false;
     this.measure();

@@ -79,7 +79,7 @@ export const controller: Row = {
     }),
     timeSeries({
       title: 'Calls to the API server',
-      description: 'Calls per second, by HTTP status. Status 0 indicates a call without a response.',
+      description: 'Calls per second, by status code. Code 0 indicates a call without a response.',
       queries: [rateBy('sync_controller_api_calls_total', 'code')],
       unit: 'reqps',
       width: 12,

@@ -42,7 +42,7 @@ export const deliveries: Row = {
     timeSeries({
       title: 'Patches by status',
       description:
-        'Responses of the API server to patches per second, by HTTP status. Status 0 indicates a patch without a response.',
+        'Responses of the API server to patches per second, by status code. Code 0 indicates a patch without a response.',
       queries: [rateBy('sync_receiver_patch_duration_seconds_count', 'code')],
       unit: 'reqps',
     }),

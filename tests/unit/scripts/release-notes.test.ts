@@ -30,7 +30,7 @@ suite('the notes of a release', () => {
   });
 
   for (const [what, tag, given, message] of [
-    ["a tag that isn't a version", 'v1.2', {}, /no tag of a release/],
+    ["a tag that isn't a version", 'v1.2', {}, /isn't the tag of a release/],
     ['another version in package.json', 'v1.2.3', { manifest: '1.2.4' }, /version in package\.json is 1\.2\.4/],
     ['another version in the chart', 'v1.2.3', { appVersion: '1.2.2' }, /appVersion in chart\/Chart\.yaml is 1\.2\.2/],
     ['a version that is only in the tag', 'v1.2.2', {}, /is 1\.2\.3/],
