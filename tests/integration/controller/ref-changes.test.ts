@@ -103,7 +103,10 @@ suite('a ref that changes on the git server', { concurrency: 4 }, () => {
     const resource = await untilPushed(address, at);
     assert.equal(resource.status?.lastSyncCommit, first);
     assert.equal(condition(resource, 'Ready')?.reason, 'RefNotFound');
-    assert.match(condition(resource, 'Ready')?.message ?? '', /ref "main" not found in .*; push it, or change spec\.git\.ref/);
+    assert.match(
+      condition(resource, 'Ready')?.message ?? '',
+      /ref "main" not found in .*; push it, or change spec\.git\.ref/,
+    );
     await applyGatewaySync(address, { repo: repository.url, ref: 'trunk' });
     const edited = await untilCommit(address, second);
     assert.equal(condition(edited, 'Ready')?.status, 'True');
