@@ -93,7 +93,7 @@ suite('kubectl stoker migrate', () => {
       ],
       [
         podWith({ image: 'quay.io/kiwigrid/k8s-sidecar:1.30.3', env: [variable('LABEL', 'dashboard')] }),
-        /it copies ConfigMaps with the label dashboard, and does not say where they come from.*--repo URL/,
+        /it copies ConfigMaps with the label dashboard of unknown origin.*--repo URL/,
       ],
       [
         podWith({ image: 'kiwigrid/k8s-sidecar', env: [variable('RESOURCE', 'both')] }),
