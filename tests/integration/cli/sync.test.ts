@@ -41,7 +41,7 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
   await repository.git('branch', 'other');
   const refused = await stoker(['sync', 'app', '--ref', 'other', '--wait']);
   assert.equal(refused.status, 1);
-  assert.match(refused.notes, /other was not applied \(Ignored\): .* see spec\.webhook\.allowedRefs/);
+  assert.match(refused.notes, /other was not applied \(Ignored\): .* add it to spec\.webhook\.allowedRefs/);
 
   const missing = await stoker(['sync', 'app', '--ref', 'v9', '--wait', '--timeout', '2s']);
   assert.equal(missing.status, 1);
