@@ -133,7 +133,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
   });
 }
 
-/** Conditions with events of their own, because Ready may be about a worse problem. */
+/** Conditions with separate events, because Ready may be about a worse problem. */
 const SEPARATE_CONDITIONS = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
 const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus'] as const;
 
