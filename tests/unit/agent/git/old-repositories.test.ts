@@ -17,7 +17,7 @@ const BY = [`author ${WHO}`, `committer ${WHO}`];
 interface Fault {
   header?: string[];
   message?: string;
-  /** Entries before and after `config`. `1` and `2` are files, `directory` has a file `a`. */
+  /** Entries before and after `config`. `1` and `2` are files, `folder` has a file `a`. */
   first?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
   last?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
   gitmodules?: string;

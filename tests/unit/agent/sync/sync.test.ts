@@ -334,7 +334,7 @@ suite('a sync is rejected without any change because of', () => {
       name: 'a patch of a file that is not there',
       files: { 'c/a.json': '{}' },
       profile: { mappings: [mapping('c', 'c', { patches: [{ file: 'b.json', set: { a: '1' } }] })] },
-      message: /mappings\[0\]: patches\[0\]\.file: c holds no b\.json/,
+      message: /mappings\[0\]: patches\[0\]\.file: c contains no b\.json/,
     },
     {
       name: 'a patch of what is no JSON',
