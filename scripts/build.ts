@@ -9,15 +9,17 @@ const root = join(import.meta.dirname, '..');
 const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-stoker' };
 
 /** All programs, or those whose directories are named on the command line. */
-const wanted = Object.entries(BUNDLES).filter(([folder]) => process.argv.length <= 2 || process.argv.includes(folder));
+const wanted = Object.entries(BUNDLES).filter(
+  ([directory]) => process.argv.length <= 2 || process.argv.includes(directory),
+);
 
 await Promise.all(
-  wanted.map(async ([folder, name]) => {
-    const entryPoints = [join(root, folder, 'main.ts')];
+  wanted.map(async ([directory, name]) => {
+    const entryPoints = [join(root, directory, 'main.ts')];
     const outfile = join(root, 'dist', `${name}.mjs`);
     const define = {
       ...bundleOptions.define,
-      ...(folder === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }),
+      ...(directory === 'cli' && { PAGE_FILES: JSON.stringify(await readPage()) }),
     };
     const given = { define, entryPoints, outfile, metafile: true, write: false } as const;
     const { outputFiles, metafile } = await build({ ...bundleOptions, ...given });
@@ -29,10 +31,10 @@ await Promise.all(
 
 /** Returns the page of `kubectl stoker ui`, which is part of its bundle, as files by name. */
 async function readPage(): Promise<Record<string, string>> {
-  const folder = join(root, 'cli/ui/page');
-  const names = (await readdir(folder)).filter((name) => /\.(html|css|js|svg)$/.test(name));
+  const directory = join(root, 'cli/ui/page');
+  const names = (await readdir(directory)).filter((name) => /\.(html|css|js|svg)$/.test(name));
   return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+    await Promise.all(names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const)),
   );
 }
 

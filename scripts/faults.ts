@@ -25,11 +25,11 @@ const { values } = parseArgs({
 const deadline = values.minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + Number(values.minutes) * 60_000;
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 
-async function keepLogs({ folder, plane }: World): Promise<void> {
+async function keepLogs({ directory, plane }: World): Promise<void> {
   if (!values.keep) return;
   await rm(values.keep, { recursive: true, force: true });
-  await cp(path.join(folder, 'logs'), path.resolve(values.keep), { recursive: true });
-  await cp(path.join(folder, 'audit.log'), path.resolve(values.keep, 'audit.log')).catch(() => {});
+  await cp(path.join(directory, 'logs'), path.resolve(values.keep), { recursive: true });
+  await cp(path.join(directory, 'audit.log'), path.resolve(values.keep, 'audit.log')).catch(() => {});
   for (const [name, at] of [
     ['resources', gatewaySyncPath()],
     ['reports', syncReportPath()],

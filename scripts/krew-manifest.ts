@@ -19,14 +19,14 @@ export const archiveName = (platform: string): string => `kubectl-stoker-${platf
  * Returns the manifest for installing the plugin with Krew (https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/),
  * for the archives in a directory. Throws an error if there are none.
  */
-export async function krewManifest(folder: string): Promise<string> {
+export async function krewManifest(directory: string): Promise<string> {
   const platforms = [];
-  for (const file of (await readdir(folder)).sort()) {
+  for (const file of (await readdir(directory)).sort()) {
     const [, os, architecture = ''] = /^kubectl-stoker-(linux|darwin)-(\w+)\.tar\.gz$/.exec(file) ?? [];
     const arch = ARCHITECTURES[architecture];
     if (os === undefined || arch === undefined) continue;
     const sha256 = createHash('sha256')
-      .update(await readFile(path.join(folder, file)))
+      .update(await readFile(path.join(directory, file)))
       .digest('hex');
     platforms.push({
       selector: { matchLabels: { os, arch } },
@@ -37,7 +37,7 @@ export async function krewManifest(folder: string): Promise<string> {
     });
   }
   if (platforms.length === 0)
-    throw new Error(`${folder} has no ${archiveName('linux-x64')} or an archive for another platform.`);
+    throw new Error(`${directory} has no ${archiveName('linux-x64')} or an archive for another platform.`);
   const spec = {
     version: `v${manifest.version}`,
     homepage: HOME,

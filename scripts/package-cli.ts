@@ -11,20 +11,20 @@ const LEGAL = 'kubectl-stoker.mjs.LEGAL.txt';
 
 /** Makes the directory that is published as an npm package from the bundle of `kubectl stoker`. Requires `npm run build`. */
 async function makeNpmPackage(): Promise<string> {
-  const folder = path.join(dist, 'kubectl-stoker');
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  const directory = path.join(dist, 'kubectl-stoker');
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
   const own = JSON.parse(await readFile(path.join(root, 'cli/package.json'), 'utf8')) as object;
   await writeFile(
-    path.join(folder, 'package.json'),
+    path.join(directory, 'package.json'),
     `${JSON.stringify({ ...own, version: manifest.version }, null, 2)}\n`,
   );
-  for (const file of ['kubectl-stoker.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(folder, file));
-  await copyFile(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
-  await cp(path.join(root, 'cli/completion'), path.join(folder, 'completion'), { recursive: true });
-  await copyFile(path.join(root, 'cli/README.md'), path.join(folder, 'README.md'));
-  await chmod(path.join(folder, 'kubectl-stoker.mjs'), 0o755);
-  return folder;
+  for (const file of ['kubectl-stoker.mjs', LEGAL]) await copyFile(path.join(dist, file), path.join(directory, file));
+  await copyFile(path.join(root, 'LICENSE'), path.join(directory, 'LICENSE'));
+  await cp(path.join(root, 'cli/completion'), path.join(directory, 'completion'), { recursive: true });
+  await copyFile(path.join(root, 'cli/README.md'), path.join(directory, 'README.md'));
+  await chmod(path.join(directory, 'kubectl-stoker.mjs'), 0o755);
+  return directory;
 }
 
 /**
@@ -32,10 +32,10 @@ async function makeNpmPackage(): Promise<string> {
  * (https://nodejs.org/api/single-executable-applications.html).
  */
 async function makeExecutable(): Promise<string> {
-  const folder = path.join(dist, `${process.platform}-${process.arch}`);
-  await mkdir(folder, { recursive: true });
-  const output = path.join(folder, 'kubectl-stoker');
-  const config = path.join(folder, 'sea.json');
+  const directory = path.join(dist, `${process.platform}-${process.arch}`);
+  await mkdir(directory, { recursive: true });
+  const output = path.join(directory, 'kubectl-stoker');
+  const config = path.join(directory, 'sea.json');
   const main = path.join(dist, 'kubectl-stoker.mjs');
   await writeFile(config, JSON.stringify({ main, mainFormat: 'module', output, disableExperimentalSEAWarning: true }));
   run(process.execPath, '--build-sea', config);
@@ -49,7 +49,7 @@ async function makeExecutable(): Promise<string> {
 async function makeArchive(executable: string): Promise<string> {
   const archive = path.join(dist, 'archives', archiveName(`${process.platform}-${process.arch}`));
   await mkdir(path.dirname(archive), { recursive: true });
-  const folder = path.dirname(executable);
+  const directory = path.dirname(executable);
   const program = path.basename(executable);
   const files = [
     '-C',
@@ -59,7 +59,7 @@ async function makeArchive(executable: string): Promise<string> {
     dist,
     LEGAL,
     '-C',
-    folder,
+    directory,
     program,
     '-C',
     path.join(root, 'cli'),
@@ -84,10 +84,10 @@ function run(command: string, ...args: string[]): void {
 /** Makes only the manifest for Krew if a directory with the archives of all platforms is given. */
 async function makeAll(archives: string | undefined): Promise<string[]> {
   if (archives !== undefined) return [await makeKrewManifest(path.resolve(archives))];
-  const folder = await makeNpmPackage();
+  const directory = await makeNpmPackage();
   const executable = await makeExecutable();
   const archive = await makeArchive(executable);
-  return [folder, executable, archive, await makeKrewManifest(path.dirname(archive))];
+  return [directory, executable, archive, await makeKrewManifest(path.dirname(archive))];
 }
 
 for (const made of await makeAll(process.argv[2])) console.log(path.relative(root, made));

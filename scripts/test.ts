@@ -2,7 +2,7 @@ import { glob } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { buildBundles } from './demo/build-bundles.ts';
-import { useMemoryFolder } from './test/memory-folder.ts';
+import { useMemoryDirectory } from './test/memory-directory.ts';
 import { printWhole, type RunOptions, runNodeTests, runSharedTests } from './test/run-node-tests.ts';
 import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from './test/tally.ts';
 import { type ControlPlane, startControlPlane } from './testbed/control-plane.ts';
@@ -171,7 +171,7 @@ try {
   const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'));
   const selected = await selectFiles(process.argv.slice(2).filter((argument) => !argument.startsWith('-')));
   // Files written in a cgroup with limited memory would count against it.
-  const inMemory = selected.has('limits') ? undefined : useMemoryFolder(process.env);
+  const inMemory = selected.has('limits') ? undefined : useMemoryDirectory(process.env);
   if (inMemory) console.log(`Temporary files are in ${inMemory}; TMPDIR=/tmp npm test puts them on the disk.`);
   await buildBundles();
   const tallies = await runGroups(selected, flags);

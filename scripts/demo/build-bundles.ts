@@ -11,10 +11,10 @@ const MADE = 'BUNDLES_MADE_IN';
  * Bundles the programs into dist/: all of them, or only the named directories. A command that has bundled all of them,
  * such as `npm test`, starts others that would bundle them again; those use the existing bundles.
  */
-export async function buildBundles(...folders: string[]): Promise<void> {
+export async function buildBundles(...directories: string[]): Promise<void> {
   if (process.env[MADE] === root) return;
   await step('Bundling the programs', () =>
-    runCommand(process.execPath, [path.join(root, 'scripts/build.ts'), ...folders], { cwd: root }),
+    runCommand(process.execPath, [path.join(root, 'scripts/build.ts'), ...directories], { cwd: root }),
   );
-  if (folders.length === 0) process.env[MADE] = root;
+  if (directories.length === 0) process.env[MADE] = root;
 }

@@ -11,10 +11,10 @@ umask 022
 mkdir -p "$root/etc" "$root/tmp" "$root/var/lib/dpkg/status.d"
 chmod 755 "$root"
 chmod 1777 "$root/tmp"
-for folder in bin sbin lib lib64; do
-  [ -e "/usr/$folder" ] || continue
-  mkdir -p "$root/usr/$folder"
-  ln -sfn "usr/$folder" "$root/$folder"
+for directory in bin sbin lib lib64; do
+  [ -e "/usr/$directory" ] || continue
+  mkdir -p "$root/usr/$directory"
+  ln -sfn "usr/$directory" "$root/$directory"
 done
 echo 'nonroot:x:65532:65532::/tmp:/sbin/nologin' >"$root/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/etc/group"

@@ -59,9 +59,9 @@ export async function runSharedTests(files: string[], { concurrency, ...options 
 async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
   const { group, flags, env, print } = options;
   const heading = `\n== ${group} (test files: ${files.length})\n`;
-  const folder = await makeTemporaryFolder('test-run-');
+  const directory = await makeTemporaryFolder('test-run-');
   try {
-    const file = path.join(folder.path, 'tally.json');
+    const file = path.join(directory.path, 'tally.json');
     const args = [
       ...['--import', slimImports],
       '--test',
@@ -94,6 +94,6 @@ async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>
     if (code !== 0 && failed.length === 0) throw new Error(`the test runner ended with ${end}`);
     return { passed, failed, skipped };
   } finally {
-    await folder.remove();
+    await directory.remove();
   }
 }

@@ -38,34 +38,34 @@ export async function buildBinary(name: BinaryName, modules: string, file: strin
 }
 
 /** Copies the data, because Go's module cache may be emptied while the binary is kept. */
-async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] }: Source, folder: string) {
+async function copyData(go: ReturnType<typeof goIn>, { package: name, data = [] }: Source, directory: string) {
   const module = (await go('list', '-m', '-f', '{{.Dir}}', name)).trim();
-  for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), folder]);
-  await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(folder, each))]);
+  for (const each of data) await runCommand('cp', ['-R', '-L', path.join(module, each), directory]);
+  await runCommand('chmod', ['-R', 'u+w', ...data.map((each) => path.join(directory, each))]);
 }
 
 /** Creates a Go module that requires the tool: `go install` refuses modules with `replace` lines, as Kubernetes has. */
-async function prepareModule(folder: string, source: Source): Promise<void> {
+async function prepareModule(directory: string, source: Source): Promise<void> {
   const { module, replaces } = source;
-  await mkdir(folder, { recursive: true });
+  await mkdir(directory, { recursive: true });
   let replacements: string[] = [];
-  if (module === 'kubernetes') replacements = await stagingReplacements(folder);
-  else if (replaces) replacements = await ownReplacements(folder, source);
+  if (module === 'kubernetes') replacements = await stagingReplacements(directory);
+  else if (replaces) replacements = await ownReplacements(directory, source);
   const lines = [`module testbed/${module}`, 'go 1.24', ...replacements, ''];
-  await writeFile(path.join(folder, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
+  await writeFile(path.join(directory, 'go.mod'), lines.join('\n'), { flag: 'wx' }).catch(ignoreExisting);
 }
 
 /** Kubernetes requires its staging modules as v0.0.0 from its own tree; they are published with real versions. */
-async function stagingReplacements(folder: string): Promise<string[]> {
-  const download = await goIn(folder)('mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`);
+async function stagingReplacements(directory: string): Promise<string[]> {
+  const download = await goIn(directory)('mod', 'download', '-json', `k8s.io/kubernetes@v${kubernetesVersion}`);
   const { GoMod } = JSON.parse(download) as { GoMod: string };
   const staged = (await readFile(GoMod, 'utf8')).matchAll(/(k8s\.io\/[a-z-]+) => \.\/staging/g);
   return [...staged].map(([, module]) => `replace ${module} => ${module} v${kubernetesStagingVersion}`);
 }
 
 /** Returns the modules that a module replaces. */
-async function ownReplacements(folder: string, source: Source): Promise<string[]> {
-  const download = await goIn(folder)('mod', 'download', '-json', `${source.package}@v${source.version}`);
+async function ownReplacements(directory: string, source: Source): Promise<string[]> {
+  const download = await goIn(directory)('mod', 'download', '-json', `${source.package}@v${source.version}`);
   const { GoMod } = JSON.parse(download) as { GoMod: string };
   return [...(await readFile(GoMod, 'utf8')).matchAll(/^replace .* => \S+ v\S+/gm)].map(([line]) => line);
 }

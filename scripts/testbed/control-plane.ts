@@ -122,12 +122,12 @@ async function startServer(
 /** The processes of a control plane, by the name of their binary. */
 class Processes {
   readonly dir: string;
-  readonly #folder: TemporaryFolder;
+  readonly #directory: TemporaryFolder;
   readonly #running = new Map<string, GuardedProcess>();
 
-  constructor(folder: TemporaryFolder) {
-    this.#folder = folder;
-    this.dir = folder.path;
+  constructor(directory: TemporaryFolder) {
+    this.#directory = directory;
+    this.dir = directory.path;
   }
 
   start(binary: string, args: string[]): void {
@@ -161,7 +161,7 @@ class Processes {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#running.values()].map((running) => running.stop(0)));
-    await this.#folder.remove();
+    await this.#directory.remove();
   }
 
   #log(name: string): string {

@@ -82,21 +82,21 @@ async function unpack(
   check(bytes, hash, url);
   const base = path.dirname(path.dirname(fileOf(names[0] as BinaryName)));
   await mkdir(base, { recursive: true });
-  const folder = await mkdtemp(path.join(base, '.download-'));
+  const directory = await mkdtemp(path.join(base, '.download-'));
   try {
-    const archive = path.join(folder, path.basename(new URL(url).pathname));
+    const archive = path.join(directory, path.basename(new URL(url).pathname));
     await writeFile(archive, bytes);
-    if (/\.(tar\.gz|zip)$/.test(archive)) await runCommand('tar', ['-xf', archive], { cwd: folder });
-    const files = await readdir(folder, { recursive: true });
+    if (/\.(tar\.gz|zip)$/.test(archive)) await runCommand('tar', ['-xf', archive], { cwd: directory });
+    const files = await readdir(directory, { recursive: true });
     for (const name of names) {
       const file = files.find((candidate) => path.basename(candidate) === name);
       if (!file) throw new Error(`${url} holds no ${name}`);
-      await chmod(path.join(folder, file), 0o755);
+      await chmod(path.join(directory, file), 0o755);
       await mkdir(path.dirname(fileOf(name)), { recursive: true });
-      await rename(path.join(folder, file), fileOf(name));
+      await rename(path.join(directory, file), fileOf(name));
     }
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   process.stderr.write(`  ${names.join(', ')}: downloaded in ${seconds} s (${url})\n`);

@@ -20,24 +20,24 @@ export async function findBinaries<Name extends BinaryName>(...names: Name[]): P
   // Two commands that start on an empty cache both fill it. Files appear whole, so this only costs time.
   if (absent.length > 0) await provide(absent);
   const { found, missing } = locate(names);
-  if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheFolder()} after it was filled.`);
+  if (missing.length > 0) throw new Error(`${missing.join(', ')}: not in ${cacheDirectory()} after it was filled.`);
   return found as Binaries<Name>;
 }
 
 /** Finds a binary without downloading or building it; returns its bare name if it is on the PATH. */
 export function lookForBinary(name: BinaryName): string | undefined {
-  for (const folder of (process.env.PATH ?? '').split(path.delimiter)) {
-    if (isExecutable(path.join(folder, name))) return name;
+  for (const directory of (process.env.PATH ?? '').split(path.delimiter)) {
+    if (isExecutable(path.join(directory, name))) return name;
   }
   return locate([name]).found[name];
 }
 
-function cacheFolder(): string {
+function cacheDirectory(): string {
   return path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'stoker-operator');
 }
 
 /** A separate directory for each binary, so that it can be put on the PATH without others. */
-const cachedFile = (name: BinaryName) => path.join(cacheFolder(), cacheKey(name), name);
+const cachedFile = (name: BinaryName) => path.join(cacheDirectory(), cacheKey(name), name);
 
 function locate(names: BinaryName[]) {
   const assets = process.env.KUBEBUILDER_ASSETS;
@@ -60,7 +60,7 @@ async function provide(names: BinaryName[]): Promise<void> {
     `No download (${problems[0]}). Building with Go, once for this machine, which takes minutes: ${missing.join(', ')}\n`,
   );
   try {
-    for (const name of missing) await buildBinary(name, path.join(cacheFolder(), 'build'), cachedFile(name));
+    for (const name of missing) await buildBinary(name, path.join(cacheDirectory(), 'build'), cachedFile(name));
   } catch (error) {
     problems.push(`The build with Go failed: ${(error as Error).message}`);
     throw new MissingBinaries(advice(locate(names).missing, problems), { cause: error });
@@ -72,6 +72,6 @@ function advice(missing: BinaryName[], problems: string[]): string {
     `Missing for the test bed: ${missing.join(', ')}.`,
     ...problems.map((problem) => `- ${problem}`),
     `Either install Go (https://go.dev/dl) and run this again, or put binaries of Kubernetes ${kubernetesVersion}`,
-    'and the other tools into one folder and name it in KUBEBUILDER_ASSETS.',
+    'and the other tools into one directory and name it in KUBEBUILDER_ASSETS.',
   ].join('\n');
 }

@@ -18,25 +18,25 @@ export interface GitDaemon {
 
 /** Starts `git daemon` on a free loopback port. */
 export async function startGitDaemon(): Promise<GitDaemon> {
-  const folder = await makeTemporaryFolder('git-daemon-');
-  const log = path.join(folder.path, 'daemon.log');
-  const sent = path.join(folder.path, 'sent');
-  const hook = path.join(folder.path, 'pack-objects.sh');
-  const config = path.join(folder.path, 'daemon.config');
+  const directory = await makeTemporaryFolder('git-daemon-');
+  const log = path.join(directory.path, 'daemon.log');
+  const sent = path.join(directory.path, 'sent');
+  const hook = path.join(directory.path, 'pack-objects.sh');
+  const config = path.join(directory.path, 'daemon.config');
   // The hook reads the request to its end, because the daemon aborts if its input isn't read.
   await writeFile(hook, `#!/bin/sh\ncat >/dev/null\ngit pack-objects --stdout -q <'${sent}'\n`, { mode: 0o755 });
   await writeFile(config, '');
   const port = await freePort();
   const daemon = startGuarded(
     'git',
-    ['daemon', '--export-all', '--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${folder.path}`],
+    ['daemon', '--export-all', '--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${directory.path}`],
     { env: { ...gitEnvironment(), GIT_CONFIG_GLOBAL: config }, output: { log } },
   );
   await untilListening(daemon, { name: 'git daemon', port, log });
   const url = `git://127.0.0.1:${port}`;
   return {
     url,
-    createRepository: (name) => createBareRepository(folder.path, name, url),
+    createRepository: (name) => createBareRepository(directory.path, name, url),
     sendOnly: async (ids) => {
       if (ids) await writeFile(sent, `${ids.join('\n')}\n`);
       // Git doesn't read the hook from a repository, and reads this file for each request. A shell for each costs more.
@@ -44,7 +44,7 @@ export async function startGitDaemon(): Promise<GitDaemon> {
     },
     stop: async () => {
       await daemon.stop();
-      await folder.remove();
+      await directory.remove();
     },
   };
 }

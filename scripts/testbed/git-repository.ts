@@ -69,33 +69,33 @@ let empty: Promise<string> | undefined;
 
 async function makeEmpty(): Promise<string> {
   const { path: parent } = await makeTemporaryFolder('empty-repository-');
-  const folder = path.join(parent, 'empty.git');
+  const directory = path.join(parent, 'empty.git');
   // Without a template, which would add a dozen sample hooks.
-  await git(parent, ['init', '--quiet', '--bare', '--initial-branch=main', '--template=', folder]);
-  await appendFile(path.join(folder, 'config'), configuration);
-  return folder;
+  await git(parent, ['init', '--quiet', '--bare', '--initial-branch=main', '--template=', directory]);
+  await appendFile(path.join(directory, 'config'), configuration);
+  return directory;
 }
 
 /** Creates an empty bare repository below a directory; `name` may contain slashes. */
 export async function createBareRepository(root: string, name: string, baseUrl: string): Promise<GitRepository> {
-  const folder = path.join(root, `${name}.git`);
+  const directory = path.join(root, `${name}.git`);
   empty ??= makeEmpty();
-  await cp(await empty, folder, { recursive: true });
-  const run = (...args: string[]) => git(folder, args);
+  await cp(await empty, directory, { recursive: true });
+  const run = (...args: string[]) => git(directory, args);
   const resolve = (revision: string) =>
     run('rev-parse', '--verify', '--quiet', `${revision}^{commit}`).catch(() => undefined);
   /** Most refs are files, which don't need a git process. */
   const tipOf = async (ref: string) => {
-    const tip = (await readFile(path.join(folder, ref), 'utf8').catch(() => '')).trim();
+    const tip = (await readFile(path.join(directory, ref), 'utf8').catch(() => '')).trim();
     if (isCommitHash(tip)) return tip;
-    const isElsewhere = tip !== '' || existsSync(path.join(folder, 'packed-refs'));
+    const isElsewhere = tip !== '' || existsSync(path.join(directory, 'packed-refs'));
     return isElsewhere ? await resolve(ref) : undefined;
   };
   const write = (commit: NewCommit) =>
-    git(folder, ['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], fastImportStream(commit));
+    git(directory, ['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], fastImportStream(commit));
   return {
     url: `${baseUrl}/${name}.git`,
-    path: folder,
+    path: directory,
     resolve,
     git: run,
     commit: async ({ files, message = 'Change', branch = 'main' }) => {

@@ -59,8 +59,8 @@ export async function startGitServer({
   certificates: given,
   address = '127.0.0.1',
 }: GitServerOptions = {}): Promise<GitServer> {
-  const folder = await makeTemporaryFolder('git-server-');
-  const certificates = tls ? (given ?? (await createCertificates(folder.path))) : undefined;
+  const directory = await makeTemporaryFolder('git-server-');
+  const certificates = tls ? (given ?? (await createCertificates(directory.path))) : undefined;
   const server = await listen(
     { certificates, address },
     (request, response) =>
@@ -75,11 +75,11 @@ export async function startGitServer({
     fault: undefined,
     redirect: undefined,
     lfs: undefined,
-    createRepository: (name) => createBareRepository(folder.path, name, gitServer.url),
+    createRepository: (name) => createBareRepository(directory.path, name, gitServer.url),
     stop: async () => {
       server.close();
       server.closeAllConnections();
-      await folder.remove();
+      await directory.remove();
     },
   };
 
@@ -97,7 +97,7 @@ export async function startGitServer({
       return;
     }
     if (gitServer.lfs && /\/info\/lfs\//.test(request.url ?? '')) return gitServer.lfs(request, response);
-    answerWithGit(request, response, { body: readBody(request, entry), root: folder.path });
+    answerWithGit(request, response, { body: readBody(request, entry), root: directory.path });
   };
   return gitServer;
 }

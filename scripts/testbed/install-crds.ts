@@ -7,7 +7,7 @@ import { groupPath } from '../../shared/io/kubernetes/resource-path.ts';
 import { clientOf } from './client-of.ts';
 import { serverSideApply } from './server-side-apply.ts';
 
-const folder = path.join(import.meta.dirname, '../../chart/crds');
+const directory = path.join(import.meta.dirname, '../../chart/crds');
 
 const CRDS_PATH = groupPath('apiextensions.k8s.io/v1', 'customresourcedefinitions');
 
@@ -20,7 +20,7 @@ interface Definition {
 /** Installs the CRDs of the checkout with a kubeconfig, and waits for at most a minute until they are served. */
 export async function installCrds({ kubeconfig }: { kubeconfig: string }): Promise<void> {
   const client = clientOf(kubeconfig, { userAgent: 'testbed' });
-  await Promise.all((await readdir(folder)).map((file) => installCrd(client, path.join(folder, file))));
+  await Promise.all((await readdir(directory)).map((file) => installCrd(client, path.join(directory, file))));
   client.close();
 }
 

@@ -40,9 +40,9 @@ export async function sidecarEnvironment(
   const sidecar = pod.spec.initContainers?.find(({ name }) => name === 'sync-agent');
   if (!sidecar) throw new Error(`pod ${pod.metadata.name} has no sidecar`);
   for (const { name, mountPath } of sidecar.volumeMounts) {
-    const folder = path.join(root, mountPath);
-    await mkdir(folder, { recursive: true });
-    await fillVolume(cluster, { pod, volume: pod.spec.volumes?.find((volume) => volume.name === name) }, folder);
+    const directory = path.join(root, mountPath);
+    await mkdir(directory, { recursive: true });
+    await fillVolume(cluster, { pod, volume: pod.spec.volumes?.find((volume) => volume.name === name) }, directory);
   }
   const mounts = sidecar.volumeMounts.map(({ mountPath }) => mountPath);
   const isMounted = (value: string) => mounts.some((mount) => value === mount || value.startsWith(`${mount}/`));
@@ -71,23 +71,23 @@ function fieldOf(pod: InjectedPod, fieldPath: string | undefined): string {
 async function fillVolume(
   cluster: ServerAccess,
   { pod, volume }: { pod: InjectedPod; volume: Volume | undefined },
-  folder: string,
+  directory: string,
 ): Promise<void> {
   if (volume?.downwardAPI) {
     const labels = Object.entries(pod.metadata.labels ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-    await writeFile(path.join(folder, 'labels'), labels.join('\n'));
+    await writeFile(path.join(directory, 'labels'), labels.join('\n'));
   }
   for (const { secret } of volume?.projected?.sources ?? []) {
     if (!secret) continue;
     const values = await readSecret(cluster, pod.metadata.namespace, secret.name);
     await writeFiles(
-      folder,
+      directory,
       secret.items.map(({ key, path: file }) => [file, values[key] ?? '']),
     );
   }
   if (volume?.secret) {
     await writeFiles(
-      folder,
+      directory,
       Object.entries(await readSecret(cluster, pod.metadata.namespace, volume.secret.secretName)),
     );
   }
@@ -100,9 +100,9 @@ async function readSecret(cluster: ServerAccess, namespace: string, name: string
   return data;
 }
 
-async function writeFiles(folder: string, files: [file: string, base64: string][]): Promise<void> {
+async function writeFiles(directory: string, files: [file: string, base64: string][]): Promise<void> {
   for (const [file, base64] of files) {
-    await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
-    await writeFile(path.join(folder, file), Buffer.from(base64, 'base64'), { mode: 0o600 });
+    await mkdir(path.dirname(path.join(directory, file)), { recursive: true });
+    await writeFile(path.join(directory, file), Buffer.from(base64, 'base64'), { mode: 0o600 });
   }
 }

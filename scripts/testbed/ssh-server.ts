@@ -30,14 +30,14 @@ export interface SshServer {
  * additional settings of sshd_config(5).
  */
 export async function startSshServer(further: Record<string, string> = {}): Promise<SshServer> {
-  const folder = await makeTemporaryFolder('sshd-');
-  const file = (name: string) => path.join(folder.path, name);
+  const directory = await makeTemporaryFolder('sshd-');
+  const file = (name: string) => path.join(directory.path, name);
   const port = await freePort();
   for (const name of ['host', 'user']) {
     await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', file(name)]);
   }
   await writeFile(file('authorized_keys'), await readFile(file('user.pub')), { mode: 0o600 });
-  await chmod(folder.path, 0o755);
+  await chmod(directory.path, 0o755);
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
   const settings = {
     ListenAddress: '127.0.0.1',
@@ -56,15 +56,15 @@ export async function startSshServer(further: Record<string, string> = {}): Prom
   const log = file('sshd.log');
   const daemon = startGuarded(SSHD, ['-D', '-e', '-f', file('sshd_config')], { output: { log } });
   await untilListening(daemon, { name: 'sshd', port, log });
-  const base = `ssh://${userInfo().username}@127.0.0.1:${port}${folder.path}`;
+  const base = `ssh://${userInfo().username}@127.0.0.1:${port}${directory.path}`;
   const hostKey = (await readFile(file('host.pub'), 'utf8')).trim();
   return {
     keyFile: file('user'),
     knownHosts: `[127.0.0.1]:${port} ${hostKey}\n`,
-    createRepository: (name) => createBareRepository(folder.path, name, base),
+    createRepository: (name) => createBareRepository(directory.path, name, base),
     stop: async () => {
       await daemon.stop();
-      await folder.remove();
+      await directory.remove();
     },
   };
 }

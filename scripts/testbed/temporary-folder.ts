@@ -24,17 +24,20 @@ export async function makeTemporaryFolder(prefix: string, { onDisk = false } = {
   const place = (onDisk && process.env.DISK_TMPDIR) || tmpdir();
   const root = roots.get(place) ?? makeRoot(place);
   roots.set(place, root);
-  const folder = await mkdtemp(path.join(await root, prefix));
-  return { path: folder, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) };
+  const directory = await mkdtemp(path.join(await root, prefix));
+  return { path: directory, remove: () => rm(directory, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 async function makeRoot(place: string): Promise<string> {
-  const folder = await mkdtemp(path.join(place, 'stoker-'));
-  const child = spawn('/bin/sh', ['-c', guard, 'sh', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const directory = await mkdtemp(path.join(place, 'stoker-'));
+  const child = spawn('/bin/sh', ['-c', guard, 'sh', directory], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   child.unref();
   (child.stdin as Socket).unref();
   child.stdin.on('error', () => {});
   // Access is controlled by the directories in it.
-  await chmod(folder, 0o711);
-  return folder;
+  await chmod(directory, 0o711);
+  return directory;
 }

@@ -122,8 +122,8 @@ export interface Release {
 }
 
 const onGitHub = (repository: string, version: string, file: string, checksums: string): Release => {
-  const folder = `https://github.com/${repository}/releases/download/v${version}`;
-  return { url: `${folder}/${file}`, checksums: `${folder}/${checksums}` };
+  const directory = `https://github.com/${repository}/releases/download/v${version}`;
+  return { url: `${directory}/${file}`, checksums: `${directory}/${checksums}` };
 };
 
 const prometheusRelease = onGitHub(

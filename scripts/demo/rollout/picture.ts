@@ -14,7 +14,7 @@ export interface Picture {
   /** Summary as in `kubectl get`. */
   summary: string;
   /** Number of gateways with the commit that are neither verified nor failed. */
-  underWay: number;
+  inProgress: number;
 }
 
 /** A picture and its time, in milliseconds since the beginning. */
@@ -52,7 +52,7 @@ export function pictureOf(
     phase,
     commit,
     summary,
-    underWay: isBackwards(rollout) ? 0 : Math.max(0, admitted - verified - failed),
+    inProgress: isBackwards(rollout) ? 0 : Math.max(0, admitted - verified - failed),
     waves: rollout.admission.map((entry, index) => {
       const gateways = placed.filter(({ wave }) => wave === index).map(({ name, look }) => ({ name, look }));
       return { name: entry.wave, mark: markOf(index, gateways, rollout), gateways };

@@ -140,8 +140,11 @@ async function checkFile(data: string, wanted: object): Promise<void> {
 
 /** Returns a text that changes with every file that is added, deleted, replaced, or written. */
 async function stateOnDisk({ data }: Gateway): Promise<string> {
-  const folder = path.join(data, 'config');
-  const [{ mtimeMs: changed }, { ino, ctimeMs }] = await Promise.all([stat(folder), stat(path.join(folder, FILE))]);
+  const directory = path.join(data, 'config');
+  const [{ mtimeMs: changed }, { ino, ctimeMs }] = await Promise.all([
+    stat(directory),
+    stat(path.join(directory, FILE)),
+  ]);
   return [changed, ino, ctimeMs].join(' ');
 }
 

@@ -14,13 +14,14 @@ export interface Failure {
 }
 
 /** Reads from the frames how a commit went through the waves. Throws if that differs from the plan. */
-export function seenByWaves(frames: readonly Frame[], commit: string, mostInWave: Record<string, number>): WaveTime[] {
+export function seenByWaves(frames: readonly Frame[], commit: string, maxInWave: Record<string, number>): WaveTime[] {
   const own = frames.filter(({ picture }) => picture.commit === commit);
   for (const { picture } of own) {
     checkOrder(picture);
     const current = picture.waves.find(({ mark }) => mark === 'underWay');
-    const most = mostInWave[current?.name ?? ''] ?? Number.POSITIVE_INFINITY;
-    if (picture.underWay > most) throw new Error(`${picture.underWay} gateways of ${current?.name} were in progress`);
+    const max = maxInWave[current?.name ?? ''] ?? Number.POSITIVE_INFINITY;
+    if (picture.inProgress > max)
+      throw new Error(`${picture.inProgress} gateways of ${current?.name} were in progress`);
   }
   const waves = own.at(-1)?.picture.waves ?? [];
   return waves.map(({ name }, index) => {

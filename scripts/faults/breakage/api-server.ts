@@ -14,42 +14,42 @@ export const apiServer = {
     return { did: 'stopped etcd', heal: () => server.holdEtcd(false) };
   },
   'cut connections': async (world, planned) => {
-    const { whom, proxies } = hit(world, planned);
+    const { name, proxies } = hit(world, planned);
     for (const proxy of proxies) proxy.cut();
-    return { did: `cut the connections of ${whom} to the API server` };
+    return { did: `cut the connections of ${name} to the API server` };
   },
   'freeze connections': (world, planned) =>
-    disturb(world, planned, { isFrozen: true }, (whom) => `froze the connections of ${whom} to the API server`),
+    disturb(world, planned, { isFrozen: true }, (name) => `froze the connections of ${name} to the API server`),
   'slow API server': (world, planned) => {
     const delayMs = 50 + (planned.choice % 2_000);
-    return disturb(world, planned, { delayMs }, (whom) => `delayed API calls of ${whom} by ${delayMs} ms`);
+    return disturb(world, planned, { delayMs }, (name) => `delayed API calls of ${name} by ${delayMs} ms`);
   },
   'refusing API server': (world, planned) => {
     const status = pick([429, 500, 503] as const, planned.choice);
-    return disturb(world, planned, { status }, (whom) => `answered every other API call of ${whom} with ${status}`);
+    return disturb(world, planned, { status }, (name) => `answered every other API call of ${name} with ${status}`);
   },
   'unreachable API server': (world, planned) =>
-    disturb(world, planned, { isUnreachable: true }, (whom) => `cut ${whom} off from the API server`),
+    disturb(world, planned, { isUnreachable: true }, (name) => `cut ${name} off from the API server`),
   'lost answers': (world, planned) =>
-    disturb(world, planned, { losesAnswers: true }, (whom) => `lost the responses to API writes of ${whom}`),
+    disturb(world, planned, { losesAnswers: true }, (name) => `lost the responses to API writes of ${name}`),
 } satisfies Breakages;
 
 /** Chooses one program in most cases, all in some. */
-function hit(world: World, { target, choice }: PlannedFault): { whom: string; proxies: ApiProxy[] } {
-  if (choice % 5 === 0) return { whom: 'all programs', proxies: world.programs().map(({ proxy }) => proxy) };
+function hit(world: World, { target, choice }: PlannedFault): { name: string; proxies: ApiProxy[] } {
+  if (choice % 5 === 0) return { name: 'all programs', proxies: world.programs().map(({ proxy }) => proxy) };
   // Half of the faults are between the operator and the API server, although there are more agents.
   const operator = [...world.controllers, ...world.receivers];
   const program = pick(choice % 2 ? operator : world.programs(), target);
-  return { whom: program.name, proxies: [program.proxy] };
+  return { name: program.name, proxies: [program.proxy] };
 }
 
 async function disturb(
   world: World,
   planned: PlannedFault,
   fault: ProxyFault,
-  describe: (whom: string) => string,
+  describe: (name: string) => string,
 ): Promise<Broken> {
-  const { whom, proxies } = hit(world, planned);
+  const { name, proxies } = hit(world, planned);
   const heals = proxies.map((proxy) => proxy.breakBy(fault));
-  return { did: describe(whom), heal: () => heals.forEach((heal) => void heal()) };
+  return { did: describe(name), heal: () => heals.forEach((heal) => void heal()) };
 }

@@ -14,7 +14,7 @@ export async function noSecrets(world: World): Promise<string[]> {
   return wrong;
 }
 
-async function secretsOf({ folder, senders, hosts, plane }: World) {
+async function secretsOf({ directory, senders, hosts, plane }: World) {
   const named = [
     ...senders.secrets.map((value) => ({ what: 'a webhook secret', value })),
     ...hosts.tokens.map((value) => ({ what: 'a git token', value })),
@@ -24,7 +24,7 @@ async function secretsOf({ folder, senders, hosts, plane }: World) {
     value: Buffer.from(value).toString('base64').replace(/=+$/, ''),
   }));
   const tokens: typeof named = [];
-  for (const place of [plane.server.dir, folder]) {
+  for (const place of [plane.server.dir, directory]) {
     for (const name of await readdir(place)) {
       if (!name.endsWith('kubeconfig')) continue;
       const token = /"token": "([^"]+)"/.exec(await readFile(path.join(place, name), 'utf8'))?.[1];
@@ -35,8 +35,8 @@ async function secretsOf({ folder, senders, hosts, plane }: World) {
   return [...named, ...encoded, ...tokens];
 }
 
-async function logs({ folder }: World): Promise<[string, string][]> {
-  const place = path.join(folder, 'logs');
+async function logs({ directory }: World): Promise<[string, string][]> {
+  const place = path.join(directory, 'logs');
   const names = await readdir(place);
   return await Promise.all(
     names.map(async (name) => [name, await readFile(path.join(place, name), 'utf8')] as [string, string]),

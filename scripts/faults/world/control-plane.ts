@@ -38,9 +38,9 @@ export class ControlPlane {
     this.client = clientOf(server.kubeconfig, { userAgent: 'faults' });
   }
 
-  static async start(folder: string): Promise<ControlPlane> {
-    const policy = path.join(folder, 'audit-policy.json');
-    const auditLog = path.join(folder, 'audit.log');
+  static async start(directory: string): Promise<ControlPlane> {
+    const policy = path.join(directory, 'audit-policy.json');
+    const auditLog = path.join(directory, 'audit.log');
     await writeFile(policy, JSON.stringify(auditPolicy));
     const server = await startApiServer({
       apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`],

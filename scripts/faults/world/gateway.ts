@@ -84,9 +84,9 @@ export class Gateway {
     return found;
   }
 
-  #walk(folder: string, found: Map<string, DiskFile>): void {
-    for (const entry of list(path.join(this.data, folder))) {
-      const name = folder ? `${folder}/${entry.name}` : entry.name;
+  #walk(directory: string, found: Map<string, DiskFile>): void {
+    for (const entry of list(path.join(this.data, directory))) {
+      const name = directory ? `${directory}/${entry.name}` : entry.name;
       if (name === AGENT_DIRECTORY) continue;
       if (entry.isDirectory()) this.#walk(name, found);
       else if (entry.isFile()) {
@@ -115,9 +115,9 @@ export class Gateway {
   }
 }
 
-function list(folder: string) {
+function list(directory: string) {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readdirSync(directory, { withFileTypes: true });
   } catch {
     return [];
   }

@@ -12,7 +12,7 @@ let pods = 0;
 
 /** Creates a gateway's pod, which is injected, and prepares the agent of that pod without starting it. */
 export async function givePod(world: World, gateway: Gateway): Promise<void> {
-  const { plane, caFile, folder, hosts } = world;
+  const { plane, caFile, directory, hosts } = world;
   const { namespace, name, data } = gateway;
   const pod = await createPod(world, gateway);
   await plane.merge(`${corePath('pods', namespace, name)}/status`, {
@@ -20,14 +20,14 @@ export async function givePod(world: World, gateway: Gateway): Promise<void> {
   });
   const proxy = gateway.agent?.proxy ?? (await world.makeProxy());
   pods += 1;
-  const root = path.join(folder, 'pods', `${name}-${pods}`);
+  const root = path.join(directory, 'pods', `${name}-${pods}`);
   const environment = await sidecarEnvironment(plane.through(proxy, caFile), pod, root);
   const tokenFile = environment.GIT_TOKEN_FILE;
   gateway.agent = await ManagedProgram.make({
     name,
     program: 'agent',
     proxy,
-    logs: path.join(folder, 'logs'),
+    logs: path.join(directory, 'logs'),
     environment: {
       ...environment,
       DATA_PATH: data,

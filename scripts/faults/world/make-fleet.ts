@@ -8,7 +8,7 @@ import { applyObject } from '../../testbed/apply-object.ts';
 import { Gateway } from './gateway.ts';
 import { givePod } from './give-pod.ts';
 import { Resource } from './resource.ts';
-import { smallFolder } from './small-folder.ts';
+import { mountSmallDisk } from './small-disk.ts';
 import type { World } from './world.ts';
 
 /** The Secret with the credentials for the private server. */
@@ -65,9 +65,9 @@ export async function makeFleet(world: World): Promise<void> {
 /** Creates a gateway. The first one of each resource has a small disk, if the machine allows it. */
 async function makeGateway(world: World, { namespace, name: resource }: Resource, index: number): Promise<void> {
   const name = `${resource}-${index}`;
-  const data = path.join(world.folder, 'volumes', name);
+  const data = path.join(world.directory, 'volumes', name);
   await mkdir(data, { recursive: true });
-  const giveBack = index === 0 ? await smallFolder(data) : undefined;
+  const giveBack = index === 0 ? await mountSmallDisk(data) : undefined;
   if (giveBack) world.onStop(giveBack);
   const gateway = new Gateway({ name, namespace, resource, data, isSmall: giveBack !== undefined });
   await gateway.addForeign('own.db', `of the gateway ${name}`);

@@ -25,7 +25,7 @@ export class Resource {
   /** Value of `spec.git.ref`. */
   ref = 'main';
   /** Index of the tip of main when main was last requested: gateways must follow it or a later one. */
-  leastTip = 0;
+  minTip = 0;
 
   constructor(options: ResourceOptions) {
     this.namespace = options.namespace;
@@ -54,14 +54,14 @@ export class Resource {
   /** Returns the commits of which one must be followed once everything has settled. */
   possibleCommits(): string[] {
     return this.intents.possible().flatMap((ref) => {
-      if (ref === 'main') return this.known.tips.slice(this.leastTip);
+      if (ref === 'main') return this.known.tips.slice(this.minTip);
       return this.known.tags.get(ref) ?? [];
     });
   }
 
   /** Records that main was requested: its current tip, or a later one, must be followed. */
   mainWasAskedFor(tip: number): void {
-    this.leastTip = Math.max(this.leastTip, tip);
+    this.minTip = Math.max(this.minTip, tip);
   }
 }
 

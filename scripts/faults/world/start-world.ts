@@ -41,9 +41,9 @@ interface Site {
   stop: () => Promise<void>;
 }
 
-async function build(folder: string, { random, closers, stop }: Site): Promise<World> {
-  const certificates = await createCertificates(folder);
-  const plane = await ControlPlane.start(folder);
+async function build(directory: string, { random, closers, stop }: Site): Promise<World> {
+  const certificates = await createCertificates(directory);
+  const plane = await ControlPlane.start(directory);
   closers.push(() => plane.server.stop());
   const hosts = await GitHosts.start(random);
   closers.push(() => hosts.stop());
@@ -55,9 +55,9 @@ async function build(folder: string, { random, closers, stop }: Site): Promise<W
     proxies.push(proxy);
     return proxy;
   };
-  const operator = await startOperator({ folder, plane, certificates, makeProxy, closers });
+  const operator = await startOperator({ directory, plane, certificates, makeProxy, closers });
   const world: World = {
-    folder,
+    directory,
     plane,
     hosts,
     makeProxy,
@@ -81,7 +81,7 @@ async function makeNamespace(plane: ControlPlane, name: string): Promise<void> {
 }
 
 interface Ground {
-  folder: string;
+  directory: string;
   plane: ControlPlane;
   certificates: Certificates;
   makeProxy: () => Promise<ApiProxy>;
@@ -90,14 +90,14 @@ interface Ground {
 
 /** Starts the receivers and the controllers, each with its own credential. */
 async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 'controllers' | 'senders'>> {
-  const { folder, plane, closers } = ground;
+  const { directory, plane, closers } = ground;
   const [door, ...ports] = await Promise.all(Array.from({ length: 2 * REPLICAS + 1 }, freePort));
   const webhookPorts = ports.slice(0, REPLICAS);
   const receiverPorts = ports.slice(REPLICAS);
   const frontDoor = startFrontDoor(door as number, webhookPorts);
   closers.push(() => frontDoor.close());
   await installRights(plane.client, door as number);
-  const secretFile = path.join(folder, 'webhook', 'secret');
+  const secretFile = path.join(directory, 'webhook', 'secret');
   await mkdir(path.dirname(secretFile));
   const senders = new Senders(
     secretFile,
@@ -106,7 +106,7 @@ async function startOperator(ground: Ground): Promise<Pick<World, 'receivers' | 
   await senders.writeSecret();
   const controllers = await Promise.all(
     webhookPorts.map(async (port, index) => {
-      const memory = path.join(folder, `memory-${index}`);
+      const memory = path.join(directory, `memory-${index}`);
       await mkdir(memory);
       return await startReplica(
         ground,
@@ -150,7 +150,7 @@ interface Replica {
 /** Starts a replica whose token is bound to a pod, as in a cluster: the audit log names it. */
 async function startReplica(ground: Ground, replica: Replica, environment: Record<string, string>) {
   const { program, name, account } = replica;
-  const { folder, plane, certificates, makeProxy } = ground;
+  const { directory, plane, certificates, makeProxy } = ground;
   await plane.ask({ method: 'POST', path: corePath('pods', OPERATOR), body: podOf(name, account) });
   const proxy = await makeProxy();
   const access = plane.through(proxy, certificates.caFile);
@@ -158,7 +158,7 @@ async function startReplica(ground: Ground, replica: Replica, environment: Recor
     name,
     program,
     proxy,
-    logs: path.join(folder, 'logs'),
+    logs: path.join(directory, 'logs'),
     environment: {
       KUBECONFIG: await access.kubeconfigFor({ namespace: OPERATOR, serviceAccount: account, pod: name }),
       POD_NAME: name,

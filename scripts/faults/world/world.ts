@@ -8,7 +8,7 @@ import type { Senders } from './senders.ts';
 
 /** All running programs, and operations on them. */
 export interface World {
-  folder: string;
+  directory: string;
   plane: ControlPlane;
   /** CA of the proxies. */
   caFile: string;

@@ -30,7 +30,7 @@ const NAMESPACE = 'namespace=~"$namespace"';
 const ready = readiness(NAMESPACE);
 const notReady = `${ready} < 1 unless on (namespace, name) sync_controller_gatewaysync_paused == 1`;
 /** Selects the same ten over the whole time range. */
-const leastReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
+const lowestReady = `(bottomk(10, avg_over_time(${ready}[$__range:$__interval] @ end())) < 1)`;
 const gateways = (matchers = '') =>
   ofLeader('sync_controller_gateways', ['namespace', 'name', 'state'], `${NAMESPACE}${matchers}`);
 const phases = (matchers = '') =>
@@ -145,7 +145,7 @@ const resources: Row = {
       title: 'Unhealthy GatewaySyncs',
       description:
         'The ten GatewaySyncs that were ready for the shortest time. GatewaySyncs that were always ready are not shown.',
-      queries: [{ expr: `${ready} and on (namespace, name) ${leastReady}`, legend: '{{namespace}}/{{name}}' }],
+      queries: [{ expr: `${ready} and on (namespace, name) ${lowestReady}`, legend: '{{namespace}}/{{name}}' }],
     }),
   ],
 };

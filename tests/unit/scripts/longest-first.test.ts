@@ -15,16 +15,16 @@ test('all test files that are listed as slow exist', async () => {
 });
 
 test('the slowest test files start first', async (t) => {
-  const folder = await makeTemporaryFolder('longest-first-');
-  t.after(() => folder.remove());
+  const directory = await makeTemporaryFolder('longest-first-');
+  t.after(() => directory.remove());
   const files = ['tests/chart/alerts.test.ts', 'tests/chart/upgrade.test.ts', 'tests/unit/zeal.test.ts'];
   for (const file of files) {
-    await mkdir(path.dirname(path.join(folder.path, file)), { recursive: true });
-    await writeFile(path.join(folder.path, file), `require('node:test').test('${path.basename(file)}', () => {});`);
+    await mkdir(path.dirname(path.join(directory.path, file)), { recursive: true });
+    await writeFile(path.join(directory.path, file), `require('node:test').test('${path.basename(file)}', () => {});`);
   }
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['--test', '--test-concurrency=1', '--test-reporter=tap', ...longestFirst(files, folder.path)];
-  const output = await runCommand(process.execPath, args, { cwd: folder.path, env });
+  const args = ['--test', '--test-concurrency=1', '--test-reporter=tap', ...longestFirst(files, directory.path)];
+  const output = await runCommand(process.execPath, args, { cwd: directory.path, env });
   const order = [...output.matchAll(/^ok \d+ - (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(order, ['upgrade', 'alerts', 'zeal']);
 });

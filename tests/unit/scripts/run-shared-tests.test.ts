@@ -10,10 +10,10 @@ const failing = "require('node:test').test('fails', () => { throw new Error('on 
 
 for (const status of [0, 3]) {
   test(`a process that exits early with status ${status} fails its own test files, and no others`, async (t) => {
-    const folder = await makeTemporaryFolder('shared-');
-    t.after(() => folder.remove());
+    const directory = await makeTemporaryFolder('shared-');
+    t.after(() => directory.remove());
     const add = async (name: string, text: string) => {
-      const file = path.join(folder.path, name);
+      const file = path.join(directory.path, name);
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, text);
       return file;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { LONGEST } from '../../../scripts/test/longest-first.ts';
 import { sharesOf } from '../../../scripts/test/shares-of.ts';
 
-const filesIn = (folder: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${folder}/${index}.test.ts`);
+const filesIn = (directory: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${directory}/${index}.test.ts`);
 
 test('each test file runs once, in a process with others from its directory', () => {
   const files = [...filesIn('tests/unit/shared', 21), ...filesIn('tests/unit/receiver', 3)];

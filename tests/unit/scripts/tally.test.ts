@@ -18,12 +18,12 @@ suite('holds', () => { test('one that fails', () => { throw new Error('on purpos
 `;
 
 test('the test summary lists skipped and failed tests once, with their reasons', async (t) => {
-  const folder = await makeTemporaryFolder('tally-');
-  t.after(() => folder.remove());
-  await writeFile(path.join(folder.path, 'sample.test.mjs'), sample);
-  const tally = path.join(folder.path, 'tally.json');
+  const directory = await makeTemporaryFolder('tally-');
+  t.after(() => directory.remove());
+  await writeFile(path.join(directory.path, 'sample.test.mjs'), sample);
+  const tally = path.join(directory.path, 'tally.json');
   const args = ['--test', `--test-reporter=${reporter}`, `--test-reporter-destination=${tally}`, 'sample.test.mjs'];
-  await assert.rejects(runCommand(process.execPath, args, { cwd: folder.path, env: { PATH: process.env.PATH } }));
+  await assert.rejects(runCommand(process.execPath, args, { cwd: directory.path, env: { PATH: process.env.PATH } }));
   const { default: counted }: { default: Tally } = await import(tally, { with: { type: 'json' } });
   const lines = [
     'Skipped:',

@@ -8,7 +8,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { PROGRAMS } from '../../../scripts/images/programs.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
-const folder = path.join(root, '.github/workflows');
+const directory = path.join(root, '.github/workflows');
 
 interface Job {
   needs?: string;
@@ -28,7 +28,7 @@ interface Workflow {
 }
 
 const readWorkflow = async (file: string) => {
-  const source = await readFile(path.join(folder, file), 'utf8');
+  const source = await readFile(path.join(directory, file), 'utf8');
   return { source, workflow: parse(source) as Workflow };
 };
 
@@ -39,7 +39,7 @@ const MAY_WRITE: Record<string, string[]> = {
   'security.yaml': ['security-events', 'id-token'],
 };
 
-for (const file of await readdir(folder)) {
+for (const file of await readdir(directory)) {
   suite(`the workflow ${file}`, async () => {
     const { source, workflow } = await readWorkflow(file);
     const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);

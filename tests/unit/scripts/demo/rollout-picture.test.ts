@@ -140,7 +140,7 @@ suite('a picture of a rollout', () => {
     });
 
   test('counts the same gateways in progress as the controller', () => {
-    assert.equal(picture({ status: { admitted: 3, verified: 1, failed: 1 } }).underWay, 1);
+    assert.equal(picture({ status: { admitted: 3, verified: 1, failed: 1 } }).inProgress, 1);
   });
 
   test('is missing if the admission belongs to other waves', () => {
@@ -202,7 +202,7 @@ suite('the observations of a rollout', () => {
   });
 
   test('end in an error if a wave began too early, had too many gateways in progress, or never got the commit', () => {
-    assert.throws(() => seenByWaves([at(1, { admitted: ['all', 'all'] })], NEW, {}), /before canary was through/);
+    assert.throws(() => seenByWaves([at(1, { admitted: ['all', 'all'] })], NEW, {}), /before canary was complete/);
     const busy = at(1, { status: { admitted: 2 } });
     assert.throws(() => seenByWaves([busy], NEW, { canary: 1 }), /2 gateways of canary were under way/);
     assert.throws(() => seenByWaves([at(1, canaryHasIt)], NEW, {}), /the wave rest did not get the commit/);
@@ -212,7 +212,7 @@ suite('the observations of a rollout', () => {
     const failed = at(10, { status: back });
     const isBack = at(20, { status: { ...back, phase: 'RolledBack' }, reports: { a: { rollout: 8 } } });
     assert.deepEqual(seenToFail([failed, isBack], NEW), { gateways: ['a'], failedMs: 10, backMs: 20 });
-    assert.throws(() => seenToFail([failed], NEW), /not taken back/);
+    assert.throws(() => seenToFail([failed], NEW), /not rolled back/);
     assert.throws(() => seenToFail([failed, at(15, allHaveIt), isBack], NEW), /although the first wave failed/);
   });
 });

@@ -14,9 +14,9 @@ import { gatewaySyncOf, rolloutStatusOf } from '../../../support/objects.ts';
 import { makeResources } from './make-resources.ts';
 
 async function makeGateway(t: TestContext): Promise<Gateway> {
-  const folder = await makeTemporaryFolder('gateway-');
-  t.after(() => folder.remove());
-  const data = folder.path;
+  const directory = await makeTemporaryFolder('gateway-');
+  t.after(() => directory.remove());
+  const data = directory.path;
   await mkdir(path.join(data, 'config'));
   return new Gateway({ name: 'a', namespace: 'n', resource: 'r', data, isSmall: false });
 }

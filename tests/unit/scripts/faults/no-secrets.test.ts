@@ -13,16 +13,16 @@ const signature = 'c2lnbmF0dXJl';
 
 /** A world with one log, one credential, and objects whose text is the same at each path. */
 async function search(t: TestContext, { log = '', objects = {} }: { log?: string; objects?: Record<string, string> }) {
-  const { path: folder, remove } = await makeTemporaryFolder('secrets-');
+  const { path: directory, remove } = await makeTemporaryFolder('secrets-');
   t.after(remove);
-  await mkdir(path.join(folder, 'logs'));
-  await mkdir(path.join(folder, 'server'));
-  await writeFile(path.join(folder, 'logs/controller-0.log'), log);
-  await writeFile(path.join(folder, 'server/a.kubeconfig'), `{"token": "header.claims.${signature}"}`);
+  await mkdir(path.join(directory, 'logs'));
+  await mkdir(path.join(directory, 'server'));
+  await writeFile(path.join(directory, 'logs/controller-0.log'), log);
+  await writeFile(path.join(directory, 'server/a.kubeconfig'), `{"token": "header.claims.${signature}"}`);
   const ask = async ({ path: at }: ApiCall) => ({ text: objects[at.split('/').at(-1) ?? ''] });
-  const plane = { ask, server: { dir: path.join(folder, 'server') } };
+  const plane = { ask, server: { dir: path.join(directory, 'server') } };
   return await noSecrets({
-    folder,
+    directory,
     plane,
     senders: { secrets: [hook] },
     hosts: { tokens: [gitToken] },

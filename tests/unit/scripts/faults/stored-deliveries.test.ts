@@ -15,10 +15,10 @@ async function sendersTo(t: TestContext, listener: RequestListener): Promise<Sen
   const receiver = createServer(listener).listen(0, '127.0.0.1');
   t.after(() => receiver.close());
   await new Promise((resolve) => receiver.once('listening', resolve));
-  const folder = await makeTemporaryFolder('senders-');
-  t.after(() => folder.remove());
+  const directory = await makeTemporaryFolder('senders-');
+  t.after(() => directory.remove());
   const { port } = receiver.address() as AddressInfo;
-  const senders = new Senders(path.join(folder.path, 'secret'), [`http://127.0.0.1:${port}`]);
+  const senders = new Senders(path.join(directory.path, 'secret'), [`http://127.0.0.1:${port}`]);
   await senders.writeSecret();
   return senders;
 }

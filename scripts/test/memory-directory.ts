@@ -13,20 +13,20 @@ const NEEDED_IN_ALL = 6 * GIB;
  * number of each new one, ext4 skips all that were deleted in the last minutes. A test with many syncs takes half as
  * long in memory. Returns the directory, or undefined if nothing changed; `DISK_TMPDIR` then names the one on the disk.
  */
-export function useMemoryFolder(environment: NodeJS.ProcessEnv, folder = '/dev/shm'): string | undefined {
-  if (environment.TMPDIR || process.availableMemory() < NEEDED_IN_ALL || !isRoomyMemory(folder)) return undefined;
+export function useMemoryDirectory(environment: NodeJS.ProcessEnv, directory = '/dev/shm'): string | undefined {
+  if (environment.TMPDIR || process.availableMemory() < NEEDED_IN_ALL || !isRoomyMemory(directory)) return undefined;
   environment.DISK_TMPDIR = '/tmp';
-  environment.TMPDIR = folder;
-  return folder;
+  environment.TMPDIR = directory;
+  return directory;
 }
 
 /** Returns whether programs can run there: some machines mount it without that permission. */
-function isRoomyMemory(folder: string): boolean {
+function isRoomyMemory(directory: string): boolean {
   let own: string | undefined;
   try {
-    const { type, bavail, bsize } = statfsSync(folder);
+    const { type, bavail, bsize } = statfsSync(directory);
     if (type !== TMPFS_MAGIC || bavail * bsize < NEEDED_THERE) return false;
-    own = mkdtempSync(path.join(folder, 'stoker-'));
+    own = mkdtempSync(path.join(directory, 'stoker-'));
     const program = path.join(own, 'program');
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 });
     accessSync(program, constants.X_OK);

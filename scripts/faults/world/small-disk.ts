@@ -4,13 +4,13 @@ import { runCommand } from '../../testbed/run-command.ts';
 const MIB = 3;
 
 /** Mounts a small disk at a directory if this machine allows it; returns a function that unmounts it, or undefined. */
-export async function smallFolder(folder: string): Promise<(() => Promise<void>) | undefined> {
+export async function mountSmallDisk(directory: string): Promise<(() => Promise<void>) | undefined> {
   try {
-    await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', folder]);
+    await runCommand('mount', ['-t', 'tmpfs', '-o', `size=${MIB}m`, 'tmpfs', directory]);
   } catch {
     return undefined;
   }
-  const giveBack = () => void spawnSync('umount', ['--lazy', folder]);
+  const giveBack = () => void spawnSync('umount', ['--lazy', directory]);
   process.once('exit', giveBack);
   return async () => {
     process.off('exit', giveBack);
