@@ -53,7 +53,7 @@ suite('a gateway that has to be notified of changes', () => {
     await pod.settle(commit);
     const env = { GATEWAY_PORT: String(gateway.port) };
     const agent = await pod.start(env);
-    await pod.untilReport('Error', ({ status }) => /answered 500 to POST \/reload/.test(status?.message ?? ''));
+    await pod.untilReport('Error', ({ status }) => /responded with 500 to POST \/reload/.test(status?.message ?? ''));
     await agent.kill();
     gateway.faults = {};
     gateway.calls.length = 0;
