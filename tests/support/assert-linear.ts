@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 
-/** Four times the size may take so many times as long: 4 is linear, 16 quadratic; the rest is for a busy machine. */
+/** Maximum ratio of times for four times the size: 4 is linear, 16 quadratic; the rest is for a busy machine. */
 const MOST = 9;
 const ATTEMPTS = 20;
 
 /**
- * Asserts that the time which `run` takes grows with the size, not with its square. Ratios are compared,
- * since figures differ from machine to machine, and one good attempt of several is enough. `make` prepares what is not
+ * Asserts that the time of `run` grows with the size, not with its square. It compares ratios,
+ * because times differ between machines, and one good attempt of several is enough. `make` prepares the part that is not
  * measured.
  */
 export function assertLinear<TInput>(size: number, make: (size: number) => TInput, run: (input: TInput) => void): void {
@@ -22,7 +22,7 @@ export function assertLinear<TInput>(size: number, make: (size: number) => TInpu
   assert.ok(best < MOST, `four times the size takes ${best.toFixed(1)} times as long`);
 }
 
-/** As many as take a few milliseconds, so that the clock's steps and the compiler matter little. */
+/** Enough runs for a few milliseconds, so that the resolution of the clock and the compiler matter little. */
 function roundsOf(run: () => void): number {
   const started = performance.now();
   let rounds = 0;

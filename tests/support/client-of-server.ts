@@ -6,7 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { type ClientOptions, KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 
-/** A client of a server that is no API server, for answers that a real one seldom gives. */
+/** Makes a client of a server other than an API server, for responses that a real one rarely sends. */
 export async function clientOfServer(
   t: TestContext,
   listener: RequestListener,
@@ -17,7 +17,7 @@ export async function clientOfServer(
   return await clientAt(t, server, options);
 }
 
-/** A client of a server that says on each connection, to each piece that comes, what it likes. */
+/** Makes a client of a server that writes any data to its connections, in response to any data. */
 export async function clientOfSocket(
   t: TestContext,
   answer: (socket: Socket, connection: number, request: number) => void,
@@ -26,7 +26,7 @@ export async function clientOfSocket(
   return await clientAt(t, socketServer(t, answer), options);
 }
 
-/** A client whose server is behind a proxy that says nothing. */
+/** Makes a client of a server behind a proxy that doesn't respond. */
 export async function clientOfSilentProxy(t: TestContext): Promise<KubernetesClient> {
   const proxy = `http://127.0.0.1:${await portOf(socketServer(t, () => {}))}`;
   return clientOfUrl(t, 'https://api.example.com', { proxy });

@@ -4,7 +4,7 @@ import { ApiCredentials } from '../../shared/io/kubernetes/credentials.ts';
 
 type Method = Exclude<keyof KubernetesClient, 'close'>;
 
-/** Makes a client of the API server with some methods replaced. The others find no server. */
+/** Makes a client of the API server with some methods replaced. The other methods have no server. */
 export function clientWith(
   methods: Partial<Record<Method, (...args: never[]) => unknown>>,
   server = 'https://127.0.0.1:1',

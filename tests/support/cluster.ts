@@ -6,12 +6,12 @@ import { startControlPlane } from '../../scripts/testbed/control-plane.ts';
 import type { Scope } from './program.ts';
 
 let connection: Promise<ClusterAccess> | undefined;
-/** A run writes down nothing of its own control plane, and ends it. */
+/** A run doesn't save the details of its own control plane, and ends it. */
 const outlivesRun = /^[^{]/.test(process.env.TEST_CLUSTER ?? '');
 
 /**
- * Gives the control plane that all tests of a run share, with the CRDs of the checkout installed. `TEST_CLUSTER` holds its details
- * as JSON, or the path of a file with them; without it (one test file, run by hand) one is started that ends with this process.
+ * Returns the control plane that all tests of a run share, with the CRDs of the checkout installed. `TEST_CLUSTER` holds its
+ * details as JSON, or the path of a file with them; without it (one test file, run manually) a new one is started.
  */
 export function connectCluster(): Promise<ClusterAccess> {
   connection ??= connect(process.env.TEST_CLUSTER);
@@ -23,14 +23,14 @@ async function connect(given: string | undefined): Promise<ClusterAccess> {
     const json = given.startsWith('{') ? given : await readFile(given, 'utf8');
     return accessCluster(JSON.parse(json) as ClusterDetails);
   }
-  // It loads a library that tests with a given cluster do not have to wait for.
+  // Imported late, because tests with a given cluster don't need the library.
   const { installCrds } = await import('../../scripts/testbed/install-crds.ts');
   const controlPlane = await startControlPlane();
   await installCrds(controlPlane);
   return controlPlane;
 }
 
-/** Runs kubectl as administrator of the shared control plane and gives its stdout. */
+/** Runs kubectl as administrator of the shared control plane and returns its stdout. */
 export async function kubectl(...args: string[]): Promise<string> {
   return await (await connectCluster()).kubectl(...args);
 }
@@ -46,7 +46,7 @@ export async function managersOf(path: string): Promise<string[]> {
   return [...new Set(metadata.managedFields?.map(({ manager }) => manager))].sort();
 }
 
-/** What it takes to apply an object. */
+/** Options of an apply. */
 interface Manifest {
   apiVersion: string;
   kind: string;
@@ -55,7 +55,7 @@ interface Manifest {
 
 type ApplyFlag = '--force-conflicts' | `--field-manager=${string}`;
 
-/** Applies one object or several on the server side in the shared control plane, as administrator; throws `CallError`. */
+/** Applies one or more objects in the shared control plane with server-side apply, as administrator; throws `CallError`. */
 export async function apply(objects: object | object[], ...flags: ApplyFlag[]): Promise<void> {
   const manager = flags.find((flag) => flag.startsWith('--field-manager='))?.split('=')[1];
   const query = {
@@ -85,7 +85,7 @@ const resources = new Map<string, Resource[]>();
 async function pathOf({ apiVersion, kind, metadata: { name, namespace = 'default' } }: Manifest): Promise<string> {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const isWanted = (candidate: Resource) => candidate.kind === kind && !candidate.name.includes('/');
-  // Its CRD may have come only now.
+  // Its CRD may have just been installed.
   if (!resources.get(root)?.some(isWanted))
     resources.set(root, (await callApi<{ resources: Resource[] }>({ path: root })).resources);
   const resource = resources.get(root)?.find(isWanted);
@@ -94,8 +94,8 @@ async function pathOf({ apiVersion, kind, metadata: { name, namespace = 'default
 }
 
 /**
- * Makes a namespace with its own name and gives the name. It goes with the control plane: a fifth of the processor time
- * of a run would be spent on emptying them. In one that outlives the run it is deleted when the test is over.
+ * Creates a namespace and returns its name. It ends with the control plane, because emptying namespaces would take a fifth
+ * of the CPU time of a run. If the control plane outlives the run, the namespace is deleted after the test.
  */
 export async function createNamespace(t: Scope, labels: Record<string, string> = {}): Promise<string> {
   const name = `test-${randomBytes(5).toString('hex')}`;

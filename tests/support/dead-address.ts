@@ -4,14 +4,14 @@ import process from 'node:process';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import type { Scope } from './program.ts';
 
-/** An address on which nothing listens: every connection is refused. */
+/** An address without a listener: every connection is refused. */
 export const REFUSING = '127.0.0.9';
 
 const listener = `require('node:net')
   .createServer()
   .listen({ port: Number(process.argv[1]), host: process.argv[2], backlog: 1 }, () => console.log('listening'))`;
 
-/** Makes a port of an address silent, as behind a firewall: its queue is full, and nothing takes from it. */
+/** Makes a port of an address silent, as behind a firewall: its queue is full, and never emptied. */
 export async function silentAddress(t: Scope, port: number, address: string): Promise<string> {
   const guarded = startGuarded(process.execPath, ['-e', listener, String(port), address], { output: 'pipe' });
   t.after(() => guarded.stop(0));

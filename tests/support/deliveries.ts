@@ -1,4 +1,4 @@
-/** A delivery as a sender makes it: the headers that name the event, and the body. */
+/** A delivery as a sender makes it: the headers with the event, and the body. */
 export interface SentDelivery {
   headers: Record<string, string>;
   body: Record<string, unknown>;
@@ -25,7 +25,7 @@ const cloud = {
 };
 const dataCenter = { slug: 'repo', name: 'Repo', project: { key: 'ORG', name: 'Organization' } };
 
-/** Deliveries that ask for the tag v1.0.0 of the repository Org/repo, by what sends them. */
+/** Deliveries that request the tag v1.0.0 of the repository Org/repo, by sender. */
 export const RELEASES: Readonly<Record<string, SentDelivery>> = {
   'a release of GitHub': {
     headers: { 'x-github-event': 'release' },

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 
 const page = path.join(import.meta.dirname, '../../docs/reference/metrics.md');
 
-/** What a dashboard or an alert relies on of a metric. */
+/** The properties of a metric that a dashboard or an alert uses. */
 export interface MetricFacts {
   name: string;
   type: string;
@@ -22,7 +22,7 @@ interface Registered {
 
 const byName = (a: MetricFacts, b: MetricFacts) => (a.name < b.name ? -1 : 1);
 
-/** The metrics that docs/reference/metrics.md lists under a prefix, in the order of the alphabet. */
+/** Returns the metrics with a prefix from docs/reference/metrics.md, in alphabetical order. */
 export async function documentedMetrics(prefix: string): Promise<MetricFacts[]> {
   const text = await readFile(page, 'utf8');
   const bucketsOf = new Map(
@@ -45,7 +45,7 @@ export async function documentedMetrics(prefix: string): Promise<MetricFacts[]> 
     .sort(byName);
 }
 
-/** The same of the metrics in a registry. */
+/** Returns the same for the metrics in a registry. */
 export function registeredMetrics(prefix: string, registry: Registry): MetricFacts[] {
   return (registry.getMetricsAsArray() as unknown as Registered[])
     .filter(({ name }) => name.startsWith(prefix))

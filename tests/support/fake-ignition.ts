@@ -9,24 +9,24 @@ interface Call {
   header: string | undefined;
 }
 
-/** A local server that behaves like Ignition's API, as far as the agent calls it. */
+/** A local server that behaves like the part of Ignition's API that the agent uses. */
 export interface FakeIgnition {
   port: number;
   calls: Call[];
-  /** Who edits, as the API lists them. */
+  /** Users that edit, as the API lists them. */
   editors: { user: string; project: string }[];
-  /** The key that it accepts; undefined: any. */
+  /** The accepted key; undefined: any. */
   key: string | undefined;
-  /** Answers by path that differ from what the product would say. */
+  /** Responses by path that differ from the product's. */
   faults: Record<string, { status: number; location?: string } | 'hang'>;
-  /** Calls that hang and that nobody has given up. */
+  /** Calls that hang and that the client hasn't aborted. */
   hanging: number;
   stop(): Promise<void>;
 }
 
-/** Starts it; `given` is the port of an earlier one, for a gateway that comes back. */
+/** Starts the server; `given` is the port of an earlier one, for a gateway that returns. */
 export async function startFakeIgnition(given?: number): Promise<FakeIgnition> {
-  // Not one that an outgoing connection may take while the gateway is unavailable.
+  // Not a port that an outgoing connection may take while the gateway is unavailable.
   const port = given ?? (await freePort());
   const server: Server = createServer((request, response) => {
     const { url = '', headers } = request;

@@ -3,10 +3,10 @@ import type { RequestListener } from 'node:http';
 import { deflateSync } from 'node:zlib';
 import { DELIMITER, FLUSH, packet } from '../../controller/polling/pkt-line.ts';
 
-/** The first words of a host; https://git-scm.com/docs/protocol-v2. */
+/** The first lines of a git server; https://git-scm.com/docs/protocol-v2. */
 export const CAPABILITIES = `${['version 2\n', 'fetch=shallow filter\n', 'object-format=sha1\n'].map(packet).join('')}${FLUSH}`;
 
-/** An answer to a fetch: a pack, and where further ones are; https://git-scm.com/docs/packfile-uri. */
+/** A response to a fetch: a pack, and URLs of other packs; https://git-scm.com/docs/packfile-uri. */
 export function fetchAnswer(objects: Buffer[], uris: string[] = []): Buffer {
   const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0');
   head.writeUInt32BE(objects.length, 8);
@@ -26,11 +26,11 @@ function* linesOf(pack: Buffer): Generator<Buffer> {
   }
 }
 
-/** The difference from an object that nobody has; https://git-scm.com/docs/pack-format. */
+/** A delta to an object that doesn't exist; https://git-scm.com/docs/pack-format. */
 export const withoutBase = (): Buffer =>
   Buffer.concat([Buffer.from([0x74]), Buffer.alloc(20, 0x22), deflateSync(Buffer.from([1, 1, 1, 0x41]))]);
 
-/** Answers all fetches by http alike. */
+/** Sends the same response to all fetches over HTTP. */
 export function answerFetches(answer: () => Buffer): RequestListener {
   return async (request, response) => {
     await request.resume().toArray();

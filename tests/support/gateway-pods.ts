@@ -4,7 +4,7 @@ import type { SyncReportStatus } from '../../shared/api/sync-report.ts';
 import { corePath } from '../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi } from './cluster.ts';
 
-/** A pod as a person writes it, with a data volume and the annotation that asks for the sidecar. */
+/** A pod as a user writes it, with a data volume and the annotation that requests the sidecar. */
 export function gatewayPod(namespace: string, name: string, annotations: Record<string, string> = {}) {
   return {
     apiVersion: 'v1',
@@ -18,7 +18,7 @@ export function gatewayPod(namespace: string, name: string, annotations: Record<
   };
 }
 
-/** A pod as it comes back from injection, for tests that have no admission endpoint. */
+/** A pod after injection, for tests without an admission endpoint. */
 export function injectedPod(namespace: string, name: string, crName: string, serviceAccountName = 'default') {
   const pod = gatewayPod(namespace, name, { 'sync.io/cr-name': crName, 'sync.io/injected': 'true' });
   return {
@@ -38,7 +38,7 @@ async function podUID(namespace: string, name: string): Promise<string> {
   return pod.metadata.uid;
 }
 
-/** Writes a report as the agent of a pod does; `ownerUID` may be that of another pod. */
+/** Writes a report like the agent of a pod; `ownerUID` may be the UID of another pod. */
 export async function report(
   { namespace, name, ownerUID }: { namespace: string; name: string; ownerUID?: string },
   status: Partial<SyncReportStatus>,

@@ -12,7 +12,7 @@ export interface Address {
   name: string;
 }
 
-/** A small valid GatewaySync; `spec` is laid over it, key by key at the first level. */
+/** A small valid GatewaySync; `spec` replaces keys at the first level. */
 export function gatewaySync(
   { namespace, name }: Address,
   git: { repo: string; ref?: string; auth?: object; caSecretRef?: object; timeout?: string; commitStatus?: object },
@@ -41,7 +41,7 @@ async function readGatewaySync({ namespace, name }: Address): Promise<GatewaySyn
   return await callApi<GatewaySync>({ path: gatewaySyncPath(namespace, name) });
 }
 
-/** Waits until a GatewaySync is as wanted, and gives it. */
+/** Waits until a GatewaySync is accepted, and returns it. */
 export function untilGatewaySync(
   address: Address,
   describe: string,
@@ -51,12 +51,12 @@ export function untilGatewaySync(
   return until(() => readGatewaySync(address), { describe, accept, timeout });
 }
 
-/** The condition of a type. */
+/** Returns the condition of a type. */
 export function condition({ status }: GatewaySync, type: ConditionType): Condition | undefined {
   return status?.conditions?.find((candidate) => candidate.type === type);
 }
 
-/** Annotates a GatewaySync as the receiver does for a request to move. */
+/** Annotates a GatewaySync as the receiver does for a request. */
 export async function request(
   address: Address,
   ref: string,

@@ -4,15 +4,15 @@ import type { TestContext } from 'node:test';
 
 export interface Held {
   port: number;
-  /** An address of this machine, which the connections come from. */
+  /** An address of this machine to connect from. */
   from: string;
   count: number;
-  /** What each begins with, followed by a byte now and then; undefined: nothing at all. */
+  /** First data of each, followed by a byte from time to time; undefined: no data. */
   sends?: string;
 }
 
 /**
- * Holds so many connections until they are released, at the end of the test at the latest: each that is closed is
+ * Holds a number of connections until they are released, or the test ends: each closed connection is
  * opened again.
  */
 export async function holdConnections(
@@ -40,7 +40,7 @@ export async function holdConnections(
     for (const socket of open) socket.destroy();
   };
   t.after(release);
-  // One after the other: the kernel drops some of a burst, and they take seconds to try again.
+  // In sequence, because the kernel drops some connections of a burst, and retries take seconds.
   for (let index = 0; index < count; index += 1) await once(hold(), 'connect');
   return { release };
 }

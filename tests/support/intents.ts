@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Intent, reloadSettings } from '../../agent/resource/judge-resource.ts';
 import { resolveProfile } from '../../shared/domain/resolve-profile.ts';
 
-/** What an agent is to bring in place: all of `main` of a repository, with what a spec leaves out, and these changes. */
+/** The files for an agent to deliver: all of `main` of a repository, with the defaults of a spec, and these changes. */
 export function intentOf(changes: Partial<Intent> = {}): Intent {
   const mapping = { source: '.', destination: '.', required: true, template: false };
   const profile = resolveProfile({ profiles: { default: { mappings: [mapping] } } }, 'default');

@@ -3,27 +3,27 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerRespo
 import type { GitRepository } from '../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../scripts/testbed/git-server.ts';
 
-/** A request that reached a Git LFS host. */
+/** A request that reached a Git LFS server. */
 interface LfsRequest {
   path: string;
   headers: IncomingHttpHeaders;
 }
 
-/** A Git LFS host: the batch API and basic transfers; https://github.com/git-lfs/git-lfs/tree/main/docs/api. */
+/** A Git LFS server: the batch API and basic transfers; https://github.com/git-lfs/git-lfs/tree/main/docs/api. */
 export interface LfsHost {
   listener: RequestListener;
   requests: LfsRequest[];
-  /** What it serves, by oid. */
+  /** Content by oid. */
   objects: Map<string, Buffer>;
-  /** Where content is to be had: `<url>/<oid>`. */
+  /** Base URL of content: `<url>/<oid>`. */
   downloadUrl: string;
-  /** Headers that it says to send for a download. */
+  /** Headers that clients must send for a download. */
   downloadHeaders: Record<string, string> | undefined;
-  /** Ends downloads after so many bytes. */
+  /** Ends downloads after this number of bytes. */
   cutOffAt: number | undefined;
-  /** Where downloads are sent on to, instead of being answered. */
+  /** URL to which downloads are redirected. */
   redirectUrl: string | undefined;
-  /** Takes content in and gives the pointer to it. */
+  /** Stores content and returns its pointer. */
   add(content: string | Buffer): string;
 }
 
@@ -31,10 +31,10 @@ interface Batch {
   objects: { oid: string; size: number }[];
 }
 
-/** Makes a host that says to download from this URL; it has to be served by somebody. */
+/** Makes a server that announces this URL for downloads; the caller has to serve it. */
 export function createLfsHost(downloadUrl: string): LfsHost {
   const host: LfsHost = {
-    // A client may go away in the middle of its request.
+    // A client may close the connection during its request.
     listener: (request, response) => void answer(request, response).catch(() => response.destroy()),
     requests: [],
     objects: new Map(),
@@ -94,12 +94,12 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Makes a repository with every file in Git LFS, by its `.gitattributes`. */
+/** Makes a repository with every file in Git LFS, through its `.gitattributes`. */
 export async function createLfsRepository(server: Pick<GitServer, 'createRepository'>): Promise<GitRepository> {
   const repository = await server.createRepository('x');
   await repository.commit({ files: { '.gitattributes': '* filter=lfs diff=lfs merge=lfs -text\n' } });
   return repository;
 }
 
-/** A target whose profile leaves the `.gitattributes` out. */
+/** A target with a profile that excludes `.gitattributes`. */
 export const WITHOUT_ATTRIBUTES = { profile: { excludePatterns: ['.gitattributes'] } };

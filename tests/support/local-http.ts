@@ -3,7 +3,7 @@ import { AddressGuard } from '../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../shared/io/http/guarded-http.ts';
 import { DENIED_NETWORKS, deniedAddresses } from '../../shared/io/local-address.ts';
 
-/** HTTP to the hosts of a test: local ones, and what `denied` names is kept from it all the same. `environment` names proxies. */
+/** HTTP to the hosts of a test: local ones, except addresses in `denied`. `environment` contains proxies. */
 export function localHttp(
   denied: (address: string) => boolean = () => false,
   environment: NodeJS.ProcessEnv = {},

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const checkout = path.join(import.meta.dirname, '../..');
 
-/** A page for people, by its path in the checkout. */
+/** A page of the documentation, by its path in the checkout. */
 export interface Page {
   file: string;
   text: string;
@@ -32,10 +32,10 @@ export const blocksOf = ({ text }: Page): Block[] =>
     code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
-/** What stands outside of blocks of code. */
+/** Returns the text outside of code blocks. */
 export const proseOf = ({ text }: Page): string => text.replaceAll(fence, '');
 
-/** The commands of blocks for the shell, a line each, without what a pipe or a redirection takes further. */
+/** Returns the commands of shell blocks, one per line, without pipes and redirections. */
 export function commandsOf(page: Page): string[] {
   return blocksOf(page)
     .filter(({ language }) => ['console', 'sh'].includes(language))
@@ -48,7 +48,7 @@ export function commandsOf(page: Page): string[] {
     );
 }
 
-/** The words of a command, as a shell sees them where nothing is expanded. */
+/** Splits a command into words like a shell, without expansions. */
 export function wordsOf(command: string): string[] {
   const words = command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g);
   return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));

@@ -2,8 +2,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
 
 /**
- * Listens on a Unix socket, which two network namespaces can share: the first line of a connection names the port of
- * `host` that the rest of it is for.
+ * Listens on a Unix socket, which two network namespaces can share: the first line of a connection is the port of
+ * `host` that the rest is sent to.
  */
 export function relayFromSocket(file: string, host: string): Server {
   return createServer((socket) => {
@@ -30,7 +30,7 @@ function join(one: Socket, other: Socket): void {
   other.on('error', () => one.destroy()).pipe(one);
 }
 
-/** Within the namespace: takes what comes from outside, and brings out what is sent to one of the ports. */
+/** Runs in the namespace: accepts data from outside, and forwards connections to one of the ports. */
 async function relay(inward: string, outward: string, ports: number[]): Promise<void> {
   const servers = [relayFromSocket(inward, '::1')];
   for (const port of ports) {

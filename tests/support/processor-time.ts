@@ -1,4 +1,4 @@
-/** Processor time that this thread has used so far, in milliseconds: what else the machine does adds nothing to it. */
+/** Returns the CPU time of this thread so far, in milliseconds, which other processes don't affect. */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -5,24 +5,24 @@ import { until } from './until.ts';
 /** A program under test. */
 export interface Program {
   pid: number;
-  /** All that it wrote so far, stdout and stderr together. */
+  /** All output so far, stdout and stderr together. */
   readonly output: string;
-  /** Resolves when the program is gone. */
+  /** Resolves when the program has exited. */
   exited: Promise<ProcessEnd>;
-  /** Waits until the output matches, for 60,000 ms by default; fails with the output, at once when the program ends. */
+  /** Waits until the output matches, for 60,000 ms by default; fails with the output, at once if the program exits. */
   waitForLog(pattern: RegExp, timeout?: number): Promise<RegExpMatchArray>;
-  /** Asks the program to end and waits until it has. */
+  /** Shuts the program down and waits until it has exited. */
   stop(signal?: NodeJS.Signals): Promise<ProcessEnd>;
-  /** Kills the program (SIGKILL) and waits until it is gone. */
+  /** Kills the program (SIGKILL) and waits until it has exited. */
   kill(): Promise<ProcessEnd>;
 }
 
-/** What a program, or an object, is for: a test, or all tests of a file. */
+/** The owner of a program or an object: a test, or all tests of a file. */
 export interface Scope {
   after(end: () => unknown): void;
 }
 
-/** How to run a bundle. */
+/** Options for a bundle. */
 export interface ProgramOptions {
   cwd?: string;
   /** Flags of Node itself. */
@@ -35,8 +35,8 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and with no more environment than PATH, HOME and `env`,
- * and what this run of the tests compiled before, unless its memory is limited. It is killed when the test is over.
+ * Runs a bundle (`dist/receiver.mjs`, relative to the checkout) with this Node and an environment of PATH, HOME, `env`, and,
+ * unless its memory is limited, the compile cache of this test run. It is killed after the test.
  */
 export function startProgram(
   t: Scope,
@@ -47,7 +47,7 @@ export function startProgram(
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const file = path.resolve(import.meta.dirname, '../..', bundle);
   const command = [...within, process.execPath, ...nodeArgs, file, ...args];
-  // Before Node starts: it looks at its memory then.
+  // Before Node starts, because Node reads the memory limit then.
   if (cgroup) command.unshift('sh', '-c', 'echo $$ > "$0" && exec "$@"', cgroup);
   const [first = '', ...others] = command;
   const guarded = startGuarded(first, others, {

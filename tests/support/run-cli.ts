@@ -1,15 +1,15 @@
 import { runProgram } from '../../cli/program/run.ts';
 import type { Host } from '../../cli/terminal/host.ts';
 
-/** What a command line of `kubectl stoker` came to. */
+/** Result of a command line of `kubectl stoker`. */
 export interface CliResult {
   status: number;
-  /** What was printed, and what was noted next to it. */
+  /** Output, and notes on stderr. */
   output: string;
   notes: string;
 }
 
-/** Runs `kubectl stoker` in this process, with a host that keeps all that is said. */
+/** Runs `kubectl stoker` in this process, with a host that records all output. */
 export async function runCli(line: readonly string[], given: Partial<Host> = {}): Promise<CliResult> {
   let output = '';
   let notes = '';

@@ -4,7 +4,7 @@ import { connectCluster, createNamespace } from './cluster.ts';
 import type { Address } from './gateway-syncs.ts';
 import { type Program, type Scope, startProgram } from './program.ts';
 
-/** A controller that looks after one namespace, without admission and metrics unless the environment says so. */
+/** A controller for one namespace, without admission and metrics unless the environment enables them. */
 export async function startController(
   t: Scope,
   namespace: string,
@@ -31,8 +31,8 @@ export async function startController(
 }
 
 /**
- * One controller for the tests of a file that need no more of it than that it runs: to start it is most of the processor
- * time of such a test. Gives each of them an address for its own resource.
+ * One controller for all tests of a file that only need it to run, because its start takes most of the CPU
+ * time of such a test. Gives each test the address of its own resource.
  */
 export function shareController(): () => Address {
   const ends: (() => unknown)[] = [];

@@ -17,26 +17,26 @@ import { type Program, startProgram } from './program.ts';
 import { startController } from './start-controller.ts';
 import { installWebhook, untilWebhookWorks } from './webhook-configuration.ts';
 
-/** The three programs of one namespace, each of which can be started again as it was. */
+/** The three programs of one namespace, each of which can be restarted unchanged. */
 export interface WholePath {
   address: Address;
   repository: GitRepository;
   /** The gateway's data volume. */
   data: string;
-  /** The programs that run now. */
+  /** The programs that are running. */
   running: Record<ProgramName, Program>;
   start: Record<ProgramName, () => Promise<void>>;
-  /** Ports of their metrics: HTTPS for those who may scrape at the controller, else plain HTTP. */
+  /** Ports of their metrics: HTTPS with permissions for the controller, else plain HTTP. */
   metricsPorts: Record<ProgramName, number>;
-  /** Where deliveries for the resource go. */
+  /** URL for deliveries to the resource. */
   webhookUrl: string;
-  /** Sends a signed delivery, and gives the status of the answer. */
+  /** Sends a signed delivery, and returns the status of the response. */
   post: (event: string, body: object) => Promise<number>;
 }
 
 export type ProgramName = 'receiver' | 'controller' | 'agent';
 
-/** Starts everything between a git host and a gateway's disk, with one injected pod. */
+/** Starts everything between a git server and a gateway's disk, with one injected pod. */
 export async function startPath(t: TestContext, files: Record<string, string>): Promise<WholePath> {
   const server = await gitServerFor(t);
   const repository = await server.createRepository('app');
@@ -124,7 +124,7 @@ export async function controllerStarter(t: TestContext, namespace: string) {
   };
 }
 
-/** Creates a pod through the API server and runs the sidecar that comes back. */
+/** Creates a pod through the API server and runs its injected sidecar. */
 export async function gatewayStarter(
   t: TestContext,
   namespace: string,

@@ -5,11 +5,11 @@ import type { TestContext } from 'node:test';
 export interface ForwardProxy {
   /** Port on the loopback interface. */
   port: number;
-  /** What it was asked for, in order: `CONNECT host:port`, or method and URL. */
+  /** Its requests, in order: `CONNECT host:port`, or method and URL. */
   requests: string[];
 }
 
-/** A forward proxy (RFC 9110, 7.6 and 9.3.6) for which every host is this machine, so that names work that nobody else knows. */
+/** A forward proxy (RFC 9110, 7.6 and 9.3.6) that resolves every host to this machine, so that unknown names work. */
 export async function startProxy(t: TestContext): Promise<ForwardProxy> {
   const requests: string[] = [];
   const tunnels = new Set<Socket>();
@@ -22,7 +22,7 @@ export async function startProxy(t: TestContext): Promise<ForwardProxy> {
       response.writeHead(incoming.statusCode ?? 502, incoming.headers);
       incoming.pipe(response);
     });
-    // Either side may end in the middle, the server behind when its test is over.
+    // Either side may close the connection early, for example the server when its test is over.
     outgoing.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
     response.on('close', () => outgoing.destroy());
     request.pipe(outgoing);

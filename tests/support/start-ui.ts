@@ -9,7 +9,7 @@ export interface Ui {
   origin: string;
 }
 
-/** Runs `kubectl stoker ui` with a kubeconfig, and more arguments where there are any. */
+/** Runs `kubectl stoker ui` with a kubeconfig, and additional arguments. */
 export async function startUi(t: TestContext, kubeconfig: string, ...args: string[]): Promise<Ui> {
   const line = ['ui', '--no-open', '--kubeconfig', kubeconfig, ...args];
   const program = startProgram(t, 'dist/kubectl-stoker.mjs', { env: {}, args: line });

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-/** How long to wait and for what. Times are in milliseconds. */
+/** Options of a wait. Times are in milliseconds. */
 export interface UntilOptions<T> {
-  /** What is waited for, for the message of the failure. */
+  /** Description of the awaited value, for the error message. */
   describe: string;
-  /** Default: 60,000. It ends what hangs; what has to be quick is asserted by other means. */
+  /** Default: 60,000. Ends waits that hang; speed is asserted by other means. */
   timeout?: number;
-  /** Default: at first 10, then an eighth of the time that it has taken so far, at most 100: most of a run is waiting. */
+  /** Default: at first 10, then an eighth of the time so far, at most 100, because most of a run is waiting. */
   interval?: number;
-  /** Tells whether a value is the awaited one; default: it is truthy. */
+  /** Returns whether a value is the awaited one; default: it is truthy. */
   accept?: (value: T) => boolean;
 }
 
 /**
- * Reads a value again and again until it is the awaited one, and gives it. An error counts as "not yet".
+ * Reads a value repeatedly until it is the awaited one, and returns it. Errors are retried.
  * Fails with the last value seen, or the last error.
  */
 export async function until<T>(read: () => T | Promise<T>, options: UntilOptions<T>): Promise<T> {

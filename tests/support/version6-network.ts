@@ -12,12 +12,12 @@ import { until } from './until.ts';
 export interface Version6Network {
   /** Runs a program in it; see `ProgramOptions`. */
   within: string[];
-  /** Gives the status of a GET request to `[::1]` in it, and 0 if nothing takes the connection. */
+  /** Returns the status of a GET request to `[::1]` in it, or 0 if the connection is refused. */
   statusOf(url: string): Promise<number>;
 }
 
 /**
- * Makes the namespace. What a program in it sends to one of the ports of `[::1]` gets to the same port of 127.0.0.1
+ * Makes the namespace. Connections in it to one of the ports of `[::1]` lead to the same port of 127.0.0.1
  * outside. Undefined on a machine that doesn't allow namespaces.
  */
 export async function makeVersion6Network(scope: Scope, ports: number[]): Promise<Version6Network | undefined> {

@@ -4,8 +4,8 @@ import { apply, connectCluster } from './cluster.ts';
 import { until } from './until.ts';
 
 /**
- * The kubeconfig of an account that may read GatewaySyncs and reports of its own namespace, and nothing else; gives it
- * when the API server has noticed, which takes a moment.
+ * Returns the kubeconfig of an account that can only read GatewaySyncs and reports of its own namespace; waits until the
+ * API server has noticed the permissions.
  */
 export async function viewerOf(namespace: string): Promise<string> {
   const metadata = { name: 'viewer', namespace };

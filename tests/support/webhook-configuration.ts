@@ -12,7 +12,7 @@ export async function installWebhook(t: TestContext, address: WebhookAddress): P
   t.after(() => callApi({ method: 'DELETE', path }));
 }
 
-/** Waits until the API server calls the endpoint of a namespace and trusts it, which is a moment after both are stored. */
+/** Waits until the API server calls the endpoint of a namespace and trusts it, shortly after both are stored. */
 export async function untilWebhookWorks(namespace: string): Promise<void> {
   const pods = corePath('pods', namespace);
   const body = gatewayPod(namespace, 'probe');

@@ -1,4 +1,4 @@
-/** Flags of Node that make a program's clock wrong by so many minutes: `performance.now()` and timers stay as they are. */
+/** Flags of Node that set a program's clock off by a number of minutes: `performance.now()` and timers are unchanged. */
 export function wrongClock(minutes: number): string[] {
   const code = `
     const Right = Date;
