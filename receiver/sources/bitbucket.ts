@@ -1,13 +1,8 @@
 import * as v from 'valibot';
-import type { NothingReason, Reading } from './delivery.ts';
-import { asksFor, event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
+import type { NothingReason } from './delivery.ts';
+import { event, looseText, nothing, readNamed, sender, text } from './read-event.ts';
 import { repositoryOfBitbucket } from './repositories.ts';
-
-/** One of several refs in a delivery, with its full name and time (ms; 0 if unknown). */
-interface Candidate {
-  ref: string;
-  time: number;
-}
+import { type Candidate, newest } from './several-refs.ts';
 
 /** `new` is null if the ref was deleted. Its target has the time of the commit; an annotated tag has another time. */
 const cloudChange = v.object({
@@ -50,21 +45,6 @@ function readDataCenterChange(change: v.InferOutput<typeof dataCenterChange>): C
   return /^refs\/(?:heads|tags)\//.test(ref)
     ? { ref, time: change.toCommit?.committerTimestamp ?? 0 }
     : 'NotABranchOrTag';
-}
-
-/**
- * Combines several refs into at most one request, for the newest tag, and one push, for the newest branch. If times are
- * equal, the first one is used. No sync is lost, because the controller queries the tracked ref after a push to any
- * branch. Invalid ref names are skipped if another one is valid. Without a ref, the reason of the first change applies.
- */
-function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
-  const candidates = changes.filter((each) => typeof each !== 'string');
-  const readings = candidates.sort((a, b) => b.time - a.time).map(({ ref }) => asksFor(ref));
-  const request = readings.find((each) => each.kind === 'request');
-  const push = readings.find((each) => each.kind === 'push');
-  if (request && push) return { ...request, pushedRef: push.ref };
-  const reason = changes.find((each) => typeof each === 'string');
-  return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
 }
 
 const events = {

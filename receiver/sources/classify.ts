@@ -1,4 +1,5 @@
 import { isArgoCd, readArgoCd } from './argocd.ts';
+import { readAzureDevOps } from './azure-devops.ts';
 import { readBitbucketEvent } from './bitbucket.ts';
 import type { Delivery, DeliveryHeaders } from './delivery.ts';
 import { readGeneric } from './generic.ts';
@@ -16,7 +17,7 @@ import type { ReadSender } from './read-event.ts';
 const byHeader: ReadSender[] = [readGiteaEvent, readGitHubEvent, readGitLabEvent, readBitbucketEvent];
 
 /** Shapes of bodies; if a body matches several, the first applies. */
-const byShape: ReadSender[] = [readGitHubRelease, readArgoCd, readKargo, readGeneric];
+const byShape: ReadSender[] = [readAzureDevOps, readGitHubRelease, readArgoCd, readKargo, readGeneric];
 
 const error =
   "no ref found; the body has no top-level ref and doesn't match a known sender, and no header specifies an event";

@@ -48,8 +48,24 @@ export const repositoryOfBitbucket: NameRepository = (body) => {
   };
 };
 
-/** The first of several fields with text. */
+/** What older URLs of the cloud service contain, and new ones don't. */
+const COLLECTION =
+  /^(https:\/\/(?:[^/]+\.visualstudio\.com|(?:[^/@]*@)?dev\.azure\.com\/[^/]+))\/DefaultCollection(?=\/)/i;
 
+/**
+ * Azure DevOps: the URL as it is, and as the portal shows it today. Older payloads leave out the project if its
+ * repository has the same name.
+ */
+export const repositoryOfAzureDevOps: NameRepository = (body) => {
+  const [url, name, project] = [['remoteUrl'], ['name'], ['project', 'name']].map((path) =>
+    firstText(body, ['resource', 'repository', ...path]),
+  );
+  const today = url?.replace(COLLECTION, '$1');
+  const isShort = today && name && name === project && !/\/([^/]+)\/_git\/\1\/?$/i.test(today);
+  return { url, fullName: isShort ? today.replace(/\/_git\/([^/]+)\/?$/, '/$1/_git/$1') : today };
+};
+
+/** The first of several fields with text. */
 function firstText(body: unknown, ...paths: string[][]): string | undefined {
   const values = paths.map((path) => fieldOf(body, ...path));
   return values.find((value): value is string => typeof value === 'string' && value !== '');

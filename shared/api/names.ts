@@ -76,7 +76,15 @@ export const FIELD_MANAGERS = {
 } as const;
 
 /** Sender of a request, as stored in `sync.io/requested-by`. */
-export type RequestSource = 'github' | 'gitlab' | 'gitea' | 'bitbucket' | 'argocd' | 'kargo' | 'generic';
+export type RequestSource =
+  | 'github'
+  | 'gitlab'
+  | 'gitea'
+  | 'bitbucket'
+  | 'azuredevops'
+  | 'argocd'
+  | 'kargo'
+  | 'generic';
 
 /** Directory of the agent's own files inside the data volume; mappings must not point into it. */
 export const AGENT_DIRECTORY = '.sync-agent';

@@ -1,0 +1,23 @@
+import type { NothingReason, Reading } from './delivery.ts';
+import { asksFor, nothing } from './read-event.ts';
+
+/** One of several refs in a delivery, with its full name and time (ms; 0 if unknown). */
+export interface Candidate {
+  ref: string;
+  time: number;
+}
+
+/**
+ * Combines several refs into at most one request, for the newest tag, and one push, for the newest branch. If times are
+ * equal, the first one is used. No sync is lost, because the controller queries the tracked ref after a push to any
+ * branch. Invalid ref names are skipped if another one is valid. Without a ref, the reason of the first change applies.
+ */
+export function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
+  const candidates = changes.filter((each) => typeof each !== 'string');
+  const readings = candidates.sort((a, b) => b.time - a.time).map(({ ref }) => asksFor(ref));
+  const request = readings.find((each) => each.kind === 'request');
+  const push = readings.find((each) => each.kind === 'push');
+  if (request && push) return { ...request, pushedRef: push.ref };
+  const reason = changes.find((each) => typeof each === 'string');
+  return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
+}

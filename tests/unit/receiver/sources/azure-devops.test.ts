@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { readAzureDevOps } from '../../../../receiver/sources/azure-devops.ts';
+import { classify } from '../../../../receiver/sources/classify.ts';
+import type { Delivery, NothingReason } from '../../../../receiver/sources/delivery.ts';
+import type { JsonObject } from '../../../../receiver/sources/json-object.ts';
+import { isAcceptedRepository } from '../../../../shared/domain/delivered-repository.ts';
+import { SPELLINGS } from '../../../support/repositories.ts';
+
+const source = 'azuredevops';
+const ignored = (reason: NothingReason): Delivery => ({ kind: 'nothing', reason, source });
+const request = (ref: string, fields: { pushedRef?: string } = {}): Delivery => ({
+  kind: 'request',
+  ref,
+  source,
+  ...fields,
+});
+const push = (ref: string): Delivery => ({ kind: 'push', ref, source });
+
+const NONE = '0'.repeat(40);
+
+/** As in https://learn.microsoft.com/azure/devops/service-hooks/events#code-pushed. */
+const pushOf = (refUpdates: unknown, repository?: object) => ({
+  subscriptionId: '00000000-0000-0000-0000-000000000000',
+  notificationId: 1,
+  id: '03c164c2-8912-4d5e-8009-3707d5f83734',
+  eventType: 'git.push',
+  publisherId: 'tfs',
+  message: { text: 'Jamal Hartnett pushed updates to Fabrikam-Fiber-Git:master.' },
+  resource: {
+    commits: [{ commitId: '33b55f7cb7e7e245323987634f960cf4a6e6bc74', comment: 'Fixed bug in web.config file' }],
+    refUpdates,
+    repository,
+    pushId: 14,
+    date: '2014-05-02T19:17:13.3309587Z',
+  },
+  resourceVersion: '1.0',
+  createdDate: '2014-05-02T19:17:13.3309587Z',
+});
+const updated = (name: unknown, newObjectId: unknown = '33b55f7cb7e7e245323987634f960cf4a6e6bc74') => ({
+  name,
+  oldObjectId: 'aad331d8d3b131fa9ae03cf5e53965b51942618a',
+  newObjectId,
+});
+const invalid = (error: string): Delivery => ({ kind: 'invalid', reason: 'InvalidPayload', error, source });
+
+const cases: [string, JsonObject, Delivery][] = [
+  ['a push', pushOf([updated('refs/heads/main')]), push('refs/heads/main')],
+  ['a new branch', pushOf([{ ...updated('refs/heads/a/b'), oldObjectId: NONE }]), push('refs/heads/a/b')],
+  ['a pushed tag', pushOf([updated('refs/tags/v1')]), request('refs/tags/v1')],
+  ['a deleted branch', pushOf([updated('refs/heads/old', NONE)]), ignored('Deleted')],
+  ['a deleted tag', pushOf([updated('refs/tags/v1', NONE)]), ignored('Deleted')],
+  [
+    'a branch and a tag',
+    pushOf([updated('refs/heads/main'), updated('refs/tags/v1')]),
+    request('refs/tags/v1', { pushedRef: 'refs/heads/main' }),
+  ],
+  [
+    'a deletion and a push',
+    pushOf([updated('refs/heads/old', NONE), updated('refs/heads/main')]),
+    push('refs/heads/main'),
+  ],
+  ['the first of several tags', pushOf([updated('refs/tags/a'), updated('refs/tags/b')]), request('refs/tags/a')],
+  ['the ref of a pull request', pushOf([updated('refs/pull/1/merge')]), ignored('NotABranchOrTag')],
+  ['a note', pushOf([updated('refs/notes/commits')]), ignored('NotABranchOrTag')],
+  ['a push without refs', pushOf([]), ignored('NoRef')],
+  ['a ref without a name', pushOf([updated(null)]), ignored('NoRef')],
+  ['a hook that sends no details', { ...pushOf([]), resource: null }, ignored('NoRef')],
+  ['a hook that sends few details', { ...pushOf([]), resource: { pushId: 14 } }, ignored('NoRef')],
+  ['a pull request', { ...pushOf([]), eventType: 'git.pullrequest.created' }, ignored('EventIgnored')],
+  ['a build', { ...pushOf([updated('refs/heads/main')]), eventType: 'build.complete' }, ignored('EventIgnored')],
+  [
+    'a pipeline',
+    { ...pushOf([]), publisherId: 'pipelines', eventType: 'ms.vss-pipelines.run-state-changed-event' },
+    ignored('EventIgnored'),
+  ],
+  ["refs that aren't a list", pushOf('x'), invalid('resource.refUpdates: Array is expected')],
+  ['a name of another type', pushOf([updated(7)]), invalid('resource.refUpdates.0.name: string is expected')],
+];
+
+suite('a delivery from Azure DevOps', () => {
+  for (const [what, body, expected] of cases) test(what, () => assert.deepEqual(classify({}, body), expected));
+
+  test('with an invalid ref is rejected', () => {
+    const delivery = classify({}, pushOf([updated('refs/heads/a..b')]));
+    assert.deepEqual([delivery.kind, 'reason' in delivery && delivery.reason], ['invalid', 'InvalidRef']);
+  });
+
+  test('is recognized only by both its event and its publisher', () => {
+    const { eventType, publisherId, ...rest } = pushOf([updated('refs/heads/main')]);
+    for (const body of [
+      rest,
+      { ...rest, eventType },
+      { ...rest, publisherId },
+      { ...rest, eventType, publisherId: 1 },
+      { ...rest, eventType: {}, publisherId },
+    ])
+      assert.equal(readAzureDevOps({}, body), undefined);
+  });
+
+  test("of another git server's event header is never read by its body", () => {
+    const body = { ...pushOf([updated('refs/tags/v1')]), ref: 'refs/heads/main' };
+    assert.equal(classify({ 'x-github-event': 'push' }, body).source, 'github');
+  });
+});
+
+suite('the repository of a delivery from Azure DevOps', () => {
+  const recordedOf = (repository: object) => {
+    const delivery = classify({}, pushOf([updated('refs/heads/main')], repository));
+    assert.equal(delivery.kind, 'push');
+    return ('repository' in delivery && delivery.repository) || '-';
+  };
+  const isOf = (recorded: string, repo: string) =>
+    isAcceptedRepository(recorded, { git: { repo }, webhook: { repositories: [] } });
+  const named = (project: string, name: string, remoteUrl: string) => ({ name, project: { name: project }, remoteUrl });
+
+  test('is recognized in each spelling of spec.git.repo, and only there', () => {
+    for (const remoteUrl of [
+      'https://dev.azure.com/org/project/_git/repo',
+      'https://org.visualstudio.com/project/_git/repo',
+    ]) {
+      const recorded = recordedOf(named('project', 'repo', remoteUrl));
+      assert.equal(recorded, 'org/project/repo');
+      for (const [path, spellings] of Object.entries(SPELLINGS))
+        for (const spelling of spellings) assert.equal(isOf(recorded, spelling), path === recorded, spelling);
+    }
+  });
+
+  test('can have spaces, escaped or not', () => {
+    for (const space of [' ', '%20']) {
+      const url = `https://dev.azure.com/org/My${space}Project/_git/my${space}repo`;
+      const recorded = recordedOf(named('My Project', 'my repo', url));
+      assert.ok(isOf(recorded, 'https://org@dev.azure.com/org/My%20Project/_git/my%20repo'), recorded);
+      assert.ok(isOf(recorded, 'git@ssh.dev.azure.com:v3/org/My%20Project/my%20repo'), recorded);
+      assert.ok(!isOf(recorded, 'https://org@dev.azure.com/org/My/_git/my%20repo'));
+    }
+  });
+
+  test('is also found by its long URL if the payload leaves out the project or names the collection', () => {
+    const long = 'https://dev.azure.com/org/Plant%20A/_git/Plant%20A';
+    for (const url of [
+      'https://org.visualstudio.com/DefaultCollection/_git/Plant A',
+      'https://org.visualstudio.com/_git/Plant%20A',
+      'https://dev.azure.com/org/_git/Plant%20A',
+      'https://dev.azure.com/org/DefaultCollection/_git/Plant%20A/',
+      long,
+    ]) {
+      const recorded = recordedOf(named('Plant A', 'Plant A', url));
+      assert.ok(isOf(recorded, long), `${url}: ${recorded}`);
+      assert.ok(isOf(recorded, encodeURI(decodeURI(url))), `${url}: ${recorded}`);
+      assert.ok(!isOf(recorded, 'https://dev.azure.com/other/Plant%20A/_git/Plant%20A'));
+    }
+    const collection = named('a', 'b', 'https://org.visualstudio.com/DefaultCollection/a/_git/b');
+    assert.ok(isOf(recordedOf(collection), 'https://dev.azure.com/org/a/_git/b'));
+    const server = named('a', 'b', 'https://tfs.test/tfs/DefaultCollection/a/_git/b');
+    assert.equal(recordedOf(server), 'tfs/defaultcollection/a/b');
+  });
+
+  test("isn't recorded if the payload doesn't name it", () => {
+    for (const repository of [{}, { remoteUrl: null }, { remoteUrl: 7, name: 'a', project: { name: 'a' } }])
+      assert.equal(recordedOf(repository), '-');
+  });
+});
