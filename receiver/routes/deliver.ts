@@ -3,6 +3,7 @@ import type { AnnotationQueue } from '../annotations/annotation-queue.ts';
 import { isPossibleTarget, keyOf, type Target } from '../annotations/target.ts';
 import { classify } from '../sources/classify.ts';
 import type { Delivery } from '../sources/delivery.ts';
+import { isGitHubForm, payloadOfForm } from '../sources/form-payload.ts';
 import { parseJsonObject } from '../sources/json-object.ts';
 import { type Outcome, type Refusal, refused } from './outcome.ts';
 import { type Admitted, headersOf, targetOf } from './request.ts';
@@ -32,8 +33,10 @@ function classifyAndRelease(event: H3Event, { body }: Admitted): Delivery | Refu
     const headers = headersOf(event);
     if (!isPossibleTarget(targetOf(event))) return refused('NotFound');
     if (!/^(?:identity)?$/i.test(headers['content-encoding'] ?? '')) return refused('EncodedBody');
-    if (!isJsonType(headers['content-type'])) return refused('NotJson');
-    const parsed = parseJsonObject(body.bytes);
+    const isForm = isGitHubForm(headers);
+    if (!isForm && !isJsonType(headers['content-type'])) return refused('NotJson');
+    const json = isForm ? payloadOfForm(body.bytes) : body.bytes;
+    const parsed = json && parseJsonObject(json);
     return parsed ? classify(headers, parsed) : refused('InvalidBody');
   } finally {
     body.release();

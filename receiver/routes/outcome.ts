@@ -16,7 +16,7 @@ export const REFUSALS = {
   MethodNotAllowed: { status: 405, error: 'only POST is allowed' },
   TooSlow: { status: 408, error: "the body didn't arrive in time" },
   BodyTooLarge: { status: 413, error: 'the body is too large' },
-  NotJson: { status: 415, error: 'the content type must be application/json' },
+  NotJson: { status: 415, error: 'the content type must be application/json, or a form for events of GitHub' },
   EncodedBody: { status: 415, error: 'the body must not be compressed' },
   TooManyFailures: {
     status: 429,

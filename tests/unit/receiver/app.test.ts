@@ -234,6 +234,53 @@ suite('many failures from one address', () => {
   });
 });
 
+suite("a form, which is GitHub's default", () => {
+  const readSecrets = async () => ({ hmac: ['key'], bearer: ['token'] });
+  const FORM = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-GitHub-Event': 'push' };
+  const formOf = (payload: string) => `payload=${encodeURIComponent(payload)}`;
+  const signed = (form: string) => ({ ...FORM, 'X-Hub-Signature-256': signDelivery(form, 'key') });
+
+  test('is accepted if the signature covers its raw bytes', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const json = '{"ref":"refs/tags/v1+ü","repository":{"full_name":"Org/re po"}}';
+    const form = formOf(json);
+    const { status, body } = await app.post(path, form, signed(form));
+    assert.deepEqual([status, body.ref, body.source], [202, 'refs/tags/v1+ü', 'github']);
+    assert.equal(app.stored[0]?.annotations['sync.io/requested-repo'], 'org/re%20po');
+    const ofJson = { ...FORM, 'X-Hub-Signature-256': signDelivery(json, 'key') };
+    assert.equal((await app.post(path, form, ofJson)).status, 401);
+  });
+
+  test('can have other fields, plus signs for spaces, and a charset', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const form = 'a=%zz&payload=%7B%22ref%22:+%22refs%2Fheads%2Fmain%22%7D&payload=x&b';
+    const headers = { ...signed(form), 'Content-Type': 'Application/X-WWW-Form-URLencoded; charset=utf-8' };
+    const { status, body } = await app.post(path, form, headers);
+    assert.deepEqual([status, body.ref], [202, 'refs/heads/main']);
+  });
+
+  test("gets 400 if its payload is missing or isn't a bounded JSON object", async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const forms = [
+      ...['', 'payload', 'payload=', 'xpayload=%7B%7D', '{"ref":"v1"}', 'payload=%7B%', 'payload=%7B%ff%7D'],
+      ...['payload=[]', 'payload=v1', formOf(`{"ref":${'['.repeat(101)}${']'.repeat(101)}}`)],
+    ];
+    for (const form of forms) {
+      const { status, body } = await app.post(path, form, signed(form));
+      assert.deepEqual([status, body.reason], [400, 'InvalidBody'], form);
+    }
+    const large = formOf(`{"ref":"refs/heads/main","x":"${'x'.repeat(100_000)}"}`);
+    assert.equal((await app.post(path, large, signed(large))).status, 413);
+    assert.deepEqual(app.stored, []);
+  });
+
+  test('from another sender gets 415', async (t) => {
+    const app = await startApp(t, { readSecrets });
+    const { 'X-GitHub-Event': _, ...others } = signed('payload=%7B%7D');
+    assert.equal((await app.post(path, 'payload=%7B%7D', others)).status, 415);
+  });
+});
+
 suite('a malformed request', () => {
   test("gets 400 if the body isn't a JSON object", async (t) => {
     const app = await startApp(t);
