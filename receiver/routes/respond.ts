@@ -79,11 +79,14 @@ function responseTo(event: H3Event, outcome: Outcome): ResponseBody | string {
 
 const JSON_TYPE: [string, string] = ['Content-Type', 'application/json;charset=UTF-8'];
 
+/** The token is accepted as a bearer token and as a password (RFC 6750, RFC 7617). */
+const CHALLENGES = 'Bearer realm="webhook", Basic realm="webhook", charset="UTF-8"';
+
 function headersFor({ reason, retryAfterSeconds }: Refusal): [string, string][] {
   const found: [string, string][] = [];
   if (retryAfterSeconds !== undefined) found.push(['Retry-After', String(retryAfterSeconds)]);
   if (reason === 'TooSlow' || reason === 'TinyPieces') found.push(['Connection', 'close']);
-  if (reason === 'Unauthorized') found.push(['WWW-Authenticate', 'Bearer']);
+  if (reason === 'Unauthorized') found.push(['WWW-Authenticate', CHALLENGES]);
   if (reason === 'MethodNotAllowed') found.push(['Allow', 'POST']);
   return found;
 }

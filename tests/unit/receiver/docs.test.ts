@@ -44,7 +44,7 @@ test('each page on a sender has the URL, a curl command, and a way to authentica
     for (const expected of ['/webhook/<namespace>/<name>', 'curl -i', 'application/json']) {
       assert.ok(text.includes(expected), `${page}: ${expected}`);
     }
-    assert.match(text, /openssl dgst|Bearer \$TOKEN/, page);
+    assert.match(text, /openssl dgst|Bearer \$TOKEN|--user "hook:\$TOKEN"/, page);
   }
 });
 

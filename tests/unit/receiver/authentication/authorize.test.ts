@@ -47,6 +47,42 @@ suite('a bearer token', () => {
   });
 });
 
+suite('Basic authentication', () => {
+  const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+
+  test('is accepted with the token as the password of any user', () => {
+    for (const user of ['', 'hook', 'a b', 'tök', 'x'.repeat(1000)])
+      assert.equal(verifyToken(basic(`${user}:token`), ['other', 'token']), true, user);
+    assert.equal(verifyToken(basic('hook:to:ken'), ['to:ken']), true);
+    assert.equal(verifyToken(basic('hook:gehëim'), ['gehëim']), true);
+    assert.equal(verifyToken(`bASIC  ${btoa('hook:token')}`, ['token']), true);
+  });
+
+  test('with another password is rejected', () => {
+    for (const password of ['', 'tokens', 'toke', 'token ', 'Token', ':token', 'token:'])
+      assert.equal(verifyToken(basic(`token:${password}`), ['token']), false, password);
+    assert.equal(verifyToken(basic('hook:token'), []), false);
+    assert.equal(verifyToken(basic('hook:'), ['']), false);
+  });
+
+  test('in a malformed header is rejected without an error', () => {
+    const whole = btoa('hooks:token');
+    assert.match(whole, /[^=]=$/);
+    const headers = [
+      ...['Basic', 'Basic ', 'Basic =', 'Basic hook:token', `Basic${whole}`, `Basic ${whole} `, `Basic ${whole}=`],
+      ...[`Basic ${whole.slice(0, -1)}`, `Basic ${whole}, Basic ${whole}`, `Basic -${whole}`, `Basic ${whole}\u0000`],
+      ...[`Basic ${whole.slice(0, 4)} ${whole.slice(4)}`, basic('token'), `Basic ${'A'.repeat(100_000)}`],
+    ];
+    for (const header of headers) assert.equal(verifyToken(header, ['token']), false, header.slice(0, 60));
+  });
+
+  test("isn't accepted if only a signature is configured", () => {
+    const headers = { authorization: basic('hook:key') };
+    assert.equal(authorize(headers, body, { hmac: ['key'], bearer: undefined }), false);
+    assert.equal(authorize(headers, body, { hmac: ['other'], bearer: ['key'] }), true);
+  });
+});
+
 test("GitLab's token counts as the bearer token", () => {
   assert.equal(verifyHeaders({ 'x-gitlab-token': 'token' }, ['token']), true);
   for (const value of ['', 'Bearer token', 'tokens', 'toke']) {

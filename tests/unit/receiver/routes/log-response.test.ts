@@ -58,6 +58,8 @@ test('a log line names the event and the delivery ID of every sender', () => {
 });
 
 test('a log line contains neither credentials nor an unknown path', () => {
+  const basic = { ...record, headers: { authorization: `Basic ${btoa('hook:s3cret')}` } };
+  assert.doesNotMatch(JSON.stringify(linesOf([basic])), /Basic|s3cret/);
   const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
   assert.ok(!JSON.stringify(linesOf([record, odd, stranger])).includes('s3cret'));
 });
