@@ -25,7 +25,7 @@ const pure = [
   '^receiver/sources/',
   '^controller/intent/',
   '^controller/rollout/',
-  '^controller/commit-status/(wanted-status|next-post|destination|requests)\\.ts$',
+  '^controller/commit-status/(wanted-status|next-post|destination|azure-devops|requests)\\.ts$',
   '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',

@@ -5,6 +5,7 @@ import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/render-template.ts';
 import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { azureApiHost, azureRepositoryOf, isAzureDevOps } from './azure-devops.ts';
 
 /** Destination of the commit status of a resource. */
 export interface Destination {
@@ -30,7 +31,7 @@ type InvalidDestination = { kind: 'problem' } & Problem<'CommitStatusInvalid' | 
 export type FoundDestination = { kind: 'destination'; destination: Destination } | InvalidDestination;
 
 /** Well-known servers by host name (https and ssh), with the API of each. */
-const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
+const KNOWN: Record<string, { provider: StatusProvider; api?: string }> = {
   'github.com': { provider: 'github', api: 'https://api.github.com' },
   'ssh.github.com': { provider: 'github', api: 'https://api.github.com' },
   'gitlab.com': { provider: 'gitlab', api: 'https://gitlab.com/api/v4' },
@@ -41,12 +42,13 @@ const KNOWN: Record<string, { provider: StatusProvider; api: string }> = {
   'gitea.com': { provider: 'gitea', api: 'https://gitea.com/api/v1' },
 };
 
-/** Path of the API for each kind of server, below its origin or installation path. */
+/** Path of each API, below the origin or the installation; Azure DevOps has it below the organization or collection. */
 const API_PATHS: Record<StatusProvider, string> = {
   github: '/api/v3',
   gitlab: '/api/v4',
   gitea: '/api/v1',
   bitbucket: '/2.0',
+  azuredevops: '',
 };
 
 /** Returns the destination of a resource's commit status; undefined if none is configured. */
@@ -60,15 +62,16 @@ export function destinationOf(
   if (context.kind === 'problem') return context;
   const repository = parseRepository(repo);
   if (!repository) return invalid("the host of spec.git.repo can't be determined; use an https or ssh URL");
-  const known = KNOWN[repository.host];
+  const { host } = repository;
+  const known = KNOWN[host] ?? (isAzureDevOps(host) ? { provider: 'azuredevops' } : undefined);
   const provider = commitStatus.provider ?? (auth?.githubApp ? 'github' : known?.provider);
   if (!provider) return invalid('the API of the git server is unknown; set spec.git.commitStatus.provider');
-  const path = segmentsOf(repo);
-  const isPath = path && (provider === 'gitlab' || provider === 'gitea' ? path.length >= 2 : path.length === 2);
-  if (!isPath) return invalid("spec.git.repo doesn't end with the owner and the name of a repository");
+  const place = placeIn(provider, host, segmentsOf(repo));
+  if (!place)
+    return invalid(`spec.git.repo doesn't end with ${ENDINGS[provider] ?? 'the owner and the name of a repository'}`);
   const given = commitStatus.url ?? (provider === 'github' ? auth?.githubApp?.apiBaseURL : undefined);
-  const usual = known?.provider === provider ? known.api : usualApi(repo, { provider, host: repository.host, path });
-  const api = given ?? usual;
+  const usual = known?.provider === provider ? known.api : undefined;
+  const api = given ?? usual ?? usualApi(repo, { provider, host, root: place.root });
   if (api === undefined) return invalid('the URL of the API is unknown; set spec.git.commitStatus.url');
   if (!isPlainHttps(api))
     return invalid(
@@ -78,7 +81,7 @@ export function destinationOf(
     provider,
     context: context.text,
     api: withoutTrailingSlashes(api),
-    project: provider === 'gitlab' ? withoutRoot(path, api) : path.slice(-2),
+    project: provider === 'gitlab' ? withoutRoot(place.project, api) : place.project,
   };
   const target = hash('sha256', JSON.stringify(destination)).slice(0, 16);
   return { kind: 'destination', destination: { ...destination, target } };
@@ -124,14 +127,36 @@ function segmentsOf(repo: string): string[] | undefined {
   }
 }
 
-/** Default API of a server of this kind. For ssh, it is assumed on the same host, at the default port. */
-function usualApi(repo: string, { provider, host, path }: { provider: StatusProvider; host: string; path: string[] }) {
+const ENDINGS: Partial<Record<StatusProvider, string>> = {
+  azuredevops: 'the project, _git, and the name of a repository, or for SSH with v3/ORGANIZATION/PROJECT/REPOSITORY',
+};
+
+/** A repository on its host; `root` is the path of the installation, or the organization of Azure DevOps. */
+interface Place {
+  root: string[];
+  project: string[];
+}
+
+function placeIn(provider: StatusProvider, host: string, path: string[] = []): Place | undefined {
+  if (provider === 'azuredevops') return azureRepositoryOf(host, path);
+  const mayBeLonger = provider === 'gitlab' || provider === 'gitea';
+  if (path.length < 2 || (path.length > 2 && !mayBeLonger)) return undefined;
+  return provider === 'gitlab' ? { root: [], project: path } : { root: path.slice(0, -2), project: path.slice(-2) };
+}
+
+interface Api {
+  provider: StatusProvider;
+  host: string;
+  root: string[];
+}
+
+/** The default API of the provider on a host. For SSH, it's the same host and the default port. */
+function usualApi(repo: string, { provider, host, root }: Api): string | undefined {
   if (/^(http|git):/i.test(repo) || provider === 'bitbucket') return undefined;
-  const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${inUrl(host)}`;
+  const apiHost = provider === 'azuredevops' ? azureApiHost(host) : host;
+  const origin = /^https:/i.test(repo) ? new URL(repo).origin : `https://${inUrl(apiHost)}`;
   if (provider === 'github' && host.endsWith('.ghe.com')) return `https://api.${host}`;
-  // Gitea can be installed below a path.
-  const root = provider === 'gitea' ? path.slice(0, -2).map((part) => `/${encodeURIComponent(part)}`) : [];
-  return `${origin}${root.join('')}${API_PATHS[provider]}`;
+  return `${origin}${root.map((part) => `/${encodeURIComponent(part)}`).join('')}${API_PATHS[provider]}`;
 }
 
 function isPlainHttps(url: string): boolean {

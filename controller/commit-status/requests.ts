@@ -17,7 +17,7 @@ export interface CommitStatus {
 /** A POST of JSON. */
 export interface StatusRequest {
   url: string;
-  body: Record<string, string>;
+  body: Record<string, unknown>;
 }
 
 /** Requests of one kind of server: maximum length of a description (characters), and the request. */
@@ -61,6 +61,18 @@ const SHAPES: Record<StatusProvider, Shape> = {
       },
     }),
   },
+  /** https://learn.microsoft.com/rest/api/azure/devops/git/statuses/create */
+  azuredevops: {
+    description: 255,
+    request: ({ api, project: [project = '', name = ''], context }, { commit, state, description }) => ({
+      url: `${api}/${joined([project])}/_apis/git/repositories/${joined([name])}/commits/${commit}/statuses?api-version=5.0`,
+      body: {
+        state: { pending: 'pending', success: 'succeeded', failure: 'failed' }[state],
+        description,
+        context: { genre: 'stoker', name: context },
+      },
+    }),
+  },
 };
 
 /** Without a ref, GitLab selects the first branch with the commit, and doesn't find commits that only a tag has. */
@@ -99,15 +111,17 @@ function shortened(text: string, length: number): string {
 const MAX_TOKEN = 4_096;
 
 /**
- * Value of the `Authorization` header for the content of a Secret: `user:password`, a value with its scheme, or a
- * token, which all servers accept as a bearer token. Undefined if it is none of them.
+ * Value of the `Authorization` header for the value of a Secret: `user:password`, a value with its scheme, or else a
+ * token. All git servers accept it as a bearer token, except Azure DevOps, which accepts it as a password. Undefined for
+ * other values.
  */
-export function authorizationFor(secret: string): string | undefined {
+export function authorizationFor(secret: string, provider: StatusProvider): string | undefined {
   const value = secret.trim();
   if (value.length > MAX_TOKEN || !/^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(value)) return undefined;
   if (/^(bearer|basic|token) /i.test(value)) return value;
   if (value.includes(' ')) return undefined;
-  return value.includes(':') ? `Basic ${Buffer.from(value).toString('base64')}` : `Bearer ${value}`;
+  const credentials = provider === 'azuredevops' && !value.includes(':') ? `:${value}` : value;
+  return credentials.includes(':') ? `Basic ${Buffer.from(credentials).toString('base64')}` : `Bearer ${value}`;
 }
 
 /** A response of a server; its message is never repeated. */
@@ -123,6 +137,7 @@ export function judgeAnswer(
   { status, headers, body }: StatusAnswer,
   now: number,
 ): TransientError | TerminalError | undefined {
+  if (provider === 'azuredevops' && SIGN_IN.includes(status)) return tokenRefused(status);
   if (status >= 200 && status < 300) return undefined;
   // GitLab refuses an unchanged status.
   if (provider === 'gitlab' && status === 400 && new TextDecoder().decode(body).includes('Cannot transition status'))
@@ -134,11 +149,7 @@ export function judgeAnswer(
     return transient(`${HOST} is rate limiting requests (${status}); retrying later`, 'GitRateLimited');
   if (status >= 500 || status === 408 || status === 409)
     return transient(`${HOST} returned ${status}; retrying`, 'GitUnreachable');
-  if (status === 401)
-    return terminal(
-      `${HOST} refused the token (401); check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
-      'AuthenticationFailed',
-    );
+  if (status === 401) return tokenRefused(status);
   if (status === 403 || status === 404)
     return terminal(
       `${HOST} returned ${status}; check that the token has permission to write commit statuses of the repository${RIGHTS[provider] ?? ''}, and check spec.git.commitStatus.provider`,
@@ -154,9 +165,19 @@ export function judgeAnswer(
 
 const HOST = 'the API of the git server';
 
+/** Azure DevOps responds with its sign-in page to a token that it doesn't know. */
+const SIGN_IN = [203, 302];
+
+const tokenRefused = (status: number) =>
+  terminal(
+    `${HOST} refused the token (${status}); check the Secret in spec.git.commitStatus.secretRef, or the GitHub App`,
+    'AuthenticationFailed',
+  );
+
 /** Permissions that are often missing. */
 const RIGHTS: Partial<Record<StatusProvider, string>> = {
   gitlab: ' (for a protected branch, GitLab requires the role Maintainer, or one that can push or merge there)',
+  azuredevops: ' (the scope Code: Status)',
 };
 
 const terminal = (message: string, reason: 'AuthenticationFailed' | 'CommitStatusRefused' | 'UnexpectedRedirect') =>

@@ -1,3 +1,4 @@
+import type { StatusProvider } from '../../shared/api/git.ts';
 import { isTyped, TerminalError, TransientError } from '../../shared/errors.ts';
 import type { KubernetesClient } from '../../shared/io/kubernetes/client.ts';
 import type { GitHttp } from '../polling/git-http.ts';
@@ -28,9 +29,13 @@ const POST_MS = 15_000;
 
 /** Sends statuses with the credentials of the resource, without following redirects. */
 export function statusSender({ client, http, githubApps, writeWithinMs }: SendTools): SendStatus {
-  async function authorizationOf({ namespace, spec: { git } }: ObservedGatewaySync, app: TokenRequest) {
+  async function authorizationOf(
+    { namespace, spec: { git } }: ObservedGatewaySync,
+    provider: StatusProvider,
+    app: TokenRequest,
+  ) {
     const { secretRef } = git.commitStatus ?? {};
-    if (secretRef) return authorizationFor(await readSecret(client, namespace, secretRef)) ?? invalidToken();
+    if (secretRef) return authorizationFor(await readSecret(client, namespace, secretRef), provider) ?? invalidToken();
     if (!githubApps) throw githubAppDisabled();
     return `Bearer ${(await githubApps.token(app)).token}`;
   }
@@ -39,7 +44,7 @@ export function statusSender({ client, http, githubApps, writeWithinMs }: SendTo
     const { namespace, spec } = gatewaySync;
     const { caSecretRef } = spec.git;
     const app: TokenRequest = { namespace, git: spec.git, mayWrite: 'statuses' };
-    const authorization = await authorizationOf(gatewaySync, app);
+    const authorization = await authorizationOf(gatewaySync, destination.provider, app);
     const ca = caSecretRef && (await readSecret(client, namespace, caSecretRef));
     const withinMs = Math.min(POST_MS, Math.floor(writeWithinMs()));
     if (withinMs <= 0 || signal.aborted) throw fenced();

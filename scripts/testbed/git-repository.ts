@@ -94,7 +94,7 @@ export async function createBareRepository(root: string, name: string, baseUrl: 
   const write = (commit: NewCommit) =>
     git(directory, ['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], fastImportStream(commit));
   return {
-    url: `${baseUrl}/${name}.git`,
+    url: `${baseUrl}/${encodeURI(name)}.git`,
     path: directory,
     resolve,
     git: run,

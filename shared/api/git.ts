@@ -131,7 +131,7 @@ const verifySchema = v.pipe(
 );
 
 /** Git servers that accept commit statuses; `gitea` includes Forgejo. */
-const STATUS_PROVIDERS = ['github', 'gitlab', 'gitea', 'bitbucket'] as const;
+const STATUS_PROVIDERS = ['github', 'gitlab', 'gitea', 'bitbucket', 'azuredevops'] as const;
 export type StatusProvider = (typeof STATUS_PROVIDERS)[number];
 
 const commitStatusSchema = v.pipe(
@@ -156,7 +156,7 @@ const commitStatusSchema = v.pipe(
       v.pipe(
         v.picklist(STATUS_PROVIDERS),
         v.description(
-          'API of the git server; gitea includes Forgejo. If omitted, it is github for a GitHub App, and derived from the host of spec.git.repo for github.com, gitlab.com, bitbucket.org, codeberg.org, and gitea.com.',
+          'API of the git server; gitea includes Forgejo. If omitted, it is github for a GitHub App, and derived from the host of spec.git.repo for github.com, gitlab.com, bitbucket.org, codeberg.org, gitea.com, dev.azure.com, and visualstudio.com.',
         ),
       ),
     ),
@@ -228,9 +228,9 @@ export const gitSchema = v.pipe(
         'the token of commitStatus is sent only over https; specify the https URL of the API in commitStatus.url, or use an https or ssh repository',
     },
     {
-      rule: "!has(self.commitStatus) || has(self.commitStatus.provider) || (has(self.auth) && has(self.auth.githubApp)) || self.repo.matches('^(?i)([a-z]+://)?([^/@]*@)?((ssh[.])?github[.]com|(altssh[.])?gitlab[.]com|(altssh[.])?bitbucket[.]org|codeberg[.]org|gitea[.]com)[:/]')",
+      rule: "!has(self.commitStatus) || has(self.commitStatus.provider) || (has(self.auth) && has(self.auth.githubApp)) || self.repo.matches('^(?i)([a-z]+://)?([^/@]*@)?((ssh[.])?github[.]com|(altssh[.])?gitlab[.]com|(altssh[.])?bitbucket[.]org|codeberg[.]org|gitea[.]com|(ssh[.])?dev[.]azure[.]com|[a-z0-9-]+[.]visualstudio[.]com)[:/]')",
       message:
-        'commitStatus.provider is required for this host; set it to github, gitlab, gitea (also for Forgejo), or bitbucket',
+        'commitStatus.provider is required for this host; set it to github, gitlab, gitea (also for Forgejo), bitbucket, or azuredevops',
     },
   ),
   v.description('Repository, ref, and credentials.'),

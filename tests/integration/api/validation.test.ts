@@ -300,6 +300,15 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['a commit status by ssh', { ...status({}), 'git.repo': 'git@GitHub.com:a/b.git' }],
   ['a commit status by ssh at a port', { ...status({}), 'git.repo': 'ssh://git@gitlab.com:22/a/b.git' }],
   ['a commit status of a Forgejo', { ...status({ provider: 'gitea' }), 'git.repo': other }],
+  ...[
+    'https://org@dev.azure.com/org/My%20Project/_git/repo',
+    'git@ssh.dev.azure.com:v3/org/project/repo',
+    'https://org.visualstudio.com/project/_git/repo',
+  ].map((repo): [string, Record<string, unknown>] => [
+    `a commit status of ${repo}`,
+    { ...status({}), 'git.repo': repo },
+  ]),
+  ['a commit status of an Azure DevOps Server', { ...status({ provider: 'azuredevops' }), 'git.repo': other }],
   ['a commit status at a URL', status({ url: 'https://git.test:3000/git/api/v1' })],
   ['a full ref', { 'git.ref': 'refs/heads/release/1.x' }],
   ['a hash', { 'git.ref': 'a'.repeat(40) }],

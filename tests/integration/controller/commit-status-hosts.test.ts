@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi } from '../../support/cluster.ts';
@@ -112,6 +113,27 @@ suite('a commit status for a git server', { concurrency: 4 }, () => {
     await wish('plant', '');
     const { status } = await untilGatewaySync(address, 'posted', isIn('pending', 1));
     assert.deepEqual(paths, [`/api/v1/repos/plant/config/statuses/${status?.lastSyncCommit} Bearer ${TOKEN}`]);
+  });
+
+  test('is sent to Azure DevOps with the token as a password, for a repository with spaces in its path', async (t) => {
+    const place = { path: 'tfs/My Project/_git/my repo', provider: 'azuredevops' };
+    const { server, address, wish } = await arrange(t, { posted: false, isWished: false, place });
+    const posts: object[] = [];
+    server.redirect = async (request, response) => {
+      if (request.method !== 'POST' || !request.url?.includes('/_apis/')) return;
+      const { authorization } = request.headers;
+      store(response);
+      posts.push({ url: request.url, authorization, body: await json(request) });
+    };
+    await wish('plant', '');
+    const { status } = await untilGatewaySync(address, 'posted', isIn('pending', 1));
+    assert.deepEqual(posts, [
+      {
+        url: `/tfs/My%20Project/_apis/git/repositories/my%20repo/commits/${status?.lastSyncCommit}/statuses?api-version=5.0`,
+        authorization: `Basic ${btoa(`:${TOKEN}`)}`,
+        body: { state: 'pending', description: '0/2 gateways', context: { genre: 'stoker', name: 'plant/oslo' } },
+      },
+    ]);
   });
 
   test("isn't sent to a server that it is redirected to", async (t) => {

@@ -16,6 +16,8 @@ export const TOKEN = 'tokenThatMayWriteStatuses';
 interface Options {
   environment?: Record<string, string>;
   gateways?: string[];
+  /** Path of the repository on the git server, and the API that the server has. */
+  place?: { path: string; provider: string };
   host?: StatusHost;
   /** Waits for the first post. */
   posted?: boolean;
@@ -32,6 +34,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   const {
     environment = {},
     gateways = ['a', 'b'],
+    place = { path: 'plant/config', provider: 'gitea' },
     posted = true,
     isWished = true,
     spec = {},
@@ -40,7 +43,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
   const host = options.host ?? (await startStatusHost(t));
   host.answer = answer;
   const server = await gitServerFor(t, { tls: true });
-  const repository = await server.createRepository('plant/config');
+  const repository = await server.createRepository(place.path);
   const commit = await repository.commit({ files: { 'config/a': '1' } });
   const namespace = await createNamespace(t);
   const address = { namespace, name: 'app' };
@@ -55,7 +58,7 @@ export async function arrange(t: TestContext, options: Options = {}) {
     repo: repository.url,
     caSecretRef: { name: 'status', key: 'ca' },
     commitStatus: {
-      provider: 'gitea',
+      provider: place.provider,
       secretRef: { name: 'status', key: 'token' },
       context: `${context}/{{ .Cluster }}`,
       ...(url && { url }),

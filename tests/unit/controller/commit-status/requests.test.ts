@@ -15,6 +15,7 @@ const places: Record<Destination['provider'], Destination> = {
   gitlab: { ...at('gitlab', 'https://gitlab.com/api/v4'), project: ['plant', 'lines', 'my config'] },
   gitea: at('gitea', 'https://git.test/api/v1'),
   bitbucket: at('bitbucket', 'https://api.bitbucket.org/2.0'),
+  azuredevops: { ...at('azuredevops', 'https://dev.azure.com/org'), project: ['My Project', 'my repo'] },
 };
 
 function at(provider: Destination['provider'], api: string): Destination {
@@ -44,7 +45,7 @@ suite('the request that posts a commit status to', () => {
     assert.deepEqual(names, ['main', 'main', 'v1', 'release/2']);
     for (const none of [undefined, '', 'HEAD', 'refs/merge-requests/1/head', commit, commit.slice(0, 8)])
       assert.equal(refOf(none), undefined, String(none));
-    for (const provider of ['github', 'gitea', 'bitbucket'] as const)
+    for (const provider of ['github', 'gitea', 'bitbucket', 'azuredevops'] as const)
       assert.equal(statusRequest(places[provider], { ...failure, ref: 'main' }).body.ref, undefined);
   });
 
@@ -66,8 +67,8 @@ suite('the request that posts a commit status to', () => {
         url: `https://bitbucket.org/plant/config/commits/${commit}`,
       },
     });
-    const keys = ['one', 'other'].map(
-      (end) => statusRequest({ ...places.bitbucket, context: `${'c'.repeat(40)}${end}` }, failure).body.key ?? '',
+    const keys = ['one', 'other'].map((end) =>
+      String(statusRequest({ ...places.bitbucket, context: `${'c'.repeat(40)}${end}` }, failure).body.key),
     );
     assert.ok(keys.every((key) => key.length === 40));
     assert.notEqual(keys[0], keys[1]);
@@ -79,11 +80,32 @@ suite('the request that posts a commit status to', () => {
     assert.deepEqual(states, ['INPROGRESS', 'SUCCESSFUL', 'FAILED']);
   });
 
+  test('Azure DevOps', () => {
+    assert.deepEqual(statusRequest(places.azuredevops, failure), {
+      url: `https://dev.azure.com/org/My%20Project/_apis/git/repositories/my%20repo/commits/${commit}/statuses?api-version=5.0`,
+      body: {
+        state: 'failed',
+        description: failure.description,
+        context: { genre: 'stoker', name: 'plant/oslo' },
+      },
+    });
+    const states = (['pending', 'success'] as const).map(
+      (state) => statusRequest(places.azuredevops, { ...failure, state }).body.state,
+    );
+    assert.deepEqual(states, ['pending', 'succeeded']);
+  });
+
   test('any server is one line of allowed characters, without hidden ones', () => {
     const words = `a\u0000b\r\nc\u202ed\u200be ${'\u{1f4a5}'.repeat(300)}\ud800`;
-    for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
+    for (const [provider, limit] of Object.entries({
+      github: 140,
+      gitlab: 255,
+      gitea: 255,
+      bitbucket: 255,
+      azuredevops: 255,
+    })) {
       const { body } = statusRequest(places[provider as 'github'], { ...failure, description: words });
-      const { description = '' } = body;
+      const description = String(body.description);
       assert.ok(description.length <= limit && description.length > limit - 3, `${description.length}`);
       assert.ok(description.startsWith('a b cde \u{1f4a5}') && description.endsWith('\u{1f4a5}…'), description);
       assert.ok(description.isWellFormed());
@@ -91,7 +113,13 @@ suite('the request that posts a commit status to', () => {
   });
 
   test('any server stays within its length limit', () => {
-    for (const [provider, limit] of Object.entries({ github: 140, gitlab: 255, gitea: 255, bitbucket: 255 })) {
+    for (const [provider, limit] of Object.entries({
+      github: 140,
+      gitlab: 255,
+      gitea: 255,
+      bitbucket: 255,
+      azuredevops: 255,
+    })) {
       const lineOf = (description: string) =>
         statusRequest(places[provider as 'github'], { ...failure, description }).body.description;
       assert.equal(lineOf(` ${'x'.repeat(limit)} `), 'x'.repeat(limit));
@@ -100,24 +128,33 @@ suite('the request that posts a commit status to', () => {
   });
 
   test('any server leads nowhere but to the project', () => {
-    for (const provider of ['github', 'gitlab', 'gitea', 'bitbucket'] as const) {
+    for (const provider of ['github', 'gitlab', 'gitea', 'bitbucket', 'azuredevops'] as const) {
       const destination = { ...places[provider], project: ['a?b', 'c#d&e'] };
       const { pathname, search, hash } = new URL(statusRequest(destination, failure).url);
-      assert.deepEqual([search, hash], ['', '']);
-      assert.match(pathname, /a%3Fb(\/|%2F)c%23d%26e/);
+      assert.deepEqual([search, hash], [provider === 'azuredevops' ? '?api-version=5.0' : '', '']);
+      assert.match(pathname, /a%3Fb(\/|%2F|\/_apis\/git\/repositories\/)c%23d%26e/);
     }
   });
 });
 
 test('a token is sent as a bearer token, unless it contains its own scheme', () => {
-  assert.equal(authorizationFor(' ghp_token\n'), 'Bearer ghp_token');
-  assert.equal(authorizationFor('token gitea'), 'token gitea');
-  assert.equal(authorizationFor('Bearer x'), 'Bearer x');
-  assert.equal(authorizationFor('me:secret'), `Basic ${Buffer.from('me:secret').toString('base64')}`);
-  assert.equal(authorizationFor('x'.repeat(4_096)), `Bearer ${'x'.repeat(4_096)}`);
-  assert.equal(authorizationFor('x'.repeat(4_097)), undefined);
+  const tokenOf = (secret: string) => authorizationFor(secret, 'github');
+  assert.equal(tokenOf(' ghp_token\n'), 'Bearer ghp_token');
+  assert.equal(tokenOf('token gitea'), 'token gitea');
+  assert.equal(tokenOf('Bearer x'), 'Bearer x');
+  assert.equal(tokenOf('me:secret'), `Basic ${Buffer.from('me:secret').toString('base64')}`);
+  assert.equal(tokenOf('x'.repeat(4_096)), `Bearer ${'x'.repeat(4_096)}`);
+  assert.equal(tokenOf('x'.repeat(4_097)), undefined);
   for (const wrong of ['', ' ', 'two words', 'a\nb', 'a\u0000b', 'Bearer a b', 'x'.repeat(5_000)])
-    assert.equal(authorizationFor(wrong), undefined, JSON.stringify(wrong.slice(0, 20)));
+    assert.equal(tokenOf(wrong), undefined, JSON.stringify(wrong.slice(0, 20)));
+});
+
+test('a token is sent to Azure DevOps as the password of Basic authentication', () => {
+  const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+  assert.equal(authorizationFor('token\n', 'azuredevops'), basic(':token'));
+  assert.equal(authorizationFor(':token', 'azuredevops'), basic(':token'));
+  assert.equal(authorizationFor('me:token', 'azuredevops'), basic('me:token'));
+  assert.equal(authorizationFor('Bearer entra', 'azuredevops'), 'Bearer entra');
 });
 
 const now = Date.parse('2026-01-01T00:00:00Z');
@@ -193,6 +230,15 @@ suite('the response to a commit status', () => {
     assert.equal(verdict(answer(400, {}, said), 'gitlab'), undefined);
     assert.equal(verdict(answer(400, {}, '{"message":"ref is invalid"}'), 'gitlab'), 'never CommitStatusRefused');
     assert.equal(verdict(answer(400, {}, said), 'github'), 'never CommitStatusRefused');
+  });
+
+  test('is a wrong token if Azure DevOps shows its sign-in page', () => {
+    for (const status of [203, 302]) {
+      assert.equal(verdict(answer(status), 'azuredevops'), 'never AuthenticationFailed', `${status}`);
+      assert.notEqual(verdict(answer(status), 'github'), 'never AuthenticationFailed', `${status}`);
+    }
+    for (const status of [200, 201]) assert.equal(verdict(answer(status), 'azuredevops'), undefined, `${status}`);
+    assert.match(judgeAnswer(places.azuredevops, answer(403), now)?.message ?? '', /Code: Status/);
   });
 
   test('is retried if the server failed', () => {
