@@ -32,21 +32,27 @@ export interface WholePath {
   webhookUrl: string;
   /** Sends a signed delivery, and returns the status of the response. */
   post: (event: string, body: object) => Promise<number>;
+  /** Sends a delivery of Azure DevOps with Basic authentication, and returns the status of the response. */
+  postAzure: (body: object) => Promise<number>;
 }
 
 export type ProgramName = 'receiver' | 'controller' | 'agent';
 
 /** Starts everything between a git server and a gateway's disk, with one injected pod. */
-export async function startPath(t: TestContext, files: Record<string, string>): Promise<WholePath> {
+export async function startPath(
+  t: TestContext,
+  files: Record<string, string>,
+  { repositoryName = 'app', cloneUrl = (url: string) => url } = {},
+): Promise<WholePath> {
   const server = await gitServerFor(t);
-  const repository = await server.createRepository('app');
+  const repository = await server.createRepository(repositoryName);
   await repository.commit({ files });
   const address = { namespace: await createNamespace(t), name: 'app' };
   await apply(agentClusterRole);
   const receiver = await receiverStarter(t);
   const controller = await controllerStarter(t, address.namespace);
   const running = { receiver: await receiver.start(), controller: await controller.start() } as WholePath['running'];
-  await applyGatewaySync(address, { repo: repository.url });
+  await applyGatewaySync(address, { repo: cloneUrl(repository.url) });
   const agent = await gatewayStarter(t, address.namespace);
   const webhookUrl = `${receiver.url}/webhook/${address.namespace}/${address.name}`;
   running.agent = await agent.start();
@@ -73,6 +79,7 @@ export async function startPath(t: TestContext, files: Record<string, string>): 
     },
     webhookUrl,
     post: (event, body) => receiver.post(webhookUrl, event, body),
+    postAzure: (body) => receiver.postAzure(webhookUrl, body),
   };
 }
 
@@ -87,6 +94,7 @@ async function receiverStarter(t: TestContext) {
     HEALTH_PORT: String(health),
     METRICS_PORT: String(metrics),
     WEBHOOK_HMAC_SECRET: secret,
+    WEBHOOK_BEARER_TOKEN: secret,
   };
   return {
     url: `http://127.0.0.1:${port}`,
@@ -101,6 +109,10 @@ async function receiverStarter(t: TestContext) {
       const signature = signDelivery(body, secret);
       const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, 'X-Hub-Signature-256': signature };
       return (await fetch(url, { method: 'POST', headers, body })).status;
+    },
+    postAzure: async (url: string, value: object) => {
+      const headers = { 'Content-Type': 'application/json', Authorization: `Basic ${btoa(`hook:${secret}`)}` };
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(value) })).status;
     },
   };
 }

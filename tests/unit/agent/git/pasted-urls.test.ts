@@ -55,6 +55,17 @@ suite('controller and agent accept a pasted URL', () => {
     await assertFound(t, `${repository.url.replace('://', '://me@').replace('/new/', '/old/')}//`, repository);
   });
 
+  test('from the portal of Azure DevOps, with the organization as the user and a space in the path', async (t) => {
+    const server = await startServer(t, { tls: true, credentials: { username: 'org', password: 'pat' } });
+    const repository = await server.createRepository('org/My Project/_git/x');
+    const tip = await repository.commit({ files: { a: '1' } });
+    const repo = repository.url.replace('://', '://org@').replace(/\.git$/, '');
+    assert.match(repo, /^https:\/\/org@127\.0\.0\.1:\d+\/org\/My%20Project\/_git\/x$/);
+    const secrets = { token: 'pat\n', ca: await readFile(server.caFile ?? '', 'utf8') };
+    assert.equal(await queryMain(t, repo, secrets), tip, 'by the controller');
+    assert.deepEqual(await deliver(t, { repo, commit: tip }, secrets), { a: '1' }, 'by the agent');
+  });
+
   for (const [what, credentials, user, token] of [
     ['a user, who is the one of the token', { username: 'me', password: 'secret' }, 'me@', 'secret\n'],
     ['an e-mail address for a user', { username: 'me@corp.test', password: 'secret' }, 'me%40corp.test@', 'secret'],
