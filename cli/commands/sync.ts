@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { REQUEST_ANNOTATIONS } from '../../shared/api/names.ts';
 import { isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
 import { type Access, connect, placeOf } from '../client/connect.ts';
@@ -31,12 +32,14 @@ export const sync = makeCommand({
   details: [
     'Sets the same annotations as a webhook, such as sync.io/requested-ref. Without --ref, the followed ref is resolved again at once. With --ref, the gateways follow this ref until a newer request or an edit of spec.git.ref replaces it; spec.webhook.allowedRefs restricts the refs that can be requested.',
     'If a request for a different ref is still open, the command shows it and asks for confirmation before it replaces this request.',
+    'With --request, requests nothing, and waits for the request with this ID, which the receiver returns for each delivery (requestId). Exits with 1 if the request was ignored, failed, or was replaced. Requires only permission to read GatewaySyncs.',
     'With --wait, shows the progress until all gateways have the commit. Exits with 1 if a gateway fails, with its name and the reason. Approval, windows, and soak still apply: set --timeout accordingly.',
-    'Requires permission to patch GatewaySyncs, which the role edit includes.',
+    'Without --request, requires permission to patch GatewaySyncs, which the role edit includes.',
   ],
   examples: [
     { line: 'sync plant -n gateways --wait', does: 'Sync now, and wait for all gateways' },
     { line: 'sync plant --ref v1.4.0 --wait --timeout 1h', does: 'Roll out a tag in waves' },
+    { line: 'sync plant --wait --request 1b4e28ba-…', does: 'Wait for the request of a webhook' },
   ],
   args: {
     name: { type: 'positional', required: true, description: 'Name of the GatewaySync.' },
@@ -45,6 +48,7 @@ export const sync = makeCommand({
       valueHint: 'R',
       description: 'Tag, branch, or full commit hash. Default: the followed ref.',
     },
+    request: { type: 'string', valueHint: 'ID', description: 'For --wait: the request to wait for.' },
     wait: { type: 'boolean', alias: 'w', description: 'Wait until all gateways have the commit.' },
     timeout: { type: 'string', valueHint: 'TIME', default: '5m', description: 'Maximum time for --wait. Default: 5m.' },
     ...yesArg,
@@ -56,8 +60,14 @@ export const sync = makeCommand({
       throw new Problem('--timeout must be a duration such as 90s, 5m, or 1h30m', EXIT.usage);
     if (args.ref !== undefined && !isValidRefName(args.ref))
       throw new Problem('--ref must be the name of a tag or branch, or a full commit hash', EXIT.usage);
+    if (args.request !== undefined && (!args.wait || args.ref !== undefined))
+      throw new Problem('--request needs --wait, and excludes --ref', EXIT.usage);
     const access = connect(args, host);
     try {
+      if (args.request !== undefined) {
+        const asked = openRequestOf(await getGatewaySync(access, args.name), args.request);
+        return await waitForAll(access, { name: args.name, asked, host, timeoutMs });
+      }
       const asked = await requestSync(access, { name: args.name, wanted: args.ref, yes: args.yes, host });
       if (!asked) return EXIT.failed;
       say(`requested ${asked.ref} (${placeOf(access)})`, host);
@@ -68,6 +78,16 @@ export const sync = makeCommand({
     }
   },
 });
+
+/** The newest request of a resource, which must have this ID. Throws `Problem`. */
+function openRequestOf({ metadata: { name, annotations = {} } }: GatewaySync, id: string): Asked {
+  const { requestId, requestedRef, requestedAt } = REQUEST_ANNOTATIONS;
+  if (annotations[requestId] !== id)
+    throw new Problem(
+      `${name} has no request ${id}, or it was replaced by a newer one; see kubectl stoker trace ${name} --last`,
+    );
+  return { id, ref: annotations[requestedRef] ?? '', at: annotations[requestedAt] ?? '', isRefresh: false };
+}
 
 interface Waiting {
   name: string;

@@ -41,7 +41,7 @@ export function judgeRequest(request: Open<RequestAnnotations>, policy: RefPolic
     };
   const isAllowed = mayFollow(ref, names, policy);
   if (isAllowed === 'undecided') return ignored(tooManyRefs);
-  if (isAllowed === 'no') return ignored(`${first} isn't allowed; to allow it, add it to spec.webhook.allowedRefs`);
+  if (isAllowed === 'no') return ignored(notAllowed(first));
   const target = withoutUndefined({ ref, source: 'Request' as const, requestId: id });
   return { kind: 'accepted', wish: { target, at: madeAt } };
 }
@@ -74,6 +74,12 @@ function isTracked({ ref, madeAt }: Pushed, { specRef, editedAt }: RefPolicy): b
 function ignored(message: string): Judgement {
   return { kind: 'refused', outcome: 'Ignored', message };
 }
+
+/** A glob of question marks matches commits, and no name of another length. */
+const notAllowed = (name: string): string =>
+  isCommitHash(name)
+    ? `commit ${name} isn't the tip of an allowed branch or tag; to allow all commits, add the glob ${'?'.repeat(name.length)} to spec.webhook.allowedRefs`
+    : `${name} isn't allowed; to allow it, add it to spec.webhook.allowedRefs`;
 
 const tooManyRefs =
   'too many refs point at this commit to check them all against spec.webhook.allowedRefs; request one of them by name';

@@ -32,8 +32,8 @@ export interface WholePath {
   webhookUrl: string;
   /** Sends a signed delivery, and returns the status of the response. */
   post: (event: string, body: object) => Promise<number>;
-  /** Sends a delivery of Azure DevOps with Basic authentication, and returns the status of the response. */
-  postAzure: (body: object) => Promise<number>;
+  /** Sends a delivery without an event header, with Basic authentication. */
+  postPlain: (body: object) => Promise<{ status: number; requestId: string }>;
 }
 
 export type ProgramName = 'receiver' | 'controller' | 'agent';
@@ -79,7 +79,7 @@ export async function startPath(
     },
     webhookUrl,
     post: (event, body) => receiver.post(webhookUrl, event, body),
-    postAzure: (body) => receiver.postAzure(webhookUrl, body),
+    postPlain: (body) => receiver.postPlain(webhookUrl, body),
   };
 }
 
@@ -110,9 +110,11 @@ async function receiverStarter(t: TestContext) {
       const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': event, 'X-Hub-Signature-256': signature };
       return (await fetch(url, { method: 'POST', headers, body })).status;
     },
-    postAzure: async (url: string, value: object) => {
+    postPlain: async (url: string, value: object) => {
       const headers = { 'Content-Type': 'application/json', Authorization: `Basic ${btoa(`hook:${secret}`)}` };
-      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(value) })).status;
+      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(value) });
+      const { requestId = '' } = (await response.json()) as { requestId?: string };
+      return { status: response.status, requestId };
     },
   };
 }

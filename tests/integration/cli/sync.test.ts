@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { TraceView } from '../../../cli/fleet/trace.ts';
-import { connectCluster } from '../../support/cluster.ts';
+import { connectCluster, kubectl } from '../../support/cluster.ts';
 import { untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startPath } from '../../support/start-path.ts';
@@ -55,6 +55,40 @@ test('kubectl stoker sync delivers a commit to the disk, and reports the gateway
     const wrong = await stoker(line);
     assert.equal(wrong.status, 64, line.join(' '));
   }
+});
+
+test('kubectl stoker sync --request waits for the request of a webhook, and fails if it is ignored', async (t) => {
+  const { address, repository, data, postPlain } = await startPath(t, { 'config/a.txt': 'first' });
+  const { kubeconfig } = await connectCluster();
+  const waitFor = (id: string, ...more: string[]) =>
+    runCli(['sync', 'app', '--wait', '--request', id, ...more, '-n', address.namespace, '--kubeconfig', kubeconfig]);
+  const freight = (commit: object) => ({ freight: { commits: [commit] } });
+  const first = await untilGatewaySync(address, 'the first sync', ({ status }) => status?.gateways?.synced === 1);
+  await repository.commit({ files: { 'config/a.txt': 'second' } });
+  await repository.tag('v2');
+
+  const promoted = await postPlain(freight({ tag: 'v2' }));
+  const done = await waitFor(promoted.requestId);
+  assert.equal(done.status, 0, done.notes);
+  assert.match(done.notes, /✔ v2 is [0-9a-f]{8}: its gateway has it/);
+  assert.equal(await readFile(path.join(data, 'config/a.txt'), 'utf8'), 'second');
+  // As on the page about Kargo, for images without the plugin.
+  for (const what of [
+    `jsonpath={.status.lastRequest.id}=${promoted.requestId}`,
+    'jsonpath={.status.lastRequest.outcome}=Applied',
+    'condition=Ready',
+  ])
+    await kubectl('wait', 'gsync/app', '--namespace', address.namespace, `--for=${what}`, '--timeout=30s');
+
+  const older = await postPlain(freight({ id: first.status?.lastSyncCommit, branch: 'main' }));
+  const ignored = await waitFor(older.requestId);
+  assert.equal(ignored.status, 1);
+  assert.match(ignored.notes, /was not applied \(Ignored\): commit [0-9a-f]{40} isn't the tip of an allowed branch/);
+
+  const replaced = await waitFor(promoted.requestId);
+  assert.equal(replaced.status, 1);
+  assert.match(replaced.notes, /app has no request .*, or it was replaced by a newer one/);
+  assert.equal((await waitFor(older.requestId, '--ref', 'v2')).status, 64);
 });
 
 test('kubectl stoker trace shows a delivery from the POST to the disk, in chronological order', async (t) => {

@@ -33,15 +33,15 @@ test('a push to Azure DevOps reaches the disk, with the clone URL as the portal 
   await untilContent('first');
   await world.repository.tag('v1.0.0');
   await world.repository.commit({ files: { 'config/a.txt': 'second' } });
-  assert.equal(await world.postAzure(pushOf('refs/heads/main', 'My%20Project/_git/my%20repo')), 202);
+  assert.equal((await world.postPlain(pushOf('refs/heads/main', 'My%20Project/_git/my%20repo'))).status, 202);
   await untilContent('second');
-  assert.equal(await world.postAzure(pushOf('refs/tags/v1.0.0', 'My%20Project/_git/other')), 202);
+  assert.equal((await world.postPlain(pushOf('refs/tags/v1.0.0', 'My%20Project/_git/other'))).status, 202);
   await untilGatewaySync(
     world.address,
     'ignored, because it is about another repository',
     ({ status }) => status?.lastRequest?.outcome === 'Ignored',
   );
-  assert.equal(await world.postAzure(pushOf('refs/tags/v1.0.0', 'My%20Project/_git/my%20repo')), 202);
+  assert.equal((await world.postPlain(pushOf('refs/tags/v1.0.0', 'My%20Project/_git/my%20repo'))).status, 202);
   await untilContent('first');
   const ready = await untilGatewaySync(
     world.address,

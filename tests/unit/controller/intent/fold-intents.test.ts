@@ -353,6 +353,8 @@ suite('a request for a commit hash', () => {
     [['refs/heads/dev', 'refs/tags/v9'], ['v1', 'other'], 'Ignored'],
     [['refs/heads/dev', 'refs/pull/1/head'], [], 'Ignored'],
     [[], ['dev'], 'Ignored'],
+    [[], ['?'.repeat(40)], 'Applied'],
+    [[], ['?'.repeat(64)], 'Ignored'],
   ];
   for (const [names, allowedRefs, outcome] of cases) {
     test(`at ${names.join(' and ') || 'no tip'} is ${outcome} if ${JSON.stringify(allowedRefs)} is allowed`, () => {
@@ -369,6 +371,13 @@ suite('a request for a commit hash', () => {
   };
   const namesOf = (count: number, name: string) => Array.from({ length: count }, (_, n) => `refs/heads/${name}${n}`);
 
+  test('is ignored with the glob that allows it, unless a tip makes it a name', () => {
+    const [, glob = ''] = /the glob (\S+)/.exec(judge([], [])?.message ?? '') ?? [];
+    assert.equal(judge([], [glob])?.outcome, 'Applied');
+    assert.match(judge([], [])?.message ?? '', /^commit 9{40} isn't the tip of an allowed branch or tag/);
+    assert.match(judge(['refs/heads/dev'], [])?.message ?? '', /^refs\/heads\/dev isn't allowed/);
+  });
+
   test('is compared with each of hundreds of tips', () => {
     const names = [...namesOf(500, 'feature/some-honest-name-'), 'refs/heads/release/1.0'];
     const globs = Array.from({ length: 10 }, (_, n) => `hotfix-${n}/**`);
@@ -384,7 +393,7 @@ suite('a request for a commit hash', () => {
         const { outcome, message = '' } = judge(namesOf(9_990, 'a'.repeat(length)), globs) ?? {};
         const tookMs = processorMs() - started;
         assert.equal(outcome, 'Ignored');
-        assert.match(message, length === 240 ? /request one of them by name/ : /isn't allowed/);
+        assert.match(message, length === 240 ? /request one of them by name/ : /isn't the tip of an allowed/);
         assert.ok(tookMs < 1_000, `${tookMs} ms`);
       }
     });
