@@ -204,7 +204,7 @@ suite('the observations of a rollout', () => {
   test('end in an error if a wave began too early, had too many gateways in progress, or never got the commit', () => {
     assert.throws(() => seenByWaves([at(1, { admitted: ['all', 'all'] })], NEW, {}), /before canary was complete/);
     const busy = at(1, { status: { admitted: 2 } });
-    assert.throws(() => seenByWaves([busy], NEW, { canary: 1 }), /2 gateways of canary were under way/);
+    assert.throws(() => seenByWaves([busy], NEW, { canary: 1 }), /2 gateways of canary were in progress/);
     assert.throws(() => seenByWaves([at(1, canaryHasIt)], NEW, {}), /the wave rest did not get the commit/);
   });
 
