@@ -125,6 +125,11 @@ const json = fc
     fc.record({ action: fc.constant('published'), package: fc.record({ package_version: odd }) }),
     fc.record({ changes: fc.array(fc.record({ type: odd, refId: odd, ref: odd, toCommit: odd })) }),
     fc.record({
+      eventType: fc.constantFrom('git.push', 'git.pullrequest.created'),
+      publisherId: fc.constant('tfs'),
+      resource: fc.record({ refUpdates: fc.array(fc.record({ name: ref, newObjectId: ref })), repository: odd }),
+    }),
+    fc.record({
       app: fc.record({ metadata: fc.record({ annotations: odd }) }),
       ref_type: odd,
       deleted: odd,
