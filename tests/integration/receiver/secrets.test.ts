@@ -51,7 +51,7 @@ test('a receiver whose Secret lacks its key is unready and names it; later the l
   const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
   assert.equal(await readiness(), 503);
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
-  await receiver.program.waitForLog(/"level":"error".*the Secret has the keys hmac-key; name the right one.*not ready/);
+  await receiver.program.waitForLog(/"level":"error".*the Secret has the keys hmac-key; specify an existing key.*not ready/);
   await rename(join(folder, 'hmac-key'), file);
   await until(async () => (await readiness()) === 200, { describe: 'readiness' });
   await rename(file, join(folder, 'hmac-key'));
