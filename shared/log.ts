@@ -87,7 +87,7 @@ export function endOnUncaught(program: Pick<NodeJS.Process, 'on' | 'exit'>, log:
   program.on('uncaughtException', (error: unknown) => {
     log.fatal(
       { err: error, stack: error instanceof Error ? error.stack : undefined },
-      'ended by an error that nobody caught',
+      'terminated by an uncaught error',
     );
     program.exit(1);
   });

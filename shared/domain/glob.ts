@@ -34,7 +34,7 @@ export function compileGlobForDirectories(glob: string): (path: string) => boole
 /** Positions in a text that a glob can reach. */
 interface Reach {
   codes: Uint32Array;
-  /** Of the text, in code points. */
+  /** Length of the text in code points. */
   length: number;
   /** A 1 for each position at which the whole glob can end; undefined if there is none. */
   isReached: Uint8Array | undefined;

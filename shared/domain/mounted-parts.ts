@@ -29,7 +29,7 @@ export interface MountedPart {
 
 /**
  * Lists the parts of the data volume, below the directory that the sidecar mounts, that containers next to the sidecar
- * mount by themselves. Such a mount is bound to the file or directory that is there when the container starts: it
+ * mount by themselves. Such a mount is bound to the file or directory that exists when the container starts: it
  * shows nothing that is put in its place later (https://github.com/kubernetes/kubernetes/issues/50345).
  */
 export function mountedParts({ containers, initContainers = [] }: MountingPod, data: Mount): MountedPart[] {
@@ -60,7 +60,7 @@ const normal = (path = ''): string => withoutTrailingSlashes(posix.normalize(`/$
 /** An ending as only files have, not `.d`. */
 const FILE_NAME = /[^.]\.(?!d$)[a-z]\w{0,9}$/i;
 
-/** Whether the sidecar would mount as its directory what a container seems to mount as a single file. */
+/** Returns whether a container seems to mount a single file, which the sidecar would mount as its directory. */
 export function looksLikeFile({ subPath = '', mountPath }: Mount & { mountPath: string }): boolean {
   return FILE_NAME.test(subPath) && FILE_NAME.test(mountPath);
 }

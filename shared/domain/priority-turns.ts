@@ -2,7 +2,7 @@ import { Turns } from './turns.ts';
 
 export type Priority = 'high' | 'low';
 
-/** After this many items of high priority in a row, one of low priority goes first, so that a flood can't starve it. */
+/** Consecutive items of high priority after which one of low priority is next, so that a flood can't starve it. */
 const HIGH_IN_A_ROW = 7;
 
 /** {@link Turns} in two priorities. */

@@ -5,8 +5,8 @@ import { isBoundedJson, type JsonBounds } from './is-bounded-json.ts';
 export const ANSWER_BOUNDS: JsonBounds = { depth: 32, parts: 50_000 };
 
 /**
- * Reads JSON of somebody who may not mean well; undefined where it is none, does not fit, or has more parts than the
- * bounds allow. Ends at the first thing that is wrong: a list of them would take a hundred times the room of the text.
+ * Reads untrusted JSON; undefined if it's invalid, doesn't match, or has too many parts. Stops at the first problem,
+ * because a list of them could use a hundred times the memory of the text.
  */
 export function readJson<TSchema extends v.GenericSchema>(
   schema: TSchema,

@@ -58,7 +58,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
   const source = pathOf('source');
   const destination = pathOf('destination');
   const quoted = destination.path.slice(0, MOST_QUOTED);
-  if (isAgentPath(destination.path)) tell(`.destination: ${quoted} is the folder of the agent's own files`);
+  if (isAgentPath(destination.path)) tell(`.destination: ${quoted} is the directory of the agent's own files`);
   if (isGitPath(destination.path)) tell(`.destination: ${quoted} is in .git, or in what a file system takes for it`);
   const patches = (mapping.patches ?? []).flatMap((patch, number) => {
     const result = renderPatch(patch, means.values, means.budget);
@@ -79,7 +79,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
   };
 }
 
-/** So many characters of a path are quoted. */
+/** Maximum quoted characters of a path. */
 const MOST_QUOTED = 80;
 
 function renderPath(text: string, { values, budget }: Means) {

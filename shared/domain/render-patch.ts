@@ -21,7 +21,7 @@ export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { ki
 
 /** Minimum cost of a value, in characters. */
 const VALUE_COSTS = 32;
-/** So many characters of a path are quoted. */
+/** Maximum quoted characters of a path. */
 const MOST_QUOTED = 80;
 const pathRule = `at most ${BOUNDS.depth} keys and ${BOUNDS.text} characters, separated by dots`;
 

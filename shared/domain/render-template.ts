@@ -70,7 +70,7 @@ function literal(inner: string): string | undefined {
   }
 }
 
-/** So many characters of an expression are quoted. */
+/** Maximum quoted characters of an expression. */
 const MOST_QUOTED = 80;
 
 function quote(expression: string): string {

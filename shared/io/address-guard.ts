@@ -43,7 +43,7 @@ export class AddressGuard {
     if (this.#isDenied(withoutBrackets(host))) throw refusal();
   }
 
-  /** Checks a host that a proxy connects to, as far as it can be resolved here. Throws {@link TerminalError}. */
+  /** Checks a host that a proxy connects to, if it resolves here. Throws {@link TerminalError}. */
   async checkProxied(host: string): Promise<void> {
     this.check(host);
     if (isIP(withoutBrackets(host))) return;

@@ -2,13 +2,13 @@ import { type Answer, answerSchema, INSPECTION } from '../api/inspection.ts';
 import { readJson } from '../domain/read-json.ts';
 import { open, type QuestionKeys, seal } from './sealed-box.ts';
 
-/** More than all that an answer may hold, as JSON. */
+/** Maximum size of a response as JSON (bytes). */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 const JSON_BOUNDS = { depth: 8, parts: 200_000 };
 
 /**
- * Seals an answer. What does not fit is left out: content of the last files first, then the last files. Throws for what
- * isn't a public key.
+ * Seals a response. If it's too large, drops the content of the last files first, then the last files. Throws for an
+ * invalid public key.
  */
 export async function sealAnswer(answer: Answer, box: { to: string; about: string }): Promise<string> {
   for (let fitting = answer; ; fitting = withLess(fitting)) {
@@ -17,7 +17,7 @@ export async function sealAnswer(answer: Answer, box: { to: string; about: strin
   }
 }
 
-/** Without the content of half of the files that have some, else without half of the files. */
+/** Drops the content of half of the files that have some, or else half of the files. */
 function withLess({ changes, more, ...rest }: Answer): Answer {
   const shown = changes.filter(hasText);
   if (shown.length === 0) {
@@ -42,7 +42,7 @@ function withoutText({ before, after, ...change }: Change): Change {
   };
 }
 
-/** Opens an answer; undefined where it is not for these keys, about something else, or no answer. */
+/** Opens a response. Returns undefined if it's invalid, for other keys, or about something else. */
 export async function openAnswer(
   sealed: string,
   box: { keys: QuestionKeys; about: string },

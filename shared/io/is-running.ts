@@ -1,6 +1,6 @@
 import { codeOf } from '../errors.ts';
 
-/** Whether a process of this machine runs, whoever it belongs to. Nothing does with an id that no process can have. */
+/** Returns whether a process of any user runs on this machine; false for invalid ids. */
 export function isRunning(id: number): boolean {
   try {
     // biome-ignore lint/style/noRestrictedGlobals: nothing else can say it

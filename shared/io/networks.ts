@@ -5,7 +5,7 @@ import { addressBytes } from '../domain/ip-address.ts';
 export class Networks {
   readonly #list = new BlockList();
 
-  /** Takes networks such as `10.0.0.0/8` and `fd00::/8`; see {@link isNetwork}. */
+  /** Accepts networks such as `10.0.0.0/8` and `fd00::/8`; see {@link isNetwork}. */
   constructor(networks: readonly string[]) {
     for (const network of networks) {
       const [address = '', length = ''] = network.split('/');
@@ -17,7 +17,7 @@ export class Networks {
     }
   }
 
-  /** Whether an IP address is in one of them; an IPv4 address also in its IPv6 forms, and whatever its link is. */
+  /** Returns whether an IP address is in one of them, even an IPv4 address in IPv6 form, or with a zone. */
   has(address: string): boolean {
     const [bare = ''] = address.split('%');
     const family = isIP(bare);
@@ -28,8 +28,8 @@ export class Networks {
 }
 
 /**
- * IPv6 addresses by which one may come to an IPv4 address: by NAT64 (RFC 6052), by 6to4 (RFC 3056), and the
- * compatible form of old (RFC 4291 §2.5.5.1). The mapped form is known to Node.
+ * IPv6 addresses that can lead to an IPv4 address: NAT64 (RFC 6052), 6to4 (RFC 3056), and the deprecated compatible
+ * form (RFC 4291 §2.5.5.1). Node handles the mapped form.
  */
 function version6Forms(address: string): { address: string; bits: number }[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -41,11 +41,11 @@ function version6Forms(address: string): { address: string; bits: number }[] {
   ];
 }
 
-/** Prefixes of translators that a network chooses for itself (RFC 8215). */
+/** Prefixes of translators that a network can choose (RFC 8215). */
 const chosenPrefixes = new BlockList();
 chosenPrefixes.addSubnet('64:ff9b:1::', 48, 'ipv6');
 
-/** Where the bytes of an IPv4 address are, behind a prefix of 48, 56, 64 and 96 bits (RFC 6052 §2.2). */
+/** Positions of an IPv4 address's bytes after a prefix of 48, 56, 64, and 96 bits (RFC 6052 §2.2). */
 const EMBEDDED = [
   [6, 7, 9, 10],
   [7, 9, 10, 11],
@@ -53,16 +53,16 @@ const EMBEDDED = [
   [12, 13, 14, 15],
 ];
 
-/** The IPv4 addresses that an IPv6 address may stand for by a prefix of which only its owner knows the length. */
+/** Returns the IPv4 addresses that an IPv6 address can stand for if the length of the prefix is unknown. */
 function translations(address: string): string[] {
   if (!chosenPrefixes.check(address, 'ipv6')) return [];
   const bytes = addressBytes(address) ?? [];
   const found = EMBEDDED.map((places) => places.map((place) => bytes[place]).join('.'));
-  // Zeros are what is left free behind a longer prefix, and no translator sends anything to 0.0.0.0/8.
+  // Zeros are unused bytes after a longer prefix, and no translator sends to 0.0.0.0/8.
   return found.filter((version4) => !version4.startsWith('0.'));
 }
 
-/** Whether the text is an IP address, a slash and the length of a prefix. */
+/** Returns whether the text is an IP address, a slash, and a prefix length. */
 export function isNetwork(text: string): boolean {
   const [, address = '', length = ''] = /^([0-9a-f:.]+)\/(\d{1,3})$/i.exec(text) ?? [];
   const family = isIP(address);

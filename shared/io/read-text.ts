@@ -1,11 +1,11 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 
-/** For files that an adversary may have put there: neither follows a link nor waits for a pipe. */
+/** For files that an adversary can create: follows no link, and doesn't wait for a pipe. */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * The first bytes of a file that anybody may have put there, as text: neither follows a link nor waits for a pipe. What
- * cannot be read is empty.
+ * Reads the first bytes of an untrusted file as text: follows no link, and doesn't wait for a pipe. Returns an empty
+ * string for unreadable files.
  */
 export function readText(path: string, maxBytes: number): string {
   let descriptor: number | undefined;

@@ -1,6 +1,6 @@
 import { base64url, CompactEncrypt, type CryptoKey, compactDecrypt, exportJWK, generateKeyPair } from 'jose';
 
-/** Keys of one question: the private one stays with the client that asks. */
+/** Keys for one inspection; the private key remains with the client. */
 export interface QuestionKeys {
   /** Raw X25519 (RFC 8037), in base64url. */
   publicKey: string;
@@ -10,22 +10,22 @@ export interface QuestionKeys {
 const ALGORITHM = 'ECDH-ES';
 const CIPHER = 'A256GCM';
 
-/** Draws the keys for one question. */
+/** Generates keys for one inspection. */
 export async function drawKeys(): Promise<QuestionKeys> {
   const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { crv: 'X25519' });
   const { x = '' } = await exportJWK(publicKey);
   return { publicKey: x, privateKey };
 }
 
-/** What a box is for, and what it is about: what was sealed about one thing can't be shown as about another. */
+/** Recipient and subject of a box, so that a sealed response can't be presented for another subject. */
 interface Address {
   to: string;
   about: string;
 }
 
 /**
- * Compresses bytes and seals them as a JWE (RFC 7516) that only the owner of a public key opens. It doesn't show who
- * sealed it. Throws for what isn't a public key.
+ * Compresses bytes and seals them as a JWE (RFC 7516) that only the owner of a public key can open. It doesn't show the
+ * sender. Throws for an invalid public key.
  */
 export async function seal(plain: Uint8Array, { to, about }: Address): Promise<string> {
   return await new CompactEncrypt(plain)
@@ -34,7 +34,7 @@ export async function seal(plain: Uint8Array, { to, about }: Address): Promise<s
     .encrypt({ kty: 'OKP', crv: 'X25519', x: to });
 }
 
-/** Opens a box that was sealed for these keys and about this; undefined for anything else, and above a size in bytes. */
+/** Opens a box for these keys and this subject. Returns undefined for any other, and above a size in bytes. */
 export async function open(
   sealed: string,
   { keys, about, maxBytes }: { keys: QuestionKeys; about: string; maxBytes: number },

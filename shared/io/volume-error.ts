@@ -8,7 +8,7 @@ const words: Record<string, (volume: string) => string> = {
   EPERM: (volume) => `the agent has no permission to write to ${volume}`,
 };
 
-/** Makes an error of the file system say which volume it is about; whatever else was thrown stays as it is. */
+/** Adds the name of the volume to a file system error. Returns other errors unchanged. */
 export function volumeError(volume: string, error: unknown): unknown {
   const { code = '', path } = error as NodeJS.ErrnoException;
   const say = error instanceof Error ? words[code] : undefined;
@@ -17,7 +17,7 @@ export function volumeError(volume: string, error: unknown): unknown {
   return new TransientError(message, { code: `volume.${code}`, reason: 'VolumeUnusable', cause: error });
 }
 
-/** Does something on a volume; its errors say which one. */
+/** Runs a function on a volume, and adds the volume's name to its errors. */
 export async function onVolume<T>(volume: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -26,6 +26,6 @@ export async function onVolume<T>(volume: string, run: () => Promise<T>): Promis
   }
 }
 
-/** Volumes of the agent but the data volume, by the words for them. */
+/** Names of the agent's other volumes, for messages. */
 export const CLONE_VOLUME = 'the clone volume (REPO_PATH)';
 export const TEMPORARY_VOLUME = 'the volume of temporary files (/tmp)';

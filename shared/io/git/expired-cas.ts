@@ -6,13 +6,13 @@ import { certificate, WRONG_NAME } from './git-error.ts';
 /** A bundle of CAs (PEM). */
 export interface CaBundle {
   pem: string;
-  /** Where it comes from, for a message. */
+  /** Its source, for a message. */
   source: string;
   /** Whether no other CA is trusted. */
   isOnly: boolean;
 }
 
-/** A certificate that is not trusted may be the fault of a CA in the bundle that has expired. Other errors stay as they are. */
+/** Explains a certificate error by an expired CA in the bundle, if it has one. Returns other errors unchanged. */
 export function explainExpiredCas<T>(error: T, { pem, source, isOnly }: CaBundle): T | TerminalError {
   if (!(error instanceof TerminalError) || error.code !== certificate.details.code || error.message === WRONG_NAME)
     return error;
@@ -27,7 +27,7 @@ export function explainExpiredCas<T>(error: T, { pem, source, isOnly }: CaBundle
   return new TerminalError(message, { ...certificate.details, cause: error.cause });
 }
 
-/** When a certificate expires, in milliseconds since the epoch; nothing for one that cannot be read. */
+/** Returns when a certificate expires (ms since the epoch), or nothing if it can't be read. */
 function endOf(block: string): number[] {
   try {
     return [Date.parse(new X509Certificate(block).validTo)];

@@ -1,47 +1,47 @@
 import type { SshHost } from '../../domain/repository.ts';
 import type { Credentials } from './refusals.ts';
 
-/** How git gets in, by files and environment only. */
+/** Credentials and connection settings for git, passed only in files and the environment. */
 export interface GitAccess {
   /** Value of an HTTP `Authorization` header, sent to `origin` alone. */
   authorization?: { origin: string; value: string } | undefined;
-  /** CA bundle (PEM) to trust, and nothing else. */
+  /** The only CA bundle (PEM) to trust. */
   caFile?: string | undefined;
   sshKeyFile?: string | undefined;
-  /** Host keys to trust. Without it no host is talked to by ssh. */
+  /** Trusted host keys. If omitted, ssh connects to no host. */
   knownHostsFile?: string | undefined;
-  /** Talks to whoever answers by ssh, and looks at no known_hosts. */
+  /** Accepts any host key, and ignores known_hosts. */
   ignoresHostKey?: boolean | undefined;
-  /** Where ssh connects to, whatever the URL says. */
+  /** Host that ssh connects to instead of the one in the URL. */
   sshHost?: SshHost | undefined;
-  /** The only origin that is talked to by http and https; without it none is. */
+  /** The only origin for HTTP and HTTPS. If omitted, neither is allowed. */
   origin?: string | undefined;
-  /** Whether a proxy connects to that origin: git gets its URL, and no exceptions. */
+  /** Whether a proxy connects to that origin. If so, git gets its URL without exceptions. */
   isProxied?: boolean | undefined;
-  /** The same as `sshHost` for this origin, as `http.curloptResolve` has it: `HOST:PORT:ADDRESS,[ADDRESS]`. */
+  /** Like `sshHost`, but for this origin in the format of `http.curloptResolve`: `HOST:PORT:ADDRESS,[ADDRESS]`. */
   resolve?: string | undefined;
-  /** URLs that begin like `from` are taken to begin like `to`. */
+  /** Replaces the beginning `from` of URLs with `to`. */
   rewrite?: { from: string; to: string } | undefined;
-  /** The name by which a host of git:// is called, where the URL has an address. */
+  /** Host name sent over git://, if the URL has an address. */
   virtualHost?: string | undefined;
 }
 
-/** What a host gets to see of it. */
+/** Returns the kind of credentials that are sent to a host. */
 export function credentialsOf({ authorization, sshKeyFile }: GitAccess = {}): Credentials {
   if (authorization) return 'token';
   return sshKeyFile ? 'sshKey' : 'none';
 }
 
-/** Variables that keep git apart from the machine's configuration, and let it in where it may go. */
+/** Returns variables that isolate git from the machine's configuration, and configure its access. */
 export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   const { authorization, caFile, origin, resolve, rewrite } = access;
   const config: [key: string, value: string][] = [
     ['safe.directory', '*'],
     ['core.fsmonitor', 'false'],
     ['protocol.version', '2'],
-    // Git sends the header again to wherever a redirect leads.
+    // Git would send the header again to the target of a redirect.
     ['http.followRedirects', 'false'],
-    // Git goes to any URL that a host names for a pack, unasked: curl connects to none, since it cannot read this.
+    // A server can name any URL for a pack. Git can't fetch it, because curl fails to read this.
     ['http.curloptResolve', 'nowhere'],
   ];
   // An empty value clears the list.
@@ -52,7 +52,7 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   }
   if (caFile) {
     config.push(['http.sslCAInfo', caFile]);
-    // Debian's git would trust the folder with the system's CAs as well.
+    // Debian's git would also trust the directory with the system's CAs.
     config.push(['http.sslCAPath', '/dev/null']);
   }
   if (rewrite) config.push([`url.${rewrite.to}.insteadOf`, rewrite.from]);
@@ -62,7 +62,7 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
     GIT_TERMINAL_PROMPT: '0',
     GIT_ALLOW_PROTOCOL: 'http:https:ssh:git',
     GIT_SSH_COMMAND: sshCommand(access),
-    // A pack that lacks an object would have git fetch from within the fetch, and so on without end.
+    // If a pack lacks an object, git would fetch from within the fetch, recursively without end.
     GIT_NO_LAZY_FETCH: '1',
     GIT_CONFIG_COUNT: String(config.length),
     LC_ALL: 'C',
@@ -75,18 +75,18 @@ export function gitEnvironment(access: GitAccess): NodeJS.ProcessEnv {
   return environment;
 }
 
-/** The command by which git calls ssh, for a shell. */
+/** Returns the shell command that git runs for ssh. */
 export function sshCommand({ sshKeyFile, knownHostsFile, ignoresHostKey, sshHost }: GitAccess): string {
   const options = ['-F', '/dev/null', '-o', 'BatchMode=yes'];
   options.push('-o', `ConnectTimeout=${sshHost?.connectSeconds ?? 10}`);
-  // A connection that went silent ends after half a minute.
+  // A silent connection ends after 30 s.
   options.push('-o', 'ServerAliveInterval=10', '-o', 'ServerAliveCountMax=3');
   if (sshKeyFile) options.push('-o', 'IdentitiesOnly=yes', '-i', shellQuote(sshKeyFile));
   const known = ignoresHostKey || !knownHostsFile ? '/dev/null' : shellQuote(knownHostsFile);
   options.push('-o', `StrictHostKeyChecking=${ignoresHostKey ? 'no' : 'yes'}`);
   options.push('-o', `UserKnownHostsFile=${known}`, '-o', 'GlobalKnownHostsFile=/dev/null');
   if (sshHost) {
-    // What ssh is told first counts, so the host and the port that git reads in the URL do not.
+    // ssh uses the first value of an option, so these override the host and port that git reads from the URL.
     options.push('-o', `HostName=${shellQuote(sshHost.address)}`, '-o', `Port=${sshHost.port}`);
     options.push('-o', `HostKeyAlias=${shellQuote(sshHost.alias)}`);
   }

@@ -3,17 +3,17 @@ import { type Credentials, noRepository, notGit, redirected, refusals, unreadabl
 import { unreachable, unreachableBy } from './unreachable.ts';
 
 interface Symptom {
-  /** Where it counts: in all that was printed, since a host may say it, or in what only git and ssh can have printed. */
+  /** Text to match: all output, which a server can fabricate, or only output that must be from git or ssh. */
   within: (stderr: string) => string;
   pattern: RegExp;
   details: ErrorDetails;
-  /** It may pass: a server in maintenance looks like this as well. */
+  /** May be transient: a server in maintenance looks the same. */
   mayPass?: true;
-  /** Fixed, or by what was sent to be let in and what matched the pattern. */
+  /** Fixed, or derived from the credentials and the match. */
   message: string | ((credentials: Credentials, match: RegExpExecArray) => string);
 }
 
-/** A certificate that is not trusted, for whatever reason. */
+/** Any certificate that isn't trusted. */
 export const certificate = {
   details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
   message: "the git server's certificate isn't trusted; specify its CA in spec.git.caSecretRef",
@@ -22,7 +22,7 @@ export const certificate = {
 export const WRONG_NAME =
   "the git server's certificate is for another name; change the host in spec.git.repo to a name in the certificate";
 
-/** What is wrong with a certificate that no further CA puts right: by the codes of Node, and by what git prints. */
+/** Certificate problems that another CA can't fix, by Node's error code and git's message. */
 const certificateFaults: { pattern: RegExp; message: string }[] = [
   {
     pattern: /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|has expired|has passed|not yet valid|not activated/,
@@ -43,7 +43,7 @@ const certificateFaults: { pattern: RegExp; message: string }[] = [
 const certificateMessage = (text: string): string =>
   certificateFaults.find(({ pattern }) => pattern.test(text))?.message ?? certificate.message;
 
-/** The check of git fsck that the first object does not pass. */
+/** Returns the `git fsck` check that the first bad object fails. */
 function problemIn(stderr: string): string {
   const problem = /^error: object [0-9a-f]{40,64}: ([a-zA-Z0-9]{1,40}): /m.exec(stderr)?.[1];
   return problem ? ` (${problem})` : '';
@@ -56,8 +56,8 @@ const UNKNOWN_HOST = `known_hosts has no host key of the git server; add a line 
 const everything = (stderr: string): string => stderr;
 
 /**
- * What git or a host says, and what it means. The first that fits counts; the texts of the host go no further. A number
- * in front of `bytes` is no status: `error: 404 bytes of body are still expected` says that the connection ended.
+ * Messages of git and servers, and their meaning. The first match applies; the server's text isn't passed on. A number
+ * before `bytes` isn't a status: `error: 404 bytes of body are still expected` means a broken connection.
  */
 const symptoms: Symptom[] = [
   {
@@ -149,7 +149,7 @@ const symptoms: Symptom[] = [
   },
 ];
 
-/** Turns what git printed into an error with stable words; what is unknown counts as passing. */
+/** Turns git's output into an error with a stable message. Unknown errors are transient. */
 export function gitErrorOf(
   printed: string,
   { cause, credentials = 'none' }: { cause?: unknown; credentials?: Credentials } = {},
@@ -168,9 +168,8 @@ export function gitErrorOf(
 }
 
 /**
- * What git printed without the words of a host, as far as they can be told apart: none of the lines that are marked as
- * the host's, and nothing behind the first error that ends git, since a host's words may have several lines there.
- * By ssh they look like those of git.
+ * Removes the server's text from git's output, if it can be recognized: lines marked as remote, and everything after
+ * the first fatal error, because the server's text can have several lines there. Over ssh it looks like git's text.
  */
 export function ownWords(printed: string): string {
   return withoutRemarks(inLines(printed))
@@ -178,29 +177,29 @@ export function ownWords(printed: string): string {
     .replace(quoting, '$1…');
 }
 
-/** Characters of each end of what git printed that an error keeps. */
+/** Characters kept from each end of git's output. */
 const EXCERPT = 300;
 
-/** Beginning and end of what git printed: an ssh server may begin with a long banner, and git says last why it ends. */
+/** Returns the beginning and end of git's output: a long banner can come first, and the cause is last. */
 const excerptOf = (text: string): string =>
   text.length <= 2 * EXCERPT ? text : `${text.slice(0, EXCERPT)} … ${text.slice(-EXCERPT)}`;
 
-/** Lines as git counts them, which marks each as the host's: in a pattern other characters begin one as well. */
+/** Line breaks as git marks them. In a pattern, other characters also start a line. */
 const inLines = (printed: string): string => printed.replaceAll('\r\n', '\n').replace(/[\r\u2028\u2029]/g, ' ');
 
-/** Why git could not connect, which it says on the next line: nobody else has had a word by then, and it is no verdict. */
+/** Connection error that git explains on the next line. No server can have sent text yet, and the error isn't final. */
 const connecting = (stderr: string): string => /^fatal: unable to connect to [^\n]*(\n[^\n]*)/m.exec(stderr)?.[1] ?? '';
 
-/** What git prints last if a server ended the connection, which a git on the server may have explained before. */
+/** Git's last line if a server closed the connection. A git on the server may have explained it earlier. */
 const ending = (stderr: string): string => /\nfatal: Could not read from remote repository\.$/m.exec(stderr)?.[0] ?? '';
 
-/** Behind these git prints what a host sent. */
+/** Prefixes of text that a server sent. */
 const quoting =
   /^(fatal: (?:remote error: |[^\n]{0,200}?\b(?:got|received) |[^\n]{0,200}?(?:line|response|response in ref list|specified by server): |protocol error: unexpected ))[^\n]*/m;
 
 /**
- * What was printed before a host could have a word: by ssh all up to git's own first line, and this line. Of a host's
- * words git marks only the first line, so what comes behind a mark may be the host's as well.
+ * Returns the output before any server text: over ssh everything through git's own first line. Git marks only the first
+ * line of a server's text, so lines after a mark may be the server's as well.
  */
 function firstWords(stderr: string): string {
   const lines = stderr.split('\n');
@@ -211,15 +210,15 @@ function firstWords(stderr: string): string {
 const harmless = new Set(['warning: filtering not recognized by server, ignoring']);
 
 /**
- * Only the lines that are marked as the host's are left out. What has to be all of the rest cannot be a host's: git says
- * itself why it ended.
+ * Removes only lines marked as the server's. Patterns for the rest must match all of it, which no server can cause,
+ * because git prints its own reason.
  */
 function withoutRemarks(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => !line.startsWith('remote:'));
   return lines.join('\n');
 }
 
-/** The text without an `Authorization` header, and without the credentials in it: a host may say back what it was sent. */
+/** Removes `Authorization` headers and the credentials in them, which a server may echo. */
 export function withoutCredentials(text: string, authorization = ''): string {
   const [scheme, credentials = ''] = authorization.split(' ');
   const decoded = scheme === 'Basic' ? Buffer.from(credentials, 'base64').toString('utf8') : '';
@@ -227,11 +226,11 @@ export function withoutCredentials(text: string, authorization = ''): string {
   return secrets.reduce((rest, secret) => (secret.length > 3 ? rest.replaceAll(secret, '[redacted]') : rest), text);
 }
 
-/** Of certificates, and of a CA bundle that is none; anything else about TLS is no matter of trust, nor what a host says. */
+/** Errors about certificates and invalid CA bundles. Other TLS errors and server text don't concern trust. */
 const ABOUT_CERTIFICATES =
   /^(?!ERR_SSL_.*ALERT).*(?:CERT|SELF_SIGNED|UNABLE_TO|OSSL)|^(?:INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|UNSPECIFIED)$/;
 
-/** Turns the error of a look-up or a connection into one with stable words; typed errors stay as they are. */
+/** Turns a DNS or connection error into one with a stable message. Returns typed errors unchanged. */
 export function connectionErrorOf(error: unknown): TransientError | TerminalError {
   if (isTyped(error)) return error;
   const code = codeOf(error);

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { codeOf, TransientError } from '../../errors.ts';
 
-/** Starts a process with pipes to it. Throws {@link TransientError}, or lets {@link endOf} say that it did not start. */
+/** Starts a process with pipes. Throws {@link TransientError}, or {@link endOf} reports that it didn't start. */
 export function startProcess(program: string, args: string[], options: SpawnOptions): ChildProcess {
   let child: ChildProcess;
   try {
@@ -11,21 +11,21 @@ export function startProcess(program: string, args: string[], options: SpawnOpti
     throw notStarted(cause);
   }
   if (child.stdin && child.stdout && child.stderr) return child;
-  child.on('error', () => {}); // says the same in a moment
+  child.on('error', () => {}); // endOf reports it
   throw notStarted({ code: 'EMFILE' });
 }
 
-/** How a process ended: by its exit status, or before it could have one. */
+/** Result of a process: its exit status, or the reason why it has none. */
 interface End {
   code: number | null;
-  /** It did not start, was killed, or crashed. */
+  /** It didn't start, was killed, or crashed. */
   problem: TransientError | undefined;
 }
 
-/** What a shell ends with that could not start a program, as Node would have said it. */
+/** Exit status of a shell that couldn't start a program, with Node's code for it. */
 const unstarted: Record<number, string> = { 126: 'EACCES', 127: 'ENOENT' };
 
-/** Waits for the end of a process; never throws. */
+/** Waits until a process ends. Never throws. */
 export async function endOf(child: ChildProcess): Promise<End> {
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
@@ -39,12 +39,12 @@ export async function endOf(child: ChildProcess): Promise<End> {
 
 const withoutAnswer = ['git.notStarted', 'git.killed', 'git.crashed', 'git.timeout', 'git.answerTooLarge'];
 
-/** Whether git did not get to say anything, also for want of memory: what it was asked is as unknown as before. */
+/** Returns whether git was killed before it had a result, for example because memory ran out. */
 export function saidNothing(error: unknown): boolean {
   return error instanceof TransientError && withoutAnswer.includes(error.code);
 }
 
-/** Why a process cannot be started, by the codes of Node. */
+/** Reasons why a process can't be started, by Node's error code. */
 const obstacles: Record<string, string> = {
   ENOENT: "it isn't in the image",
   EACCES: "it isn't executable",
@@ -76,5 +76,5 @@ const crashed = () =>
     reason: 'GitUnreachable',
   });
 
-/** Signals after which git said nothing. */
+/** Signals that end git without a result. */
 const endings: Partial<Record<NodeJS.Signals, () => TransientError>> = { SIGKILL: killed, SIGSEGV: crashed };

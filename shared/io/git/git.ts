@@ -8,53 +8,50 @@ import { endOf, startProcess } from './git-process.ts';
 export interface GitOptions {
   cwd?: string;
   access?: GitAccess;
-  /** Further variables, for what git calls. */
+  /** More environment variables, for programs that git runs. */
   environment?: Record<string, string>;
-  /** Text for standard input. */
+  /** Standard input. */
   input?: string | Buffer | undefined;
-  /** Time before git and its children are killed, in milliseconds. */
+  /** Timeout after which git and its children are killed (ms). */
   timeoutMs?: number;
-  /** Output beyond this many bytes ends the run with an error. */
+  /** Maximum output (bytes); more is an error. */
   maxOutputBytes?: number;
   limits?: GitLimits;
   signal?: AbortSignal | undefined;
 }
 
-/** What git and each of its helpers may use; beyond that they end with an error. */
+/** Limits of git and each of its helpers; exceeding one is an error. */
 export interface GitLimits {
   memoryBytes?: number;
-  /** Largest file that it may write. */
+  /** Maximum size of a written file (bytes). */
   fileBytes?: number;
-  /** What to do where that is not enough memory, for the error. */
+  /** Advice for the error about too little memory. */
   remedy?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Names and ids. A command that lists objects has to say how much that may be. */
+/** Default for names and ids. Commands that list objects must specify their own. */
 const DEFAULT_MAX_OUTPUT = 1024 * 1024;
 const MAX_STDERR = 16 * 1024;
-/** No hooks, nothing in the background, and next to the objects that git works on 16 MiB of those that others are made from. */
+/** No hooks, no background processes, and 16 MiB for delta bases next to the objects in use. */
 const SETTINGS = ['core.hooksPath=/dev/null', 'gc.auto=0', 'core.deltaBaseCacheLimit=16m'].flatMap((setting) => [
   '-c',
   setting,
 ]);
-/** With the last three a user without a name gets one, as ssh demands. */
+/** The last three give a user without a name one, which ssh requires. */
 const INHERITED = ['PATH', 'TMPDIR', 'LD_PRELOAD', 'NSS_WRAPPER_PASSWD', 'NSS_WRAPPER_GROUP'];
 
 /**
- * Runs git apart from the machine's configuration, with transports limited to http, https, ssh and git, and hooks off.
+ * Runs git isolated from the machine's configuration, with only HTTP, HTTPS, ssh, and git as transports, and no hooks.
  */
 export class Git {
   readonly #inherited: NodeJS.ProcessEnv;
-  /** For access by a proxy alone, since a password may be in it. */
+  /** Only for access through a proxy, because it can contain a password. */
   readonly #proxy: NodeJS.ProcessEnv;
-  /** For all that is started without its own. */
+  /** Default limits of processes. */
   readonly limits: GitLimits | undefined;
 
-  /**
-   * `environment` is the program's own; only the way to the binaries, the proxy, TMPDIR and the user's name are taken
-   * from it.
-   */
+  /** `environment` is the program's. Only PATH, proxy, TMPDIR, and user name are used. */
   constructor(environment: NodeJS.ProcessEnv, limits?: GitLimits) {
     this.limits = limits;
     this.#inherited = Object.fromEntries(
@@ -63,17 +60,17 @@ export class Git {
     this.#proxy = proxiesOf(environment);
   }
 
-  /** Runs to the end and gives standard output. Throws {@link TerminalError} or {@link TransientError}. */
+  /** Runs git and returns standard output. Throws {@link TerminalError} or {@link TransientError}. */
   async run(args: string[], options: GitOptions = {}): Promise<Buffer> {
     return Buffer.concat((await this.#finish(this.spawn(args, options), options)).stdout);
   }
 
-  /** The same, and gives what git printed as its messages, up to 16 KiB. */
+  /** Runs git and returns the first 16 KiB of its messages. */
   async runForMessages(args: string[], options: GitOptions = {}): Promise<string> {
     return (await this.#finish(this.spawn(args, options), options)).stderr;
   }
 
-  /** Runs a command on a host by ssh, in the way that git does. Throws as {@link Git.run} does. */
+  /** Runs a command on a host over ssh, as git does. Throws like {@link Git.run}. */
   async runBySsh(args: string[], options: GitOptions): Promise<Buffer> {
     const command = ['sh', '-c', `${sshCommand(options.access ?? {})} "$@"`, 'ssh', ...args];
     return Buffer.concat((await this.#finish(this.#start(command, options), options)).stdout);
@@ -84,7 +81,7 @@ export class Git {
     let failure: Error | undefined;
     const fail = (error: Error) => {
       failure ??= error;
-      // Also where git itself has ended: a helper that is left would hold its output open.
+      // Even if git itself has ended, because a remaining helper would keep its output open.
       killProcesses(child);
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -107,12 +104,12 @@ export class Git {
     }
   }
 
-  /** Starts git in its own process group, so that its helpers end with it. Throws what {@link startProcess} throws. */
+  /** Starts git in a new process group, so that its helpers end with it. Throws like {@link startProcess}. */
   spawn(args: string[], options: Pick<GitOptions, 'cwd' | 'access' | 'environment' | 'limits'>): ChildProcess {
     return this.#start(['git', ...SETTINGS, ...args], options);
   }
 
-  /** The error where git ended for want of what it may use, by what it printed itself. */
+  /** Returns the error for an exceeded limit, according to git's own output. */
   limitErrorOf(printed: string, limits = this.limits): TransientError | undefined {
     return limits && limitErrorOf(printed, limits);
   }
@@ -149,7 +146,7 @@ function collectOutput(child: ChildProcess, maxBytes: number, fail: (error: Erro
   return output;
 }
 
-/** Ends git and all that it started. */
+/** Kills git and all processes that it started. */
 export function killGroup(child: ChildProcess): void {
   if (child.exitCode === null) killProcesses(child);
 }
@@ -160,13 +157,13 @@ function killProcesses(child: ChildProcess): void {
     // biome-ignore lint/style/noRestrictedGlobals: nothing else can kill a whole group
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    child.kill('SIGKILL'); // the group is gone already
+    child.kill('SIGKILL'); // the group has ended already
   }
 }
 
 /**
- * The shell takes kibibytes for memory and blocks of 512 bytes for files; a limit that is lower already stays. Without the
- * signal git says that a file is too large; by it, git would end without a message.
+ * The shell expects kibibytes for memory and blocks of 512 bytes for files. A lower existing limit remains. With the
+ * signal ignored, git reports a file that is too large instead of dying silently.
  */
 function limitScript({ memoryBytes, fileBytes }: GitLimits): string {
   const memory = memoryBytes === undefined ? '' : `ulimit -d ${Math.floor(memoryBytes / 1024)} || :; `;

@@ -25,7 +25,7 @@ export const refusals: Record<Credentials, string> = {
 
 /** Message for a key that ssh never offered. */
 export const unreadableKey =
-  "ssh can't read the SSH key; check that the Secret specified in spec.git.auth.sshKey contains a private key without a passphrase, as written by ssh-keygen";
+  "ssh can't read the SSH key; check that the Secret specified in spec.git.auth.sshKey contains a private key without a passphrase, as ssh-keygen writes it";
 
 /** Message for a repository that doesn't exist or is hidden. */
 export const noRepository = (credentials: Credentials): string =>

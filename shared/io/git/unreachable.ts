@@ -7,16 +7,16 @@ interface Obstacle {
   /** Reason for conditions; by default `GitUnreachable`. */
   reason?: string;
   message: string;
-  /** Codes of Node that mean it. */
+  /** Node's error codes. */
   codes: readonly string[];
-  /** What git and ssh print of it. */
+  /** Messages of git and ssh. */
   printed: RegExp;
 }
 
 /** Codes of Node for an address without a route. */
 const noRouteCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 
-/** Why no answer comes from a host, in words of ours. */
+/** Reasons why a host is unreachable, with our messages. */
 const obstacles: Obstacle[] = [
   {
     name: 'proxy',
@@ -81,10 +81,10 @@ const obstacles: Obstacle[] = [
 
 const unclear = { name: 'unreachable', message: 'the git server is unreachable or closed the connection' };
 
-/** Says by the error of a look-up or a connection why a host does not answer. */
+/** Returns the error for a host that is unreachable according to a DNS or connection error. */
 export function unreachable(cause: unknown): TransientError {
   const { code = '', syscall = '' } = (decisiveError(cause) ?? {}) as NodeJS.ErrnoException;
-  // A name server may refuse a connection as well.
+  // A name server can refuse connections as well.
   const known = syscall.startsWith('query') && code === 'ECONNREFUSED' ? 'ESERVFAIL' : code;
   const name = known.startsWith('ERR_SSL') ? 'EPROTO' : known;
   return errorOf(obstacles.find(({ codes }) => codes.includes(name)) ?? unclear, cause);
@@ -100,7 +100,7 @@ export function decisiveError(error: unknown): unknown {
   return errors.find(({ code = '' }) => code !== 'git.noRoute' && !noRouteCodes.includes(code)) ?? errors[0];
 }
 
-/** The same by what git printed; linear in its length. */
+/** Returns the same for git's output. Linear in its length. */
 export function unreachableBy(
   stderr: string,
   { cause, credentials }: { cause: unknown; credentials: Credentials },
@@ -113,7 +113,7 @@ export function unreachableBy(
   return new TransientError(ending.message(credentials), { code: 'git.unreachable', reason: 'GitUnreachable', cause });
 }
 
-/** What git prints if a server answers, but not with a repository. */
+/** Git's messages if a server responds, but without a repository. */
 const endings: { printed: RegExp; message: (credentials: Credentials) => string }[] = [
   { printed: /^fatal: (?:remote error|protocol error: bad line length character): /m, message: reported },
   { printed: /^fatal: Could not read from remote repository\.$/m, message: notServed },
@@ -123,8 +123,8 @@ const noConnection = ['refused', 'noConnection', 'noRoute'].map((name) => `git.$
 const noWayOut = [...noConnection, 'git.unknownName', 'git.noNameServer'];
 
 /**
- * Runs git for one address of a host after the other until one takes the connection, or for the last one. Throws
- * the {@link decisiveError} if none does.
+ * Runs git for each address of a host in turn until one accepts the connection. Throws the {@link decisiveError} if
+ * none does.
  */
 export async function untilConnected<T, U>(targets: readonly T[], run: (target: T) => Promise<U>): Promise<U> {
   const failures: TransientError[] = [];
@@ -139,7 +139,7 @@ export async function untilConnected<T, U>(targets: readonly T[], run: (target: 
   throw decisiveError(new AggregateError(failures));
 }
 
-/** The error of who asked by ssh while a proxy is set: where ssh could not connect, it says that ssh takes no proxy. */
+/** Adds to an ssh connection error that ssh doesn't use the configured proxy. */
 export function withoutProxy(error: unknown): unknown {
   if (!(error instanceof TransientError) || !noWayOut.includes(error.code)) return error;
   const { message, code, reason, cause, retryAfterMs } = error;

@@ -1,12 +1,12 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
-/** What the host sends leads to no answer. */
+/** The host's response is invalid. */
 export class NoAnswerError extends Error {}
 
 /**
- * The answer to a request that has just been made without a signal, or whatever ended it. The signal ends the request, and
- * the answer while it is read. Node's own `signal` would leave a request alone that the host has turned into another
- * protocol (101), and one that waits for a connection.
+ * Returns the response to a request that was just made without a signal, or throws the error that ended it. The signal
+ * ends the request and the reading of the response. Node's own `signal` would ignore a request that the host switched
+ * to another protocol (101), and one that waits for a connection.
  */
 export async function answerTo(request: ClientRequest, signal?: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -17,15 +17,15 @@ export async function answerTo(request: ClientRequest, signal?: AbortSignal): Pr
   const endUnanswered = () => reject(new NoAnswerError('the request ended without a response'));
   const changesProtocol = () => new NoAnswerError('the server switched to another protocol');
   request
-    .on('error', reject) // not once: an error that nobody listens to ends the process
+    .on('error', reject) // not `once`: an unhandled error ends the process
     .once('upgrade', (_, socket) => {
       socket.on('error', () => {}).destroy();
       reject(changesProtocol());
     })
     .once('close', endUnanswered)
     .once('response', (response) => {
-      request.off('close', endUnanswered); // an error costs its stack, also where nobody gets it
-      // Without the header that names the protocol it is an answer like any other to Node.
+      request.off('close', endUnanswered); // an error costs a stack trace, even if unused
+      // Without the header that names the protocol, Node treats it like any other response.
       if (response.statusCode === 101) end(changesProtocol());
       else resolve(response);
     });

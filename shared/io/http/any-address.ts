@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import type { Logger } from '../../log.ts';
 
 /**
- * The address on which a server takes connections over IPv6 and IPv4: `::`, or `0.0.0.0`, with a log line, if the kernel
- * has no IPv6.
+ * Address on which a server accepts IPv6 and IPv4 connections: `::`, or `0.0.0.0`, with a log line, if the kernel has
+ * no IPv6.
  */
 export async function anyAddress(log: Logger): Promise<string> {
   const server = createServer();

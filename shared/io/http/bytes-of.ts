@@ -3,7 +3,7 @@ import { pipeline, Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TransientError } from '../../errors.ts';
 
-/** How much an answer may say, and what is thrown where it says more. */
+/** Size and speed limits of a response, and the error if it exceeds them. */
 export interface AnswerLimit {
   bytes: number;
   error?: () => TransientError;
@@ -11,17 +11,17 @@ export interface AnswerLimit {
   stallMs?: number;
 }
 
-/** Bytes that have to arrive within the time, in milliseconds: a host that trickles them would go on for ever. */
+/** Minimum bytes per period (ms). Without it, a host that trickles bytes would never finish. */
 const FLOOR = { bytes: 60_000, ms: 60_000 };
-/** So many pieces may be of any size, such as one for each ref; those beyond have to have so many bytes each, on average. */
+/** Pieces of any size that are allowed, and the minimum average size of more (bytes). */
 const PIECES = { free: 10_000, bytes: 256 };
 
-/** Whether so many bytes came in pieces so small that the work on them would keep everybody else waiting. */
+/** Returns whether the pieces were so small that processing them would block other work. */
 export const areTiny = (pieces: number, bytes: number): boolean => pieces > PIECES.free + bytes / PIECES.bytes;
 
 /**
- * The bytes of an answer; throws {@link TransientError} where it says more than that, comes too slowly, or in pieces so
- * small that the work on them would keep everybody else waiting. Others have their turn between any two reads.
+ * Returns the bytes of a response. Throws {@link TransientError} if it is too large, too slow, or in such small pieces
+ * that processing them would block other work. Yields to other work between reads.
  */
 export async function* bytesOf(
   response: IncomingMessage,
@@ -34,7 +34,7 @@ export async function* bytesOf(
     if (size - before < FLOOR.bytes) response.destroy(stalled());
     before = size;
   }, stallMs);
-  // Each piece comes by here as the host sent it; what is read of it further on is put together.
+  // Measured here as the host sent them, because later readers get combined pieces.
   const measured = new Transform({
     transform: (chunk: Buffer, _, done) => {
       pieces += 1;
@@ -43,7 +43,7 @@ export async function* bytesOf(
       else done(size > bytes ? error() : null, chunk);
     },
   });
-  pipeline(response, measured, () => {}); // its reader gets the errors
+  pipeline(response, measured, () => {}); // the reader gets the errors
   try {
     for await (const chunk of measured as AsyncIterable<Buffer>) {
       yield chunk;
@@ -55,7 +55,7 @@ export async function* bytesOf(
   }
 }
 
-/** A host that has begun to answer, and does not go on. */
+/** Error for a host that stops in the middle of a response. */
 export const stalled = () =>
   new TransientError('the git server stopped sending, or sends almost nothing; retrying', {
     code: 'git.stalled',

@@ -4,62 +4,62 @@ import type { Socket } from 'node:net';
 import { networkOf } from '../../domain/ip-address.ts';
 
 export interface ConnectionLimits {
-  /** Connections at most. */
+  /** Maximum number of connections. */
   max: number;
   /**
-   * Connections that one address (of IPv6: one /64 network) keeps at most when all are in use: those beyond make room for
-   * other addresses, and so do those of the address with the most. 0: addresses do not matter, as those of proxies.
+   * Number of connections that one address (IPv6: one /64 network) keeps when all are in use. Its other ones make room
+   * for other addresses, as do connections of the address with the most. 0: no limit per address, for proxies.
    */
   maxPerAddress: number;
-  /** Time for the head of a request, in milliseconds. */
+  /** Timeout of request headers (ms). */
   headTimeoutMs: number;
-  /** Called for each connection that is closed for another one's sake, or is one too many itself. */
+  /** Called for each connection that is closed to make room, or rejected. */
   onDrop: () => void;
 }
 
-/** What a connection is about; times are those of `performance.now()`. */
+/** State of a connection; times are from `performance.now()`. */
 type State =
-  /** Opened, or a part of a head has come in since the last answer. */
+  /** Opened, or part of a header has arrived after the last response. */
   | { kind: 'head'; since: number }
-  /** A request has begun and is not done with: its answer, or the rest of its body, is still to come. */
+  /** A request has begun, and its response or the rest of its body is pending. */
   | { kind: 'request'; since: number }
-  /** Answered, and silent since. */
+  /** Idle after a response. */
   | { kind: 'idle'; since: number };
 
 interface Connection {
   socket: Socket;
   address: string;
   state: State;
-  /** Requests that are not yet answered. */
+  /** Requests without a response. */
   unanswered: number;
-  /** The last answer of one that is not at rest: what is left of its request's body may still come in after it. */
+  /** The last response if the connection isn't idle. The rest of the request's body may still follow. */
   last: ServerResponse | undefined;
-  /** Bytes that had come in at the last look, and when they were more than at the look before. */
+  /** Bytes received at the last check, and the time of the last increase. */
   bytes: number;
   progressAt: number;
 }
 
 const SWEEP_MS = 1000;
-/** A connection that waits for a head for so long makes room for others, in milliseconds. */
+/** Time without a complete header after which a connection makes room for others (ms). */
 const FIRST_HEAD_MS = 1000;
-/** So does one on which nothing at all has come in for so long, where no other can: senders begin as they connect. */
+/** Time without any data after which it does if no other can (ms): clients send at once. */
 const SILENT_MS = 100;
-/** So does one whose body has stood still for so long. */
+/** Time without new body data after which it does (ms). */
 const STALLED_MS = 2000;
-/** What Node's parser takes for an error: it reads no further. */
+/** Error codes of Node's parser, which stops reading. */
 const STOP = -1;
-/** Requests on one connection that are not yet answered. Proxies send one after the other, most clients too. */
+/** Maximum requests without a response per connection. Proxies and most clients send them one at a time. */
 const MAX_UNANSWERED = 16;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * Bounds the connections of a server, so that no address can hold them all. A burst from one address may use what nobody
- * else needs. Once all are in use, one more takes the place of the connection that has been idle for longest, or of one
- * whose address has the most, and more than its own address; otherwise it is closed at once. Gives the listener for
- * requests, which are not let through to the program where a connection has too many of them unanswered.
+ * Limits the connections of a server, so that no address can use them all. A burst from one address can use idle
+ * capacity. When all are in use, a new connection replaces the one that has been idle longest, or one of the address
+ * with the most, if that has more than the new one's address. Otherwise it is closed at once. Returns the request
+ * listener, which rejects requests on a connection with too many pending ones.
  *
- * Heads that trickle are cut off. Node's own check for them runs every 30 s unless the server is made with another
- * `connectionsCheckingInterval`: the sweep can go as soon as listhen passes options to the server that it makes.
+ * Slow headers are aborted. Node checks them every 30 s unless the server is created with
+ * `connectionsCheckingInterval`: remove the sweep as soon as listhen passes options to the server.
  */
 export class ConnectionLimiter {
   readonly #connections = new Map<string, Connection>();
@@ -70,11 +70,11 @@ export class ConnectionLimiter {
     this.#limits = limits;
   }
 
-  /** Watches the connections of a server; its listener for requests has to be one that {@link guard} made. */
+  /** Watches the connections of a server, whose request listener must be from {@link guard}. */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#add(socket));
     server.on(server instanceof SecureServer ? 'secureConnection' : 'connection', stopReadingWhenDestroyed);
-    // What Node would answer by itself has to be counted as well.
+    // Responses that Node sends by itself are counted as well.
     Object.assign(server, { requireHostHeader: false });
     server.on(
       'checkExpectation',
@@ -86,8 +86,8 @@ export class ConnectionLimiter {
   }
 
   /**
-   * From now on ends each connection with the answer to its last request, so that no client keeps a closing server
-   * waiting. Node itself closes those that are idle.
+   * From now on closes each connection after the response to its last request, so that no client delays a closing
+   * server. Node itself closes idle ones.
    */
   closeAfterAnswers(): void {
     this.#isClosing = true;
@@ -97,8 +97,8 @@ export class ConnectionLimiter {
   }
 
   /**
-   * Puts the limit on unanswered requests before a listener, and refuses those that do not name one host (RFC 9112,
-   * section 3.2): what is refused costs the program nothing.
+   * Limits pending requests before a listener is called, and rejects those that don't name exactly one host (RFC 9112,
+   * section 3.2), so that they cost the program nothing.
    */
   guard(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -131,7 +131,7 @@ export class ConnectionLimiter {
       progressAt: since,
     };
     this.#connections.set(key, connection);
-    // A client may have taken the same port again before the end of this one was heard of.
+    // A client may have reused the port before this close event.
     socket.once('close', () => this.#connections.get(key) === connection && this.#connections.delete(key));
     const surplus = surplusOf(connection, [...this.#connections.values()], this.#limits);
     if (!surplus) return;
@@ -150,8 +150,8 @@ export class ConnectionLimiter {
 }
 
 /**
- * Node goes on with what it has read of a connection, 64 KiB, when the connection is destroyed: that may be thousands of
- * requests, each of which becomes objects. `onIncoming`, which it calls for each head, is the one place to stop it.
+ * When a connection is destroyed, Node still parses the 64 KiB that it has read, which can be thousands of requests
+ * with their objects. `onIncoming`, called for each header, is the only place to stop it.
  */
 function stopReadingWhenDestroyed(socket: Socket): void {
   const { parser } = socket as { parser?: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number } };
@@ -160,17 +160,17 @@ function stopReadingWhenDestroyed(socket: Socket): void {
   parser.onIncoming = (request, keepAlive) => (socket.destroyed ? STOP : onIncoming(request, keepAlive));
 }
 
-/** HTTP/1.0 knows no hosts. */
+/** HTTP/1.0 doesn't require a Host header. */
 function namesOneHost({ httpVersion, headersDistinct: { host = [] } }: IncomingMessage): boolean {
   return host.length === 1 || (host.length === 0 && httpVersion === '1.0');
 }
 
-/** Finds out what has happened on a connection since the last look. */
+/** Updates the state of a connection. */
 function look(connection: Connection, now: number): void {
   const { socket, state, last, unanswered } = connection;
   if (socket.bytesRead !== connection.bytes) connection.progressAt = now;
   if (state.kind === 'request' && unanswered === 0 && last?.req.complete) rest(connection);
-  // Of what comes in after a rest nothing but a head can be the beginning.
+  // After an idle period, new data can only be the beginning of a header.
   else if (state.kind === 'idle' && socket.bytesRead !== connection.bytes)
     connection.state = { kind: 'head', since: now };
   connection.bytes = socket.bytesRead;
@@ -182,14 +182,14 @@ function rest(connection: Connection): void {
   connection.bytes = connection.socket.bytesRead;
 }
 
-/** Of TLS, requests have another socket than connections: the addresses are the same. */
+/** With TLS, requests and connections have different sockets, but the same addresses. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
 /**
- * The connection that has to go now that there is one more; undefined where there is room for all. Nobody makes room for
- * an address that has more connections than his own.
+ * Returns the connection to close for a new one, or undefined if there is room. No connection is closed for an address
+ * with more connections than its owner.
  */
 function surplusOf(newcomer: Connection, all: Connection[], { max, maxPerAddress }: ConnectionLimits) {
   if (all.length <= max) return undefined;
@@ -214,7 +214,7 @@ function oldest(connections: Connection[]): Connection | undefined {
   return connections.sort((a, b) => a.state.since - b.state.since)[0];
 }
 
-/** Nobody waits for an answer on it: it is idle, or what should come in does not. */
+/** Returns whether no client waits for a response on it: it is idle, or its data has stopped. */
 function isUseless(connection: Connection): boolean {
   const now = performance.now();
   const { state, last, progressAt } = connection;
@@ -227,7 +227,7 @@ function isSilent({ socket, state }: Connection): boolean {
   return state.kind === 'head' && socket.bytesRead === 0 && performance.now() - state.since > SILENT_MS;
 }
 
-/** In plain text an answer can be written, as Node does; within TLS only Node could. */
+/** Sends a response in plain HTTP, like Node. With TLS only Node could. */
 function timeOut(socket: Socket, server: Server): void {
   if (server instanceof SecureServer) socket.destroy();
   else socket.end(TIMED_OUT, () => socket.destroy());

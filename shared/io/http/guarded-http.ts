@@ -18,7 +18,7 @@ export interface GuardedHttpOptions {
   guard: AddressGuard;
   /** Names proxies. */
   environment: NodeJS.ProcessEnv;
-  /** Connections to one host at most. */
+  /** Maximum number of connections per host. */
   maxSockets?: number;
 }
 
@@ -26,35 +26,35 @@ export interface GuardedRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: string | Buffer | undefined;
-  /** CA bundle (PEM) to trust and nothing else. */
+  /** The only CA bundle (PEM) to trust. */
   ca?: string | undefined;
   signal?: AbortSignal | undefined;
   /** Time without data that ends the request (ms). If omitted, 30 s. */
   stallMs?: number;
-  /** Asked right before the request is sent; an error ends it. */
+  /** Called right before the request is sent; an error ends it. */
   refusal?: Refusal | undefined;
 }
 
-/** How often a request is sent on at most. */
+/** Maximum number of redirects. */
 const MAX_REDIRECTS = 5;
-/** Silence that ends a connection, in milliseconds. */
+/** Time without data that ends a connection (ms). */
 const SILENCE_MS = 30_000;
-/** Connections that may be kept over all hosts while nobody uses them: one with TLS takes up to 90 KB. */
+/** Maximum number of idle connections over all hosts: one with TLS uses up to 90 KB. */
 const MAX_IDLE = 32;
-/** A connection that nobody has used for so long is closed, in milliseconds. */
+/** Time after which an idle connection is closed (ms). */
 const IDLE_MS = 60_000;
-/** Time until an answer begins, in milliseconds, however lively its headers trickle. */
+/** Time until a response begins (ms), even if its headers trickle. */
 const HEAD_MS = 60_000;
 
 interface Connecting
   extends RequestOptions,
     Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>,
     Pick<ConnectionOptions, 'secureContext'> {
-  /** Gets the connection that is opened for a request: to the host, or to a proxy. */
+  /** Receives the connection that is opened for a request, to the host or a proxy. */
   onConnection?: (socket: Duplex) => void;
 }
 
-/** Until TLS has begun behind a proxy, Node lets a request end without its connection, which then stays for ever. */
+/** Until TLS has begun behind a proxy, Node ends a request without its connection, which would leak. */
 class TellingAgent extends HttpsAgent {
   override createConnection(
     options: Connecting,
@@ -83,7 +83,7 @@ function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
   return { plain: boundIdle(new HttpAgent(options)), secure: boundIdle(new TellingAgent(options)) };
 }
 
-/** HTTP to hosts that nobody vouches for: no denied address, and redirects only where the caller says so. */
+/** HTTP to untrusted hosts: denied addresses are blocked, and redirects are followed only on request. */
 export class GuardedHttp {
   readonly guard: AddressGuard;
   readonly #proxies: ReturnType<typeof proxiesOf>;
@@ -97,23 +97,23 @@ export class GuardedHttp {
     this.#proxies = proxiesOf(environment);
     this.#exceptions = exceptionsOf(environment);
     this.#direct = agents(maxSockets);
-    // Exceptions are found here, for git as well: Node and curl have other rules.
+    // Exceptions are evaluated here, even for git, because Node and curl have other rules.
     this.#proxied = agents(maxSockets, this.#proxies);
   }
 
-  /** Whether any host is reached by a proxy. */
+  /** Whether any host is reached through a proxy. */
   get hasProxy(): boolean {
     return Object.values(this.#proxies).some((proxy) => proxy !== '');
   }
 
-  /** Whether a proxy connects to the host in our place. */
+  /** Whether a proxy connects to the host for us. */
   hasProxyFor(url: URL): boolean {
     const { https_proxy, http_proxy } = this.#proxies;
     const proxy = url.protocol === 'https:' ? https_proxy : http_proxy;
     return proxy !== '' && !isExcepted(url, this.#exceptions);
   }
 
-  /** Sends one request and gives its answer, a redirect too; its body has to be read or destroyed. */
+  /** Sends one request and returns its response, even a redirect. The caller must read or destroy the body. */
   async send(url: URL, request: GuardedRequest): Promise<IncomingMessage> {
     this.guard.check(url.hostname);
     const isProxied = this.hasProxyFor(url);
@@ -126,7 +126,7 @@ export class GuardedHttp {
       method,
       headers,
       agent: isSecure ? secure : plain,
-      ca, // by which Node keeps connections apart
+      ca, // Node separates connections by it
       secureContext: isSecure ? this.#cas.contextOf(ca) : undefined,
       lookup: this.guard.lookup,
       autoSelectFamily: true,
@@ -150,10 +150,7 @@ export class GuardedHttp {
       .finally(() => clearTimeout(timer));
   }
 
-  /**
-   * Sends a request, and again to where its answer leads. `next` says what to send there, which may differ with the
-   * place, or throws.
-   */
+  /** Sends a request and follows redirects. `next` returns the request for a new URL, or throws. */
   async follow(start: URL, next: (url: URL) => GuardedRequest): Promise<{ url: URL; response: IncomingMessage }> {
     let url = start;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -179,7 +176,7 @@ export class GuardedHttp {
   }
 }
 
-/** Node bounds them for each host alone, and hosts can be made up. The host that has waited for longest has to go. */
+/** Node's limit is per host, and a server can fabricate hosts. Closes the connection that has been idle longest. */
 function boundIdle<T extends HttpAgent>(agent: T): T {
   return agent.on('free', () => {
     const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
@@ -187,7 +184,7 @@ function boundIdle<T extends HttpAgent>(agent: T): T {
   });
 }
 
-/** Behind a proxy nothing but the proxy is looked up and connected to; Node has a code for what the proxy answers. */
+/** Behind a proxy, only the proxy is resolved and connected to. Node has a code for proxy errors. */
 function ofProxy(error: unknown): unknown {
   const { syscall = '' } = decisiveError(error) as NodeJS.ErrnoException;
   if (!/^(?:getaddrinfo|connect)$/.test(syscall)) return error;

@@ -12,7 +12,7 @@ import { ConnectionLimiter } from './connection-limiter.ts';
 export interface TlsFiles {
   certFile: string;
   keyFile: string;
-  /** CAs of which one has to have signed the certificate of each client; without it, clients need no certificate. */
+  /** CAs for client certificates. If omitted, clients need no certificate. */
   clientCaFile?: string | undefined;
 }
 
@@ -21,38 +21,38 @@ export interface ListenOptions {
   host: string;
   port: number;
   tls?: TlsFiles | undefined;
-  /** Connections at most: one more closes an idle one, or is closed itself. */
+  /** Maximum number of connections. One more closes an idle one, or is closed itself. */
   maxConnections?: number;
-  /** Connections that one address keeps when all are in use; 0: no limit by address. */
+  /** Connections that one address keeps when all are in use; 0: no limit per address. */
   maxConnectionsPerAddress?: number;
   /** Called for each connection that is closed for these limits. */
   onDrop?: () => void;
-  /** Time for the head of a request, in milliseconds. */
+  /** Timeout of request headers (ms). */
   headTimeoutMs?: number;
 }
 
-/** A server that listens, and can be told to stop. */
+/** A server that listens and can be stopped. */
 export interface Listening {
   readonly server: Server;
   /**
-   * Goes on answering for `lingerMs`, 0 unless given, but ends each connection with its answer: a request that comes in as
-   * its connection is closed is lost. Then takes no more, lets those under way end, and cuts them off after `graceMs`.
+   * Serves for `lingerMs` (default 0), but closes each connection after its response, because a request that arrives
+   * while its connection closes is lost. Then stops listening, and aborts pending requests after `graceMs`.
    */
   close(graceMs: number, lingerMs?: number): Promise<void>;
-  /** Reads the certificate files again; connections that are open keep the old one. */
+  /** Reloads the certificate files; open connections keep the old certificate. */
   reloadCertificate(): Promise<void>;
 }
 
 /**
- * Time until an idle connection is closed, in milliseconds. The API server uses one again for 90 s, load balancers of
- * Google Cloud for 600 s. A request that they send while the connection is closed is lost: they can't repeat a POST.
+ * Time until an idle connection is closed (ms). The API server reuses one for 90 s, load balancers of Google Cloud for
+ * 600 s. A request sent while the connection closes is lost, because they can't repeat a POST.
  */
 const KEEP_ALIVE_MS = 620_000;
 
 /**
- * Listens by listhen, and takes back what does not suit a service in a cluster: its own signal handling, its search
- * for another port, its self-signed certificates, and its shutdown hook, which ends the process when a response
- * finishes on a socket that is gone.
+ * Listens with listhen, and disables features that don't suit a service in a cluster: signal handling, search for
+ * another port, self-signed certificates, and the shutdown hook, which ends the process when a response finishes on a
+ * destroyed socket.
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { tls } = options;
@@ -92,7 +92,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     reloadCertificate: async () => {
       if (!tls) return;
       const found = await readCertificate(tls);
-      // Again only for a new certificate: sessions of the old context cannot be resumed.
+      // Only for a new certificate, because sessions of the old context can't be resumed.
       if (isDeepStrictEqual(found, served)) return;
       (anyServer as SecureServer).setSecureContext(found);
       served = found;
@@ -103,21 +103,21 @@ export async function listen(options: ListenOptions): Promise<Listening> {
 interface Certificate {
   cert: string;
   key: string;
-  /** CAs of clients. */
+  /** CAs for client certificates. */
   ca?: string | undefined;
 }
 
 async function readCertificate({ certFile, keyFile, clientCaFile }: TlsFiles): Promise<Certificate> {
   const [cert, key] = await Promise.all([readPem(certFile), readPem(keyFile)]);
   const ca = clientCaFile === undefined ? undefined : await readPem(clientCaFile);
-  // Node would take what is no certificate for no CA at all, and refuse everybody.
+  // Node would treat an invalid certificate as an empty list of CAs, and reject all clients.
   if (ca !== undefined) new X509Certificate(ca);
   return { cert, key, ca };
 }
 
 /**
- * What listhen passes on to no server. Node reads both from the server for each connection; those that came before, and
- * all if another version does not, have no authorized certificate, so their requests are refused.
+ * Sets options that listhen doesn't pass to the server. Node reads both for each new connection. Earlier connections
+ * have no authorized certificate, so their requests are rejected.
  */
 function askForCertificates(server: SecureServer, certificate: Certificate): void {
   server.setSecureContext(certificate);
@@ -131,7 +131,7 @@ function onlyAuthorized(handler: RequestListener): RequestListener {
   };
 }
 
-/** A file without PEM data must fail here: listhen would make up a certificate, or take the text for a path. */
+/** A file without PEM data must fail here: listhen would generate a certificate, or use the text as a path. */
 async function readPem(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
   const start = text.indexOf('-----BEGIN ');

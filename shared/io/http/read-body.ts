@@ -4,46 +4,46 @@ import { areTiny } from './bytes-of.ts';
 
 export type Body = HeldBody | { kind: Refusal } | { kind: 'aborted' };
 
-/** Who is `slow`, or sends `tinyPieces`, is not waited for any longer: the answer has to close the connection. */
+/** After `slow` or `tinyPieces`, the response must close the connection. */
 type Refusal = 'tooLarge' | 'busy' | 'slow' | 'tinyPieces';
 
 export interface BodyLimits {
-  /** Bytes of one body at most. */
+  /** Maximum size of a body (bytes). */
   maxBytes: number;
-  /** Bytes of all bodies that are held at most, beyond the first {@link FREE_BYTES} of each. */
+  /** Memory for all bodies (bytes), beyond the first {@link FREE_BYTES} of each. */
   budgetBytes: number;
   /**
-   * Of these, what one address (of IPv6: one /64 network) keeps when another one needs room that has less. Without it,
-   * addresses do not matter, as those of proxies.
+   * Memory that one address (IPv6: one /64 network) keeps if another address with less needs room. If omitted,
+   * addresses are ignored, for proxies.
    */
   budgetBytesPerAddress?: number;
-  /** Time that a body may take, in milliseconds. */
+  /** Timeout of a body (ms). */
   timeoutMs?: number;
 }
 
-/** Reads the body of a request. A body whose sender is trusted is given up for another one's sake less readily. */
+/** Reads the body of a request. A body from a trusted sender is less likely to be abandoned for another one. */
 export type ReadBody = (request: IncomingMessage, options?: { isTrusted?: boolean }) => Promise<Body>;
 
 const EMPTY = Buffer.alloc(0);
-/** So much of each body is read whatever the others hold, so that large bodies cannot lock out the usual ones. */
+/** Bytes of each body that are always read, so that large bodies can't lock out the usual ones. */
 const FREE_BYTES = 32 * 1024;
 const DEFAULT_TIMEOUT_MS = 15_000;
 const HALF_LIFE_MS = 250;
-/** So many times faster counts a body whose sender is trusted: it may be on a slow line, but not stand still. */
+/** Speed factor of bodies from trusted senders: their connection can be slow, but must not stall. */
 const TRUST = 4;
 
-/** The bytes of a body. They count as held until they are released, by whoever has made of them what is needed. */
+/** The bytes of a body, which use memory of the budget until the reader releases them. */
 interface HeldBody {
   kind: 'read';
-  /** Empty once they are released. */
+  /** Empty after the release. */
   bytes: Buffer;
   release(): void;
 }
 
 /**
- * Makes a function that reads bodies from the stream of Node itself, since going through a web request costs most of the
- * speed. Whoever sends them, all bodies together hold a bounded amount of memory: where it is used up, the one that
- * comes in slowest makes room, so that nobody can hold it by sending nothing.
+ * Creates a function that reads bodies from Node's stream, because a web request is several times slower. All bodies
+ * together use limited memory. When it is used up, the slowest body is abandoned, so that a client can't hold memory
+ * without sending.
  */
 export function createReadBody(limits: BodyLimits): ReadBody {
   const budget = new Budget(limits);
@@ -51,9 +51,9 @@ export function createReadBody(limits: BodyLimits): ReadBody {
     new Promise((resolve) => new Incoming(request, { limits, budget, isTrusted, resolve }).start());
 }
 
-/** The memory that all bodies share. */
+/** Memory shared by all bodies. */
 class Budget {
-  /** Bodies that are coming in and hold some of it. */
+  /** Incoming bodies that use some of it. */
   readonly holders = new Set<Incoming>();
   readonly #bytes: number;
   readonly #bytesPerAddress: number;
@@ -64,7 +64,7 @@ class Budget {
     this.#bytesPerAddress = budgetBytesPerAddress;
   }
 
-  /** Makes room for so many more bytes of a body, if need be at the cost of the slowest one, and tells whether it could. */
+  /** Reserves bytes for a body, if necessary by abandoning the slowest one. Returns whether it succeeded. */
   take(bytes: number, body: Incoming): boolean {
     while (this.#held + bytes > this.#bytes) {
       const bodies = this.#surplusFor(bytes, body) ?? [body, ...this.holders];
@@ -81,7 +81,7 @@ class Budget {
     this.#held -= bytes;
   }
 
-  /** The bodies of addresses with more than their share; undefined where there are none, or the one that asks is of these. */
+  /** Returns the bodies of addresses above their share, or undefined if there are none or `asking` is one of them. */
   #surplusFor(bytes: number, asking: Incoming): Incoming[] | undefined {
     const heldBy = new Map([[asking.address, bytes]]);
     for (const { address, charged } of this.holders) heldBy.set(address, (heldBy.get(address) ?? 0) + charged);
@@ -98,20 +98,20 @@ interface IncomingOptions {
   resolve: (body: Body) => void;
 }
 
-/** A body that is coming in. */
+/** An incoming body. */
 class Incoming {
-  /** Bytes that count against the budget. */
+  /** Bytes charged to the budget. */
   charged = 0;
   readonly address: string;
   readonly #request: IncomingMessage;
   readonly #options: IncomingOptions;
   readonly #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  /** In one piece: whoever sends a byte at a time would have a hundred times as many bytes in objects around them. */
+  /** A single buffer, because a client that sends single bytes would fill a hundred times the memory with objects. */
   #bytes: Buffer = EMPTY;
   #size = 0;
   #pieces = 0;
-  /** Bytes of late, of which half are forgotten each {@link HALF_LIFE_MS}, and when that was calculated. */
+  /** Recent bytes, halved every {@link HALF_LIFE_MS}, and the time of the calculation. */
   #recent = 0;
   #reckonedAt = performance.now();
 
@@ -119,7 +119,7 @@ class Incoming {
     this.#request = request;
     this.#options = options;
     this.address = networkOf(request.socket.remoteAddress ?? '');
-    // Of most bodies all is there by now.
+    // Most bodies are complete by now.
     if (request.complete) return;
     this.#timer = setTimeout(() => this.refuse('slow'), options.limits.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   }
@@ -143,7 +143,7 @@ class Incoming {
     return body;
   }
 
-  /** How fast it comes in of late; who is trusted counts as faster. A burst counts for nothing soon after it stalls. */
+  /** Returns the recent speed, multiplied for trusted senders. A burst has no effect soon after it stalls. */
   get rate(): number {
     this.#reckon(0);
     return this.#recent * (this.#options.isTrusted ? TRUST : 1);
@@ -188,7 +188,7 @@ class Incoming {
     return true;
   }
 
-  /** To what the sender announces where that is free anyway, else to twice the size. */
+  /** Grows to the announced size if that is free, or else to twice the size. */
   #grow(size: number): void {
     const announced = Number(this.#request.headers['content-length'] ?? 0);
     const { maxBytes } = this.#options.limits;
@@ -214,12 +214,12 @@ class Incoming {
   }
 }
 
-/** Of a body that nobody wants: four times what a receiver takes unless it is told otherwise. */
+/** Limit for discarded bodies: four times the receiver's default limit. */
 const UNREAD_BYTES = 4 * 3_145_728;
 
 /**
- * Takes in the rest of a body, so that the sender comes to read the answer: closing the connection on unread bytes
- * would reset it. A sender that goes on for long, or in tiny pieces, is cut off.
+ * Discards the rest of a body, so that the sender can read the response: closing a connection with unread bytes would
+ * reset it. Aborts if the sender takes long, or sends tiny pieces.
  */
 export function discard(request: IncomingMessage, maxBytes = UNREAD_BYTES): void {
   let discarded = 0;

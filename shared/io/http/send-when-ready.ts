@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 /**
- * Sends a request once its connection is ready, or ends it with the error that `refusal` gives at that moment. Node would
- * take the bytes at once, and let them go whenever there is a connection: in a process that was stopped or asleep that
- * is before any timer fires.
+ * Sends a request once its connection is ready, unless `refusal` returns an error then. Node would accept the bytes at
+ * once, and send them when a connection exists: in a process that was stopped or asleep, that is before any timer
+ * fires.
  */
 export function sendWhenReady(request: ClientRequest, payload: string | Buffer | undefined, refusal: Refusal): void {
   const send = () => {
@@ -20,10 +20,10 @@ export function sendWhenReady(request: ClientRequest, payload: string | Buffer |
   });
 }
 
-/** Why nothing may be sent now; undefined if it may. */
+/** Returns the error that forbids sending now, or undefined. */
 export type Refusal = () => Error | undefined;
 
-/** `reusedSocket` does not say so: it is false for a request that waited until a connection was free. */
+/** `reusedSocket` doesn't show it: it is false for a request that waited for a free connection. */
 function isReady(socket: Socket): boolean {
   return socket instanceof TLSSocket ? socket.getPeerFinished() !== undefined : !socket.connecting;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConnectionLimiter } from './connection-limiter.ts';
 
-/** A page of a program's own: its path, its type and how it is made. */
+/** A page of the program: path, content type, and content. */
 export interface MetricsPage {
   contentType: string;
   metrics(): Promise<string | Buffer>;
@@ -11,23 +11,23 @@ export interface MetricsPage {
 export interface OperationsOptions {
   host: string;
   port: number;
-  /** Whether the program makes progress; false makes the kubelet restart it. */
+  /** Whether the program makes progress. If false, the kubelet restarts it. */
   isAlive?: () => boolean;
-  /** Whether the program can do its work now; false takes it out of its Service. */
+  /** Whether the program is ready. If false, its Service doesn't route to it. */
   isReady?: () => boolean;
-  /** Whether what depends on the program may go on serving: a separate page, only where it is given. */
+  /** Whether dependents of the program can serve. Enables a separate page. */
   isServing?: () => boolean;
   metrics?: MetricsPage;
 }
 
-/** A probe that waits has its answer within a second, the shortest period that a kubelet knows; in milliseconds. */
+/** Maximum delay of a waiting probe (ms), below a kubelet's shortest period of a second. */
 const WAIT = { ms: 900, lookMs: 20 };
-/** Kubelets and Prometheus need a handful each; addresses that hold all must not keep them out. */
+/** Kubelets and Prometheus need a handful each. Addresses with many connections must not lock them out. */
 const LIMITS = { max: 100, maxPerAddress: 20, headTimeoutMs: 5_000, onDrop: () => {} };
 
 /**
- * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second to get ready), `/servingz`
- * likewise and `/metrics` where they are given, in plain HTTP. Rejects if the port is taken.
+ * Serves `/healthz` and `/readyz` (200 or 503; `/readyz?wait` waits for almost a second until ready), and, if
+ * configured, `/servingz` and `/metrics`, over plain HTTP. Rejects if the port is in use.
  */
 export async function serveOperations(options: OperationsOptions): Promise<Server> {
   const { isAlive = () => true, isReady = () => true, isServing, metrics } = options;
@@ -58,7 +58,7 @@ async function isReadySoon(isReady: () => boolean, waits: boolean): Promise<bool
   return isReady();
 }
 
-/** Closes the connection with the answer where a body is still to come in, which may take for ever. */
+/** Closes the connection after the response if the request has a body, which might never end. */
 export function takeNoBody({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers['content-length'] || headers['transfer-encoding']) response.shouldKeepAlive = false;
 }
@@ -74,6 +74,6 @@ async function answerMetrics(response: ServerResponse, page: MetricsPage): Promi
     const body = await page.metrics();
     response.writeHead(200, { 'Content-Type': page.contentType }).end(body);
   } catch {
-    answer(response, 503); // a figure that cannot be had must not end the program
+    answer(response, 503); // a metric that fails must not end the program
   }
 }

@@ -4,13 +4,13 @@ import { LruMap } from '../../domain/lru-map.ts';
 /** Maximum number of contexts kept. */
 const MAX_CONTEXTS = 16;
 
-/** What TLS makes of CA bundles: reading one costs time, and would for each connection. */
+/** TLS contexts by CA bundle, because parsing a bundle for each connection is slow. */
 export class TrustedCas {
   readonly #contexts = new LruMap<string | undefined, SecureContext>(MAX_CONTEXTS);
 
   /**
-   * For a bundle (PEM) that is trusted, and nothing else; undefined: the CAs of the image. As for git, a certificate of the
-   * bundle is trusted whoever signed it.
+   * Returns a context that trusts only a bundle (PEM), or the image's CAs if undefined. As in git, a certificate in the
+   * bundle is trusted regardless of its issuer.
    */
   contextOf(ca: string | undefined): SecureContext {
     const context =

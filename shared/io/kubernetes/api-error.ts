@@ -2,19 +2,19 @@ import type { V1Status } from '@kubernetes/client-node';
 import { retryAfterMs } from '../../domain/duration.ts';
 import { CodedError } from '../../errors.ts';
 
-/** The longest pause that a server may ask for: after it, what it said may no longer be so. */
+/** Maximum pause that a server can request, because its reason can be outdated after that. */
 const MOST_PATIENCE_MS = 60_000;
 
-/** The API server answered with an error status. */
+/** Error status from the API server. */
 export class ApiError extends CodedError {
   readonly status: number;
-  /** Reason of the Status object, such as `NotFound` or `AlreadyExists`; empty where the answer was no Status. */
+  /** Reason of the Status object, such as `NotFound` or `AlreadyExists`; empty without one. */
   readonly reason: string;
-  /** Name of the object that the Status is about. */
+  /** Name of the Status's object. */
   readonly objectName: string | undefined;
-  /** Messages of the single causes: each problem of an invalid object, or the policy that refused it. */
+  /** Messages of the causes: each problem of an invalid object, or the policy that rejected it. */
   readonly causes: readonly string[];
-  /** What the API server asked for, an hour at most. */
+  /** Pause that the API server requested, at most an hour. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, body: string, retryAfter?: string) {
@@ -44,7 +44,7 @@ export function isApiError(error: unknown, ...statuses: number[]): error is ApiE
   return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status));
 }
 
-/** Milliseconds for which the API server asks to be left alone, a minute at most; 0 where it does not. */
+/** Returns the pause that the API server requests (ms), at most a minute, or 0. */
 export function askedPauseMs(error: unknown): number {
   return isApiError(error) ? Math.min(error.retryAfterMs ?? 0, MOST_PATIENCE_MS) : 0;
 }

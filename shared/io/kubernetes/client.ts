@@ -11,13 +11,13 @@ import { type AccessOptions, type ApiCredentials, unlessUntrusted } from './cred
 import { deadlineAfter, SilenceError } from './deadline.ts';
 import { readText } from './read-answer.ts';
 
-/** Time that a call may take if the caller says nothing, in milliseconds. */
+/** Default timeout of a call (ms). */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 
 /** JSON merge patch (RFC 7386). */
 export const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Asks the API server for the metadata of an object, and for nothing else. */
+/** Requests only the metadata of an object. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 export type Query = Record<string, string | number | boolean | undefined>;
@@ -32,33 +32,33 @@ export interface ApiRequest {
   accept?: string;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
-  /** Asked right before the request is sent, for each attempt; an error ends the call. */
+  /** Called right before each attempt is sent; an error ends the call. */
   refusal?: Refusal;
 }
 
 export interface ClientOptions {
   userAgent: string;
-  /** Connections at most, apart from those of watches. */
+  /** Maximum number of connections, without watches. */
   maxSockets?: number;
-  /** URL of a proxy that connects in our place. */
+  /** URL of a proxy. */
   proxy?: string | undefined;
-  /** Called for every call that ended: for metrics. `code` is the HTTP status, or 0 where no answer came. */
+  /** Called after every call, for metrics. `code` is the HTTP status, or 0 without a response. */
   onCall?: (method: string, code: number, seconds: number) => void;
-  /** Called with the `Date` header of every answer, as soon as it is there. */
+  /** Called with the `Date` header of every response as soon as it arrives. */
   onServerTime?: (date: string | undefined) => void;
 }
 
 /**
- * A thin client of the Kubernetes API over kept-alive connections. It parses JSON and nothing else; objects are as
- * the server sent them.
+ * A thin client of the Kubernetes API over kept-alive connections. It only parses JSON, and returns objects as the
+ * server sent them.
  */
 export class KubernetesClient {
   readonly #credentials: ApiCredentials;
   readonly #options: ClientOptions;
-  /** Of the API server; its path, of servers behind a gateway, comes before the API's own. */
+  /** URL of the API server. Its path, for servers behind a gateway, is a prefix of API paths. */
   readonly #address: RequestOptions;
   readonly #calls: Connections;
-  /** Watches hold their connections for minutes and must not use up those of the calls. */
+  /** Watches hold their connections for minutes, and must not use up the connections of calls. */
   readonly #watches: Connections;
 
   constructor(credentials: ApiCredentials, options: ClientOptions) {
@@ -70,8 +70,8 @@ export class KubernetesClient {
   }
 
   /**
-   * Sends one request and gives the parsed answer. One deadline for all of it, from its first attempt to the last byte of
-   * its answer. Throws {@link ApiError}, or the error of a broken connection.
+   * Sends one request and returns the parsed response. The timeout covers all attempts until the last byte. Throws
+   * {@link ApiError}, or the error of a broken connection.
    */
   async request<T>(request: ApiRequest): Promise<T> {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -86,12 +86,12 @@ export class KubernetesClient {
     }
   }
 
-  /** Sends a request whose answer is read as it comes: a watch. The caller's signal ends it. */
+  /** Sends a request whose response is a stream, for a watch. The caller's signal ends it. */
   stream(request: ApiRequest): Promise<IncomingMessage> {
     return this.#send(request, this.#watches);
   }
 
-  /** The same, byte by byte. Throws {@link SilenceError} if none comes for a time. */
+  /** Like {@link stream}, in bytes. Throws {@link SilenceError} if none arrive for a time. */
   async *chunks(request: ApiRequest, idleTimeoutMs: number): AsyncGenerator<Buffer> {
     const { signal, timer } = deadlineAfter(idleTimeoutMs, () => new SilenceError(), request.signal);
     try {
@@ -128,7 +128,7 @@ export class KubernetesClient {
     return this.request<T>({ method: 'PATCH', path, body, contentType: MERGE_PATCH, ...options });
   }
 
-  /** Gives up all idle connections. */
+  /** Closes all idle connections. */
   close(): void {
     this.#calls.closeIdle();
     this.#watches.closeIdle();
@@ -148,7 +148,7 @@ export class KubernetesClient {
     throw new ApiError(status, await readText(response), response.headers['retry-after']);
   }
 
-  /** The answer; after a 401, or without trust in the server, to one more request, with credentials that are asked for again. */
+  /** Returns the response. After a 401 or an untrusted certificate, retries once with refreshed credentials. */
   async #answered(request: ApiRequest, connections: Connections): Promise<IncomingMessage> {
     const access = await this.#credentials.get();
     const response = await this.#attempt(request, connections, access).catch(unlessUntrusted);
@@ -157,7 +157,7 @@ export class KubernetesClient {
     return await this.#attempt(request, connections, await this.#credentials.get(true));
   }
 
-  /** Sends a request, and once more if it was lost because the server had just closed the kept-alive connection. */
+  /** Sends a request, and retries once if it was lost because the server had just closed the connection. */
   async #attempt(
     request: ApiRequest,
     connections: Connections,
@@ -165,7 +165,7 @@ export class KubernetesClient {
     isRepeated = false,
   ): Promise<IncomingMessage> {
     const { method, path, query, body, contentType, accept, signal, refusal } = request;
-    // As a string it goes out in one piece with the headers.
+    // A string is sent in one piece with the headers.
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const headers = withoutUndefined({
       ...access.headers,
@@ -198,10 +198,10 @@ function queryString(query: Query = {}): string {
     .join('');
 }
 
-/** Methods that have the same effect if they are sent twice (RFC 9110, section 9.2.2). */
+/** Idempotent methods (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = ['GET', 'PUT', 'DELETE'];
 
-/** Whether a request can be sent again: after EPIPE a part was never sent, after ECONNRESET it may have been handled. */
+/** Returns whether a request can be resent: EPIPE means partly sent, ECONNRESET possibly handled. */
 function mayRepeat(code: string, { reusedSocket, method }: ClientRequest): boolean {
   return reusedSocket && (code === 'EPIPE' || (code === 'ECONNRESET' && IDEMPOTENT.includes(method)));
 }

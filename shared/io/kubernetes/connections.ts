@@ -9,13 +9,13 @@ export class Connections {
   #agent: HttpAgent | undefined;
   #fingerprint = '';
 
-  /** `proxy` is the URL of a proxy over which all of them go. */
+  /** `proxy` is the URL of a proxy for all connections. */
   constructor(maxSockets: number, proxy?: string) {
     this.#maxSockets = maxSockets;
     this.#proxy = proxy;
   }
 
-  /** The agent for requests with these credentials. */
+  /** Returns the agent for requests with these credentials. */
   agentFor(isSecure: boolean, { tls, fingerprint }: AccessOptions): HttpAgent {
     if (this.#agent && this.#fingerprint === fingerprint) return this.#agent;
     this.closeIdle();
@@ -30,7 +30,7 @@ export class Connections {
     return this.#agent;
   }
 
-  /** Closes what is idle; calls under way end undisturbed. */
+  /** Closes idle connections; pending calls continue. */
   closeIdle(): void {
     for (const sockets of Object.values(this.#agent?.freeSockets ?? {})) {
       for (const socket of sockets ?? []) socket.destroy();
@@ -38,7 +38,7 @@ export class Connections {
   }
 }
 
-/** Node would put a key together for each request, of all TLS options with the whole certificate authority. */
+/** Node would build a key for each request from all TLS options, including the whole CA bundle. */
 class OneServerAgent extends HttpsAgent {
   override getName(): string {
     return 'server';

@@ -3,18 +3,18 @@ import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { withoutUndefined } from '../../domain/objects.ts';
 
-/** How long credentials are used before they are asked for again, in milliseconds: tokens rotate. */
+/** Time until credentials are read again (ms), because tokens rotate. */
 const REFRESH_MS = 60_000;
 
-/** What a request needs to get in. */
+/** Credentials of a request. */
 export interface AccessOptions {
   headers: Record<string, string>;
   tls: Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'>;
-  /** Changes when the TLS part does: connections made before are then given up. */
+  /** Changes with the TLS part. Older connections are then closed. */
   fingerprint: string;
 }
 
-/** Credentials of the API server, from `KUBECONFIG`, the home folder or the pod's service account. */
+/** Credentials for the API server, from `KUBECONFIG`, the home directory, or the pod's service account. */
 export class ApiCredentials {
   readonly server: URL;
   readonly namespace: string | undefined;
@@ -30,7 +30,7 @@ export class ApiCredentials {
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   }
 
-  /** Loads from the usual places, in client-go's order; `context` chooses another context than the current one. */
+  /** Loads from client-go's locations, in its order. `context` overrides the current context. */
   static load(context?: string): ApiCredentials {
     const config = new KubeConfig();
     config.loadFromDefault();
@@ -38,7 +38,7 @@ export class ApiCredentials {
     return new ApiCredentials(config);
   }
 
-  /** Headers and TLS options, at most a minute old; `refresh` asks again, where they do not serve any more. */
+  /** Returns headers and TLS options, at most a minute old; `refresh` reads them again if they were rejected. */
   async get(refresh = false): Promise<AccessOptions> {
     if (this.#current && !refresh && performance.now() - this.#readAt < REFRESH_MS) return this.#current;
     const options: RequestOptions = { headers: {} };
@@ -60,7 +60,7 @@ export class ApiCredentials {
   }
 }
 
-/** What OpenSSL says of the certificate of a server whose CA is another than ours, in Node's names. */
+/** OpenSSL's errors for a server certificate from another CA, in Node's names. */
 const UNTRUSTED = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -69,12 +69,12 @@ const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-/** Throws the error, unless a connection failed since the CA is not the server's: that may have been replaced. */
+/** Throws the error unless the server's CA isn't trusted, because it may have been replaced. */
 export function unlessUntrusted(error: unknown): undefined {
   if (!(error instanceof Error && 'code' in error && UNTRUSTED.has(String(error.code)))) throw error;
 }
 
-/** The library reads the file once a minute, however often it is asked. */
+/** The library reads the file at most once a minute. */
 async function tokenFrom(file: string | undefined): Promise<Record<string, string>> {
   return file ? { Authorization: `Bearer ${(await readFile(file, 'utf8')).trim()}` } : {};
 }

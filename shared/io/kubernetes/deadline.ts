@@ -1,6 +1,6 @@
 import { CodedError } from '../../errors.ts';
 
-/** Nothing came for so long that the connection must be dead. */
+/** No data for so long that the connection must be dead. */
 export class SilenceError extends CodedError {
   constructor() {
     super('the API server fell silent', 'ETIMEDOUT');
@@ -8,15 +8,15 @@ export class SilenceError extends CodedError {
 }
 
 interface Deadline {
-  /** Aborts with the given signal, or with the error when the time is up. */
+  /** Aborts with the given signal, or with the error after the timeout. */
   signal: AbortSignal;
-  /** To be cleared at the end, or refreshed. */
+  /** Clear it at the end, or refresh it. */
   timer: NodeJS.Timeout;
 }
 
 /**
- * Adds a time limit to a signal. `AbortSignal.timeout` would do so too, but keeps its timer, and with it the call, until
- * then, however soon the answer is there: 10 MB in a receiver with some hundred patches a second.
+ * Adds a timeout to a signal. `AbortSignal.timeout` keeps its timer, and with it the call, until it fires, even after
+ * an early response: 10 MB in a receiver with some hundred patches a second.
  */
 export function deadlineAfter(timeoutMs: number, errorOf: () => Error, signal?: AbortSignal): Deadline {
   const timeUp = new AbortController();

@@ -2,7 +2,7 @@ import type { ObjectMeta } from '../../api/object-meta.ts';
 import type { KubernetesClient } from './client.ts';
 import { METADATA_LIST } from './list.ts';
 
-/** The newest change of a collection that is known. */
+/** The newest known change of a collection. */
 export interface LastChange {
   namespace: string;
   name: string;
@@ -10,7 +10,7 @@ export interface LastChange {
   isDeleted: boolean;
 }
 
-/** What is known of the history of a collection. */
+/** Known history of a collection. */
 export interface Known {
   resourceVersion: string;
   lastChange: LastChange | undefined;
@@ -24,8 +24,8 @@ interface Page {
 const VERSION = /^\d+$/;
 
 /**
- * Whether the first of two versions of one collection is the older one. Kubernetes lets clients compare them as numbers,
- * which may have more than 53 bits (KEP-5504). Undefined if either isn't a number.
+ * Returns whether the first of two versions of one collection is older. Kubernetes lets clients compare them as
+ * numbers, which can exceed 53 bits (KEP-5504). Undefined if either isn't a number.
  */
 export function isOlder(version: string | undefined, other: string | undefined): boolean | undefined {
   if (version === undefined || other === undefined || !VERSION.test(version) || !VERSION.test(other)) return undefined;
@@ -33,10 +33,10 @@ export function isOlder(version: string | undefined, other: string | undefined):
 }
 
 /**
- * Whether a watch may go on where another one was interrupted, which costs the API server one key of etcd. If etcd was
- * restored from a backup, its version is lower than ours, or has passed ours again. Then the object that changed last
- * shows it: its change is gone. The answer is as new as etcd (no `resourceVersion` is asked for), so an API server that
- * lags behind the others of its cluster can't look like a restored one.
+ * Returns whether a watch can continue after an interruption, which costs the API server one read of a key in etcd. If
+ * etcd was restored from a backup, its version is lower than ours, or has passed ours again. Then the object that
+ * changed last reveals it, because its change is missing. The response is as new as etcd (it has no `resourceVersion`),
+ * so an API server that lags behind others can't look like a restored one.
  */
 export async function isContinued(
   client: KubernetesClient,
@@ -54,7 +54,7 @@ export async function isContinued(
   return isOlder(found.metadata.resourceVersion, lastChange.resourceVersion) === false;
 }
 
-/** One object of a collection. Without its namespace in the path, the API server would read all of them. */
+/** Selects one object. Without its namespace in the path, the API server would read all of them. */
 function placeOf(path: string, { namespace, name }: LastChange) {
   const isNamespaced = path.includes('/namespaces/');
   const inNamespace = (plural: string) => `namespaces/${encodeURIComponent(namespace)}/${plural}`;

@@ -1,23 +1,23 @@
 import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from '../../domain/is-bounded-json.ts';
 
-/** The text before the list of objects ends so, whatever order the fields have. */
+/** End of the text before the list of objects, in any order of fields. */
 const BEFORE_ITEMS = /"items"\s*:\s*$/;
 
 /**
- * Cuts the JSON of a list into its objects while it comes in, so that no more than one of them is in memory: a page of
- * the largest resources that etcd holds has 25 MB. Linear in the length of the JSON.
+ * Splits the JSON of a list into its objects as it arrives, so that only one of them is in memory: a page of the
+ * largest resources in etcd has 25 MB. Linear in the length of the JSON.
  */
 export class ListSplitter {
-  /** What is around the objects: the list without them. */
+  /** The list without its objects. */
   readonly #rest: Buffer[] = [];
-  /** What came so far of the object under way. */
+  /** Received part of the current object. */
   #object: Buffer[] = [];
   #depth = 0;
   #place: 'around' | 'between' | 'object' = 'around';
   #inString = false;
   #isEscaped = false;
 
-  /** Takes the next bytes in, and gives the JSON of each object that they complete. */
+  /** Adds bytes, and yields the JSON of each completed object. */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (let index = 0; index < chunk.length; index += 1) {
@@ -47,7 +47,7 @@ export class ListSplitter {
     else if (this.#place === 'around') this.#rest.push(chunk.subarray(start));
   }
 
-  /** The JSON of the list, without its objects. */
+  /** Returns the JSON of the list without its objects. */
   end(): string {
     return Buffer.concat(this.#rest).toString('utf8');
   }
@@ -58,7 +58,7 @@ export class ListSplitter {
     else if (byte === QUOTE) this.#inString = false;
   }
 
-  /** Few bytes come before the objects: the kind, the version, at most the metadata. */
+  /** Only few bytes precede the objects: the kind, the version, and at most the metadata. */
   #opensItems(last: Buffer): boolean {
     return BEFORE_ITEMS.test(
       Buffer.concat([...this.#rest, last])

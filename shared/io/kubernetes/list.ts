@@ -2,20 +2,20 @@ import { Pacer } from '../pacer.ts';
 import type { ApiRequest, KubernetesClient } from './client.ts';
 import { ListSplitter } from './list-splitter.ts';
 
-/** Asks the API server for the metadata of the objects of a list, and for nothing else. */
+/** Requests only the metadata of the objects of a list. */
 export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** A page is given up after so many milliseconds without a byte. */
+/** Time without data after which a page is aborted (ms). */
 const IDLE_TIMEOUT_MS = 30_000;
 
 export interface ListOptions extends Pick<ApiRequest, 'query' | 'accept' | 'signal'> {
-  /** Objects that the API server has in memory at once. */
+  /** Page size, which limits the API server's memory. */
   pageSize: number;
 }
 
 /**
- * Reads a collection in pages, and each page object by object as it comes in. Gives the version of the list. What it
- * throws may come after some of the objects.
+ * Reads a collection in pages, object by object as they arrive. Returns the version of the list. Can throw after some
+ * of the objects.
  */
 export async function listObjects<T>(
   client: KubernetesClient,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CodedError } from '../../errors.ts';
 
-/** All of an answer, as text. By events: an asynchronous iteration costs as much as all the rest of a small call. */
+/** Reads a response as text. Uses events, because async iteration would double the cost of a small call. */
 export function readText(response: IncomingMessage): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];

@@ -27,42 +27,42 @@ export interface ReflectorOptions<TRaw, T> {
   path: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Objects of one page of a list, which the API server has in memory at once. */
+  /** Page size of a list, which limits the API server's memory. */
   pageSize?: number;
-  /** Keeps the fields that are used; `previous` is what is kept of the same name. */
+  /** Selects the fields to keep; `previous` is the kept object of the same name. */
   project: (object: TRaw, previous: T | undefined) => T;
   onChange: (change: Change<T>) => void;
   log: Logger;
-  /** Time before the next try after this error, in milliseconds, where back-off would not do. */
+  /** Returns the time until the next attempt after this error (ms), if backoff isn't suitable. */
   retryAfterMs?: (error: unknown) => number | undefined;
-  /** Whether an error was reported already, and is logged for debugging only; asked after `retryAfterMs`. */
+  /** Returns whether an error was reported already, and is only logged for debugging. Called after `retryAfterMs`. */
   isOldNews?: (error: unknown) => boolean;
-  /** Milliseconds without a byte after which a watch is given up. */
+  /** Time without data after which a watch is aborted (ms). */
   idleTimeoutMs?: number;
-  /** Told why a watch ended: for metrics. */
+  /** Called with the reason why a watch ended, for metrics. */
   onRestart?: (reason: 'end' | 'error' | 'relist') => void;
 }
 
 const DEFAULT_PAGE = 250;
-/** Bookmarks come about once a minute; that and half of it without a byte is a dead connection. */
+/** Bookmarks arrive about once a minute. After 1.5 times that without data, the connection is dead. */
 const IDLE_TIMEOUT_MS = 90_000;
 const WATCH_SECONDS = { min: 240, spread: 60 };
 const BACKOFF = { baseMs: 250, maxMs: 30_000, jitter: 1 };
-/** Client errors after which a version is as good as before: they are about the caller's credentials, permissions, or pace. */
+/** Client errors that don't invalidate a version: they are about the caller's credentials, permissions, or rate. */
 const ABOUT_THE_CALLER = [401, 403, 429];
-/** After this many watches in a row that led to an internal error or to garbage, everything is listed again. */
+/** Consecutive watches with an internal error or garbage after which everything is listed again. */
 const MAX_BROKEN_WATCHES = 3;
-/** A watch that ends so soon, with nothing, is cut off by something on the way: no API server does so again and again. */
+/** A watch without data that ends this early was interrupted by a proxy: no API server does this repeatedly. */
 const TOO_SHORT_MS = 1_000;
-/** A watch that lived so long was healthy: the next failure starts from the shortest back-off. */
+/** A watch of this duration was healthy, so the next failure starts with the shortest backoff. */
 const HEALTHY_AFTER_MS = 10_000;
 
 const keyOf = ({ metadata }: KubernetesObject): ObjectKey => `${metadata.namespace}/${metadata.name}`;
 
 /**
- * Mirrors a collection of the API server: a list, object by object, then a watch with bookmarks, for ever. After any
- * end or error it comes back with full-jitter back-off and goes on where the watch ended. It lists again if the server
- * no longer has that version (410), was restored from a backup, or fell silent.
+ * Mirrors a collection of the API server without end: a list, object by object, then a watch with bookmarks. After any
+ * error it reconnects with full-jitter backoff, and continues the watch. It lists again if the server no longer has
+ * that version (410), was restored from a backup, or fell silent.
  */
 export class Reflector<TRaw extends KubernetesObject, T> {
   readonly store = new Map<ObjectKey, T>();
@@ -72,10 +72,10 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   readonly firstSync = this.#firstSync.promise;
   readonly #pacer = new Pacer();
   #synced = false;
-  /** Version up to which everything is known; empty: everything is to be listed. */
+  /** Version up to which everything is known. If empty, everything must be listed. */
   #version = '';
   #lastChange: LastChange | undefined;
-  /** Whether a watch ended with an error, after which the server may be another one. */
+  /** Whether a watch ended with an error, after which another server may respond. */
   #isInterrupted = false;
   #brokenWatches = 0;
   #progressAt: number | undefined;
@@ -88,7 +88,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     return this.#synced;
   }
 
-  /** Milliseconds since it last did anything, even in vain: whether the server answers does not count. */
+  /** Time since its last activity (ms), even if that failed: it doesn't show whether the server is available. */
   get stuckForMs(): number {
     return this.#progressAt === undefined ? 0 : performance.now() - this.#progressAt;
   }
@@ -129,7 +129,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#options.log[isOld ? 'debug' : 'warn']({ err: error, path: this.#options.path }, 'watch interrupted');
   }
 
-  /** An API server that was unavailable may come back with a backup. */
+  /** An API server that was unavailable may have been restored from a backup. */
   async #checkHistory(signal: AbortSignal): Promise<void> {
     const { client, path, fieldSelector, log, onRestart } = this.#options;
     const known = { resourceVersion: this.#version, lastChange: this.#lastChange };
@@ -184,7 +184,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
       if (event.type !== 'BOOKMARK') this.#noteChange(event.object, event.type === 'DELETED');
       this.#version = resourceVersion;
       this.#brokenWatches = 0;
-      // A socket brings thousands of events at once, and each may lead to more work.
+      // A socket can deliver thousands of events at once, and each can cause more work.
       if (this.#pacer.isDue) await this.#pacer.rest();
     }
     const isTooShort = this.#version === version && performance.now() - started < TOO_SHORT_MS;
@@ -192,7 +192,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 
   #noteChange({ metadata: { namespace, name, resourceVersion } }: KubernetesObject, isDeleted: boolean): void {
-    // A page of a list is ordered by name.
+    // A page of a list is sorted by name.
     if (isOlder(resourceVersion, this.#lastChange?.resourceVersion)) return;
     this.#lastChange = { namespace, name, resourceVersion, isDeleted };
   }
@@ -214,7 +214,7 @@ export class Reflector<TRaw extends KubernetesObject, T> {
     this.#handle(key, () => this.#options.onChange({ type: 'deleted', key, previous }));
   }
 
-  /** A malformed object, or a listener that throws, must not end the watch of all other objects. */
+  /** A malformed object or a failing listener must not end the watch of all other objects. */
   #handle(key: ObjectKey, change: () => void): void {
     try {
       change();
@@ -224,18 +224,18 @@ export class Reflector<TRaw extends KubernetesObject, T> {
   }
 }
 
-/** Whether a server that is well can't let a watch go on after this error. */
+/** Returns whether even a healthy server can't continue a watch after this error. */
 function isHopeless(error: unknown): boolean {
   if (!isApiError(error)) return error instanceof SilenceError;
   return error.status < 500 && !ABOUT_THE_CALLER.includes(error.status);
 }
 
-/** Whether the answer was something else than what the API server sends. */
+/** Returns whether the response isn't from an API server. */
 function isGarbage(error: unknown): boolean {
   return error instanceof SyntaxError || error instanceof TypeError;
 }
 
-/** Milliseconds until the next try: as long as a server asks for that has too much to do, and back-off on top. */
+/** Returns the time until the next attempt (ms): backoff, plus the pause that an overloaded server requests. */
 export function pauseAfter(error: unknown, failures: number): number {
   return askedPauseMs(error) + backoffMs(failures + 1, BACKOFF, Math.random());
 }

@@ -1,18 +1,18 @@
 import { API_VERSION, GATEWAY_SYNC, SYNC_REPORT } from '../../api/group.ts';
 
-/** Path of GatewaySyncs: all, those of a namespace, or one. */
+/** Returns the path of all GatewaySyncs, of a namespace's, or of one. */
 export const gatewaySyncPath = (namespace?: string, name?: string): string =>
   groupPath(API_VERSION, GATEWAY_SYNC.plural, namespace, name);
 
-/** Path of SyncReports: all, those of a namespace, or one. */
+/** Returns the path of all SyncReports, of a namespace's, or of one. */
 export const syncReportPath = (namespace?: string, name?: string): string =>
   groupPath(API_VERSION, SYNC_REPORT.plural, namespace, name);
 
-/** Path of a resource of the core group, such as `pods` or `secrets`. */
+/** Returns the path of a resource of the core group, such as `pods` or `secrets`. */
 export const corePath = (plural: string, namespace?: string, name?: string): string =>
   pathOf('/api/v1', plural, namespace, name);
 
-/** Path of a resource of a named group and version, such as `coordination.k8s.io/v1`. */
+/** Returns the path of a resource of a named group and version, such as `coordination.k8s.io/v1`. */
 export const groupPath = (groupVersion: string, plural: string, namespace?: string, name?: string): string =>
   pathOf(`/apis/${groupVersion}`, plural, namespace, name);
 

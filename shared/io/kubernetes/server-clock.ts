@@ -1,9 +1,9 @@
-/** Differences below this are not told from what `Date` rounds off, in milliseconds. */
+/** Differences below this can be rounding errors of `Date` (ms). */
 const TOLERANCE_MS = 1000;
 
 /**
- * The time of the API server, as far as its answers tell it: they carry the full second (RFC 9110, `Date`). Times of
- * several replicas are compared with each other, so a clock of this machine that is wrong must not count.
+ * Estimates the API server's time from the full seconds in its responses (RFC 9110, `Date`). Times of several replicas
+ * are compared, so a wrong clock on this machine must not matter.
  */
 export class ServerClock {
   #offsetMs = 0;
@@ -13,12 +13,12 @@ export class ServerClock {
     this.#now = now;
   }
 
-  /** How much the server's clock is ahead of ours, in milliseconds; 0 as long as the two agree. */
+  /** Lead of the server's clock over ours (ms), or 0 if they agree. */
   get offsetMs(): number {
     return this.#offsetMs;
   }
 
-  /** Learns from the `Date` header of an answer that has just come in. */
+  /** Learns from the `Date` header of a response that has just arrived. */
   observe(header: string | undefined): void {
     const second = Date.parse(header ?? '');
     if (Number.isNaN(second)) return;
@@ -27,7 +27,7 @@ export class ServerClock {
     this.#offsetMs = Math.abs(ahead) <= TOLERANCE_MS ? 0 : ahead;
   }
 
-  /** The server's time at a moment of `performance.now()`. */
+  /** Returns the server's time at a moment of `performance.now()`. */
   at(moment: number): Date {
     return new Date(this.#now() + this.#offsetMs - (performance.now() - moment));
   }

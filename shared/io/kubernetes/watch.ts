@@ -9,14 +9,13 @@ export type WatchEvent<T> =
 export interface WatchOptions {
   query: Query;
   signal: AbortSignal;
-  /** The connection is given up after so many milliseconds without a byte. */
+  /** Time without data after which the connection is closed (ms). */
   idleTimeoutMs: number;
 }
 
 /**
- * Follows the changes of a collection until the server ends the watch. Throws {@link ApiError} where the server
- * reports one in the stream, such as 410 for a version too old, {@link SilenceError}, and the error of a broken
- * connection.
+ * Yields the changes of a collection until the server ends the watch. Throws {@link ApiError} for an error in the
+ * stream, such as 410 for an expired version, {@link SilenceError}, and the error of a broken connection.
  */
 export async function* watch<T>(
   client: KubernetesClient,

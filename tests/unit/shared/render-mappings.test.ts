@@ -98,7 +98,7 @@ suite('renderMappings', () => {
     const result = render('a', `.sync-agent/${'x'.repeat(200)}`);
     assert.deepEqual(result, {
       kind: 'problems',
-      problems: [`mappings[0].destination: .sync-agent/${'x'.repeat(68)} is the folder of the agent's own files`],
+      problems: [`mappings[0].destination: .sync-agent/${'x'.repeat(68)} is the directory of the agent's own files`],
     });
   });
 

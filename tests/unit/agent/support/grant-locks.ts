@@ -3,8 +3,8 @@ import { EventEmitter } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Makes flock(1) succeed without starting it, for tests that start thousands of agents in sequence on separate volumes:
- * they would spend most of their time on it. Returns the function that ends this.
+ * Makes flock(1) succeed without starting it, for tests that start thousands of agents in sequence on separate
+ * volumes: they would spend most of their time on it. Returns the function that ends this.
  */
 export function grantLocks(): () => void {
   const { spawn } = childProcess;
