@@ -11,9 +11,9 @@ const METHODS = { hmac: 'WEBHOOK_HMAC_SECRET_FILE', token: 'WEBHOOK_BEARER_TOKEN
 /** Checks that a receiver authenticates senders. */
 export function checkAuthentication(receiver: Deployment, { secrets }: OperatorPlace): Finding[] {
   const [container] = receiver.spec.template.spec.containers;
-  const methods = Object.entries(METHODS).flatMap(([folder, variable]) => {
+  const methods = Object.entries(METHODS).flatMap(([directory, variable]) => {
     const file = container && variableOf(container, variable);
-    return file ? [{ folder, key: file.split('/').at(-1) ?? '' }] : [];
+    return file ? [{ directory, key: file.split('/').at(-1) ?? '' }] : [];
   });
   if (methods.length === 0)
     return [
@@ -22,8 +22,8 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
         page: SENDERS,
       }),
     ];
-  return methods.flatMap(({ folder, key }) => {
-    const volume = receiver.spec.template.spec.volumes?.find(({ name }) => name === folder);
+  return methods.flatMap(({ directory, key }) => {
+    const volume = receiver.spec.template.spec.volumes?.find(({ name }) => name === directory);
     const name = volume?.secret?.secretName ?? '';
     const result = secrets[name];
     const check = 'receiver/secret';
@@ -49,7 +49,7 @@ export function checkAuthentication(receiver: Deployment, { secrets }: OperatorP
           },
         ),
       ];
-    return [ok(check, `the receiver has its ${folder === 'hmac' ? 'HMAC secret' : 'token'}`)];
+    return [ok(check, `the receiver has its ${directory === 'hmac' ? 'HMAC secret' : 'token'}`)];
   });
 }
 

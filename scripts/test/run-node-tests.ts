@@ -3,7 +3,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Slots } from '../../shared/domain/slots.ts';
 import { startGuarded } from '../testbed/guarded-process.ts';
-import { makeTemporaryFolder } from '../testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../testbed/temporary-directory.ts';
 import { longestFirst } from './longest-first.ts';
 import { sharesOf } from './shares-of.ts';
 import { sumOfTallies, type Tally, tallyOfFailure } from './tally.ts';
@@ -59,7 +59,7 @@ export async function runSharedTests(files: string[], { concurrency, ...options 
 async function runNode(files: string[], options: Omit<RunOptions, 'concurrency'>): Promise<Tally> {
   const { group, flags, env, print } = options;
   const heading = `\n== ${group} (test files: ${files.length})\n`;
-  const directory = await makeTemporaryFolder('test-run-');
+  const directory = await makeTemporaryDirectory('test-run-');
   try {
     const file = path.join(directory.path, 'tally.json');
     const args = [

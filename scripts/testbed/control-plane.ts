@@ -13,7 +13,7 @@ import { createCredentials } from './control-plane-credentials.ts';
 import { type Binaries, findBinaries } from './find-binaries.ts';
 import { freePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded, tailOf } from './guarded-process.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from './temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from './temporary-directory.ts';
 
 /** Extra command-line arguments of the API server; they override ours. */
 export interface ApiServerOptions {
@@ -65,7 +65,7 @@ export async function startControlPlane(options: ApiServerOptions = {}): Promise
 }
 
 async function inProcesses<T>(start: (processes: Processes) => Promise<T>): Promise<T> {
-  const processes = new Processes(await makeTemporaryFolder('control-plane-'));
+  const processes = new Processes(await makeTemporaryDirectory('control-plane-'));
   try {
     return await start(processes);
   } catch (error) {
@@ -122,10 +122,10 @@ async function startServer(
 /** The processes of a control plane, by the name of their binary. */
 class Processes {
   readonly dir: string;
-  readonly #directory: TemporaryFolder;
+  readonly #directory: TemporaryDirectory;
   readonly #running = new Map<string, GuardedProcess>();
 
-  constructor(directory: TemporaryFolder) {
+  constructor(directory: TemporaryDirectory) {
     this.#directory = directory;
     this.dir = directory.path;
   }

@@ -4,7 +4,7 @@ import { freePort } from './free-port.ts';
 import { gitEnvironment } from './git-command.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { startGuarded } from './guarded-process.ts';
-import { makeTemporaryFolder } from './temporary-folder.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
 import { untilListening } from './until-listening.ts';
 
 /** Real git over the git:// protocol. */
@@ -18,7 +18,7 @@ export interface GitDaemon {
 
 /** Starts `git daemon` on a free loopback port. */
 export async function startGitDaemon(): Promise<GitDaemon> {
-  const directory = await makeTemporaryFolder('git-daemon-');
+  const directory = await makeTemporaryDirectory('git-daemon-');
   const log = path.join(directory.path, 'daemon.log');
   const sent = path.join(directory.path, 'sent');
   const hook = path.join(directory.path, 'pack-objects.sh');

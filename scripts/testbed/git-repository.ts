@@ -4,7 +4,7 @@ import path from 'node:path';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { type FileChange, fastImportStream, type NewCommit } from './fast-import.ts';
 import { git } from './git-command.ts';
-import { makeTemporaryFolder } from './temporary-folder.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** A change of files on a branch (default: `main`). */
 interface CommitOptions {
@@ -68,7 +68,7 @@ const configuration = `
 let empty: Promise<string> | undefined;
 
 async function makeEmpty(): Promise<string> {
-  const { path: parent } = await makeTemporaryFolder('empty-repository-');
+  const { path: parent } = await makeTemporaryDirectory('empty-repository-');
   const directory = path.join(parent, 'empty.git');
   // Without a template, which would add a dozen sample hooks.
   await git(parent, ['init', '--quiet', '--bare', '--initial-branch=main', '--template=', directory]);

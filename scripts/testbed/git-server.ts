@@ -8,7 +8,7 @@ import { type Certificates, createCertificates } from './certificates.ts';
 import { answerWithGit } from './git-http-backend.ts';
 import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { describeRequest, type GitRequest, readBody } from './git-request.ts';
-import { makeTemporaryFolder } from './temporary-folder.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
 
 /** Credentials that a client has to send: HTTP basic (any user if none is named) or a bearer token. */
 type GitCredentials = { username?: string; password: string } | { token: string };
@@ -59,7 +59,7 @@ export async function startGitServer({
   certificates: given,
   address = '127.0.0.1',
 }: GitServerOptions = {}): Promise<GitServer> {
-  const directory = await makeTemporaryFolder('git-server-');
+  const directory = await makeTemporaryDirectory('git-server-');
   const certificates = tls ? (given ?? (await createCertificates(directory.path))) : undefined;
   const server = await listen(
     { certificates, address },

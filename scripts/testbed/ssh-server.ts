@@ -6,7 +6,7 @@ import { createBareRepository, type GitRepository } from './git-repository.ts';
 import { startGuarded } from './guarded-process.ts';
 import { isExecutable } from './is-executable.ts';
 import { runCommand } from './run-command.ts';
-import { makeTemporaryFolder } from './temporary-folder.ts';
+import { makeTemporaryDirectory } from './temporary-directory.ts';
 import { untilListening } from './until-listening.ts';
 
 /** Path of the OpenSSH server in distributions. */
@@ -30,7 +30,7 @@ export interface SshServer {
  * additional settings of sshd_config(5).
  */
 export async function startSshServer(further: Record<string, string> = {}): Promise<SshServer> {
-  const directory = await makeTemporaryFolder('sshd-');
+  const directory = await makeTemporaryDirectory('sshd-');
   const file = (name: string) => path.join(directory.path, name);
   const port = await freePort();
   for (const name of ['host', 'user']) {

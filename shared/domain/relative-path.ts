@@ -1,7 +1,7 @@
 import { AGENT_DIRECTORY } from '../api/names.ts';
 
-/** A path below a root: `''` is the root. `folder` is true if it was written as a directory (`x/`, `.`). */
-export type RelativePath = { kind: 'path'; path: string; folder: boolean } | { kind: 'problem'; message: string };
+/** A path below a root: `''` is the root. `isDirectory` is true if it was written as a directory (`x/`, `.`). */
+export type RelativePath = { kind: 'path'; path: string; isDirectory: boolean } | { kind: 'problem'; message: string };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const forbidden = /[\u0000-\u001f\u007f\\]/;
@@ -15,7 +15,7 @@ export function relativePath(text: string): RelativePath {
   if (parts.includes('..')) return problem(`${text}: must not leave its root`);
   const last = parts.at(-1);
   const path = parts.filter((part) => part !== '' && part !== '.').join('/');
-  return { kind: 'path', path, folder: last === '' || last === '.' };
+  return { kind: 'path', path, isDirectory: last === '' || last === '.' };
 }
 
 /** Removes trailing slashes. `/\/+$/` would need quadratic time if other characters follow the slashes. */
@@ -84,22 +84,22 @@ export function isWithin(path: string, directory: string): boolean {
 
 /** The parent directories of a path, the outermost first, without the root. */
 export function directoriesOf(path: string): string[] {
-  const folders: string[] = [];
-  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at));
-  return folders;
+  const directories: string[] = [];
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) directories.push(path.slice(0, at));
+  return directories;
 }
 
 /** All parent directories of the paths, outer ones first; cheap if many paths share a directory. */
 export function allDirectories(paths: Iterable<string>): Set<string> {
   const parents = new Set<string>();
-  const folders = new Set<string>();
+  const directories = new Set<string>();
   for (const path of paths) {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
     if (parents.has(parent)) continue;
     parents.add(parent);
-    for (const folder of directoriesOf(path)) folders.add(folder);
+    for (const directory of directoriesOf(path)) directories.add(directory);
   }
-  return new Set([...folders].sort());
+  return new Set([...directories].sort());
 }
 
 /** Joins two paths, either of which can be the root. */

@@ -53,7 +53,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     const result = renderPath(mapping[field], means);
     if (result.kind === 'path') return result;
     tell(`.${field}: ${result.message}`);
-    return { path: '', folder: true };
+    return { path: '', isDirectory: true };
   };
   const source = pathOf('source');
   const destination = pathOf('destination');
@@ -71,7 +71,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
     source: source.path,
     namedSource: isNamed ? mapping.source : undefined,
     destination: destination.path,
-    intoDirectory: destination.folder,
+    intoDirectory: destination.isDirectory,
     type: mapping.type,
     required: mapping.required ?? true,
     template: mapping.template ?? false,

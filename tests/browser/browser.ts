@@ -7,8 +7,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 
 /** A browser on the PATH; undefined where there is none. */
 function findChromium(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(path.delimiter);
-  return folders.flatMap((folder) => NAMES.map((name) => path.join(folder, name))).find(isExecutable);
+  const directories = (process.env.PATH ?? '').split(path.delimiter);
+  return directories.flatMap((directory) => NAMES.map((name) => path.join(directory, name))).find(isExecutable);
 }
 
 /** Why tests in a browser are skipped, if they are. */

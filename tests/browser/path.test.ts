@@ -73,7 +73,7 @@ suite('the page of kubectl gs ui with real gateways', { skip: skipWithoutChromiu
     await untilLooks(page, 'new old old');
     await page.locator('.fact, .facts').getByText(commit.slice(0, 8)).waitFor();
     await page.locator('.wave', { hasText: 'canary' }).getByText('done').waitFor();
-    const contents = () => Promise.all(data.map((folder) => readFile(path.join(folder, 'config/a.txt'), 'utf8')));
+    const contents = () => Promise.all(data.map((directory) => readFile(path.join(directory, 'config/a.txt'), 'utf8')));
     assert.deepEqual((await contents()).sort(), ['first', 'first', 'second']);
 
     await page.getByRole('button', { name: 'Approve' }).waitFor();

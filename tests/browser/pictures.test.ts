@@ -7,8 +7,8 @@ import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { writeExampleFleet } from './example-fleet.ts';
 
 /** UI_PICTURES=docs/images makes the pictures of the docs; in any other folder they are to be looked at. */
-const folder = process.env.UI_PICTURES;
-const skip = skipWithoutChromium || (!folder && 'UI_PICTURES names no folder');
+const directory = process.env.UI_PICTURES;
+const skip = skipWithoutChromium || (!directory && 'UI_PICTURES names no folder');
 
 const PICTURES = [
   { name: 'ui-fleet', colorScheme: 'light', view: 'fleet', width: 1_200, height: 690 },
@@ -34,7 +34,7 @@ suite('the pictures of kubectl gs ui', { skip }, () => {
     await writeExampleFleet(namespace);
     const { kubeconfig } = await connectCluster();
     const { address } = await startUi(t, kubeconfig, '-n', namespace);
-    const target = path.resolve(import.meta.dirname, '../..', folder ?? '');
+    const target = path.resolve(import.meta.dirname, '../..', directory ?? '');
     await mkdir(target, { recursive: true });
     const isForDocs = target.endsWith('docs/images');
     for (const { name, colorScheme, view, width, height } of isForDocs ? PICTURES : [...PICTURES, ...OTHERS]) {

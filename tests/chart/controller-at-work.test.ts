@@ -6,7 +6,7 @@ import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { gitServerFor } from '../support/git-server-for.ts';
 import { startController } from '../support/start-controller.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { installRights } from './support/install-rights.ts';
 import { environmentOf, pick, render } from './support/render.ts';
@@ -31,7 +31,7 @@ test('the controller does all its work with the permissions and the environment 
   const commit = await repository.commit({ files: { 'config/a': '1' } });
 
   const account = { namespace, serviceAccount: namespace };
-  const memory = await temporaryFolder(t, 'memory-');
+  const memory = await temporaryDirectory(t, 'memory-');
   const controller = await startController(t, namespace, {
     ...(environmentOf(pick(objects, 'Deployment')) as Record<string, string>),
     POD_NAME: 'controller-0',

@@ -52,8 +52,8 @@ test('every container meets the restricted Pod Security Standard', async () => {
 test('private keys are stored in a volume in memory', async () => {
   const deployment = await controllerOf();
   const { volumes, containers } = deployment.spec.template.spec;
-  const folder = environmentOf(deployment).MEMORY_PATH;
-  const { name } = containers[0].volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === folder);
+  const directory = environmentOf(deployment).MEMORY_PATH;
+  const { name } = containers[0].volumeMounts.find(({ mountPath }: { mountPath: string }) => mountPath === directory);
   const volume = volumes.find((each: { name: string }) => each.name === name);
   assert.deepEqual(volume.emptyDir, { medium: 'Memory', sizeLimit: '8Mi' });
 });

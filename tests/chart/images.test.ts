@@ -8,7 +8,7 @@ import { freePort } from '../../scripts/testbed/free-port.ts';
 import { type GuardedProcess, startGuarded } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { skipWithoutSshd, startSshServer } from '../../scripts/testbed/ssh-server.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from './support/image-root.ts';
 
@@ -46,7 +46,7 @@ for (const program of PROGRAMS) {
 }
 
 test('all images can be built from the files that .dockerignore includes', async (t) => {
-  const context = await temporaryFolder(t, 'context-');
+  const context = await temporaryDirectory(t, 'context-');
   const ignored = await readFile(path.join(checkout, '.dockerignore'), 'utf8');
   for (const [, name = ''] of ignored.matchAll(/^!(.+)$/gm)) {
     await cp(path.join(checkout, name), path.join(context, name), { recursive: true });
@@ -82,12 +82,18 @@ async function startVariables(kubeconfigFile: string) {
 test('the agent starts from exactly the files of its image, on a system with Node and git', async (t) => {
   const image = await assembleImage('agent');
   t.after(() => image.remove());
-  const folder = (name: string) => path.join(image.path, 'tmp', name);
-  for (const name of ['data', 'repo']) await mkdir(folder(name), { recursive: true });
-  await writeFile(folder('kubeconfig'), kubeconfig);
-  const { health, variables } = await startVariables(folder('kubeconfig'));
+  const directory = (name: string) => path.join(image.path, 'tmp', name);
+  for (const name of ['data', 'repo']) await mkdir(directory(name), { recursive: true });
+  await writeFile(directory('kubeconfig'), kubeconfig);
+  const { health, variables } = await startVariables(directory('kubeconfig'));
   const pod = { POD_NAME: 'edge-0', POD_NAMESPACE: 'site', POD_UID: 'uid', CR_NAME: 'plant' };
-  const env = { PATH: process.env.PATH, ...variables, ...pod, DATA_PATH: folder('data'), REPO_PATH: folder('repo') };
+  const env = {
+    PATH: process.env.PATH,
+    ...variables,
+    ...pod,
+    DATA_PATH: directory('data'),
+    REPO_PATH: directory('repo'),
+  };
   const own = image.entryPoint.slice(image.entryPoint.indexOf('node') + 1);
   const args = own.map((part) => (part.startsWith('/') ? path.join(image.path, part) : part));
   await expectStart(startGuarded(process.execPath, args, { env, cwd: image.path, output: 'pipe' }), health);
@@ -110,8 +116,8 @@ suite('an image built from scratch', { skip: await obstacle() }, () => {
 
   /** All that can be run there. */
   async function executables(image: ImageRoot): Promise<string[]> {
-    const folders = ['usr/bin', 'usr/sbin', 'usr/local/bin'].map((folder) => path.join(image.path, folder));
-    const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+    const directories = ['usr/bin', 'usr/sbin', 'usr/local/bin'].map((directory) => path.join(image.path, directory));
+    const names = await Promise.all(directories.map((directory) => readdir(directory).catch(() => [])));
     return names.flat().sort();
   }
 

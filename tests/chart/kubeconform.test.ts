@@ -5,30 +5,30 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { writeObjectSchemas } from './support/object-schemas.ts';
 import { chart, helm, listValuesFiles } from './support/render.ts';
 
 /** Kinds of operators that the test's API server does not know. */
 const foreign = ['Certificate', 'HTTPRoute', 'Issuer', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
 
-let folder: TemporaryFolder;
+let directory: TemporaryDirectory;
 
 before(async () => {
-  folder = await makeTemporaryFolder('kubeconform-');
-  await writeObjectSchemas(path.join(folder.path, 'schemas'));
+  directory = await makeTemporaryDirectory('kubeconform-');
+  await writeObjectSchemas(path.join(directory.path, 'schemas'));
 });
 
-after(() => folder?.remove());
+after(() => directory?.remove());
 
 /** Checks manifests, by their name, and gives what kubeconform says. */
 async function conform(manifests: Record<string, string>): Promise<string> {
   const { kubeconform } = await findBinaries('kubeconform');
-  const place = path.join(folder.path, 'manifests');
+  const place = path.join(directory.path, 'manifests');
   await mkdir(place, { recursive: true });
   const files = Object.keys(manifests).map((name) => path.join(place, name));
   await Promise.all(Object.values(manifests).map((text, index) => writeFile(files[index]!, text)));
-  const schemas = path.join(folder.path, 'schemas', '{{.ResourceKind}}{{.KindSuffix}}.json');
+  const schemas = path.join(directory.path, 'schemas', '{{.ResourceKind}}{{.KindSuffix}}.json');
   const flags = ['-strict', '-summary', '-schema-location', schemas, '-skip', foreign.join(',')];
   const run = promisify(execFile)(kubeconform, [...flags, ...files]);
   return await run.then(({ stdout }) => stdout).catch((error: { stdout: string }) => error.stdout);

@@ -3,7 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { type ControlPlane, startControlPlane } from '../../scripts/testbed/control-plane.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { Installation } from './support/installation.ts';
 import { chart } from './support/render.ts';
@@ -42,19 +42,19 @@ const current = {
 };
 
 let cluster: ControlPlane;
-let folder: TemporaryFolder;
+let directory: TemporaryDirectory;
 
 before(async () => {
-  [cluster, folder] = await Promise.all([startControlPlane(), makeTemporaryFolder('charts-')]);
+  [cluster, directory] = await Promise.all([startControlPlane(), makeTemporaryDirectory('charts-')]);
 });
 
 after(async () => {
-  await Promise.all([cluster?.stop(), folder?.remove()]);
+  await Promise.all([cluster?.stop(), directory?.remove()]);
 });
 
 /** Copies the chart as an earlier version of itself, whose CRDs lack the newest column. */
 async function copyAsEarlierVersion(name: string): Promise<string> {
-  const copy = path.join(folder.path, name);
+  const copy = path.join(directory.path, name);
   await cp(chart, copy, { recursive: true });
   await edit(path.join(copy, 'Chart.yaml'), (text) => text.replace(/^(version|appVersion): .*$/gm, '$1: 0.0.9'));
   for (const file of ['crds/sync.io_gatewaysyncs.yaml', 'templates/crds/gatewaysyncs.yaml']) {

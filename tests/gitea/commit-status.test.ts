@@ -8,7 +8,7 @@ import { apply, connectCluster, createNamespace } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { startController } from '../support/start-controller.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 import { type Gitea, startGitea } from './start-gitea.ts';
 
@@ -31,20 +31,20 @@ async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: s
       url: `http://127.0.0.1:${receiver.port}/webhook/${namespace}/${name}`,
     },
   });
-  const folder = await temporaryFolder(t, 'work-tree-');
+  const directory = await temporaryDirectory(t, 'work-tree-');
   const git = async (...args: string[]) => {
     const identity = ['-c', 'user.name=plant', '-c', 'user.email=plant@example.test'];
     const settings = [...identity, '-c', `http.sslCAInfo=${gitea.caFile}`, '-c', 'credential.helper='];
-    const env = { PATH: process.env.PATH, HOME: folder, GIT_TERMINAL_PROMPT: '0' };
-    return (await runCommand('git', [...settings, ...args], { cwd: folder, env })).trim();
+    const env = { PATH: process.env.PATH, HOME: directory, GIT_TERMINAL_PROMPT: '0' };
+    return (await runCommand('git', [...settings, ...args], { cwd: directory, env })).trim();
   };
   const { name: user, password } = gitea.user;
   const repo = `${gitea.url}/plant/${name}.git`;
   await git('init', '--quiet', '--initial-branch=main');
   await git('remote', 'add', 'origin', repo.replace('https://', `https://${user}:${password}@`));
   const pushFile = async (content: string) => {
-    await mkdir(path.join(folder, 'config'), { recursive: true });
-    await writeFile(path.join(folder, 'config/a'), content);
+    await mkdir(path.join(directory, 'config'), { recursive: true });
+    await writeFile(path.join(directory, 'config/a'), content);
     await git('add', '.');
     await git('commit', '--quiet', '--message', `Write ${content}`);
     await git('push', '--quiet', 'origin', 'main');

@@ -10,7 +10,7 @@ import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { freePort } from '../../scripts/testbed/free-port.ts';
 import { startGuarded, tailOf } from '../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
 /** A real Gitea with one user. */
@@ -31,19 +31,22 @@ const user = { name: 'plant', password: 'a-long-password-for-tests' };
 /** Starts Gitea with SQLite on a free loopback port, by https with a certificate of its own CA. */
 export async function startGitea(): Promise<Gitea> {
   const { gitea } = await findBinaries('gitea');
-  const folder = await makeTemporaryFolder('gitea-');
-  const { caFile, certFile, keyFile } = await createCertificates(folder.path);
+  const directory = await makeTemporaryDirectory('gitea-');
+  const { caFile, certFile, keyFile } = await createCertificates(directory.path);
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
-  const config = path.join(folder.path, 'app.ini');
-  await writeFile(config, configuration({ folder: folder.path, port, certFile, keyFile, data: path.dirname(gitea) }));
-  const log = path.join(folder.path, 'gitea.log');
+  const config = path.join(directory.path, 'app.ini');
+  await writeFile(
+    config,
+    configuration({ directory: directory.path, port, certFile, keyFile, data: path.dirname(gitea) }),
+  );
+  const log = path.join(directory.path, 'gitea.log');
   const { PATH } = process.env;
-  const env = { PATH, HOME: folder.path, USER: userInfo().username, GITEA_WORK_DIR: folder.path };
+  const env = { PATH, HOME: directory.path, USER: userInfo().username, GITEA_WORK_DIR: directory.path };
   const server = startGuarded(gitea, ['web', '--config', config], { env, output: { log } });
   const stop = async () => {
     await server.stop();
-    await folder.remove();
+    await directory.remove();
   };
   const ca = await readFile(caFile, 'utf8');
   await until(async () => server.hasExited() || (await call(`${url}/api/healthz`, { ca })), {
@@ -54,7 +57,7 @@ export async function startGitea(): Promise<Gitea> {
   if (server.hasExited()) throw new Error(`Gitea ended:\n${await tailOf(log)}`);
   const account = ['--username', user.name, '--password', user.password, '--email', 'plant@example.test'];
   const create = ['admin', 'user', 'create', '--config', config, '--admin', '--must-change-password=false', ...account];
-  await runCommand(gitea, create, { cwd: folder.path, env });
+  await runCommand(gitea, create, { cwd: directory.path, env });
   const auth = `${user.name}:${user.password}`;
   const api = async <T>(method: string, path: string, body?: object): Promise<T> =>
     JSON.parse((await call(`${url}/api/v1${path}`, { method, ca, auth, body })) || 'null') as T;
@@ -90,7 +93,7 @@ async function call(url: string, { body, ...options }: Call): Promise<string> {
 }
 
 interface Places {
-  folder: string;
+  directory: string;
   port: number;
   certFile: string;
   keyFile: string;
@@ -98,12 +101,12 @@ interface Places {
   data: string;
 }
 
-function configuration({ folder, port, certFile, keyFile, data }: Places): string {
+function configuration({ directory, port, certFile, keyFile, data }: Places): string {
   return `
 RUN_MODE = prod
 RUN_USER = ${userInfo().username}
 I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
-WORK_PATH = ${folder}
+WORK_PATH = ${directory}
 [server]
 PROTOCOL = https
 HTTP_ADDR = 127.0.0.1
@@ -116,7 +119,7 @@ DISABLE_SSH = true
 OFFLINE_MODE = true
 [database]
 DB_TYPE = sqlite3
-PATH = ${folder}/gitea.db
+PATH = ${directory}/gitea.db
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = for-tests
@@ -124,7 +127,7 @@ PASSWORD_HASH_ALGO = pbkdf2$1000$50
 [webhook]
 ALLOWED_HOST_LIST = loopback
 [repository]
-ROOT = ${folder}/repositories
+ROOT = ${directory}/repositories
 DEFAULT_BRANCH = main
 [actions]
 ENABLED = false

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { hasGo } from '../../scripts/testbed/build-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { blocksOf, readPages } from '../support/markdown.ts';
 
 /** The reason to skip a test that runs the engines, or false if this machine can build them. */
@@ -13,13 +13,13 @@ export async function buildEngines(): Promise<{
   run: <Result>(engine: 'health' | 'trigger' | 'kstatus', input: unknown) => Promise<Result>;
   remove: () => Promise<void>;
 }> {
-  const folder = await makeTemporaryFolder('engines-');
-  const file = path.join(folder.path, 'engines');
+  const directory = await makeTemporaryDirectory('engines-');
+  const file = path.join(directory.path, 'engines');
   const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   await runCommand('go', ['build', '-o', file, '.'], { cwd: path.join(import.meta.dirname, 'engines'), env });
   return {
     run: async (engine, input) => JSON.parse(await runCommand(file, [engine], { input: JSON.stringify(input) })),
-    remove: () => folder.remove(),
+    remove: () => directory.remove(),
   };
 }
 

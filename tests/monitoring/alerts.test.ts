@@ -4,7 +4,7 @@ import path from 'node:path';
 import { suite, test } from 'node:test';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { listAlerts } from '../chart/support/list-alerts.ts';
 import type { AlertCase } from './support/alert-case.ts';
 import { ALERT_CASES } from './support/alert-cases.ts';
@@ -80,14 +80,14 @@ async function withRules<T>(
   rules: object[],
   use: (tools: { promtool: string; file: string }) => Promise<T>,
 ): Promise<T> {
-  const folder = await makeTemporaryFolder('rules-');
+  const directory = await makeTemporaryDirectory('rules-');
   try {
-    const file = path.join(folder.path, 'rules.json');
+    const file = path.join(directory.path, 'rules.json');
     // JSON is YAML.
     await writeFile(file, JSON.stringify({ groups: [{ name: 'all', rules }] }));
     const { promtool } = await findBinaries('promtool');
     return await use({ promtool, file });
   } finally {
-    await folder.remove();
+    await directory.remove();
   }
 }

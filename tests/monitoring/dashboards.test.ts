@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../scripts/testbed/run-command.ts';
 import { interpolate, type PanelQuery, queriesOf, readDashboards } from '../chart/support/dashboards.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const dashboards = await readDashboards();
 const stats = dashboards.flatMap(queriesOf).filter(({ panel }) => panel.type === 'stat');
@@ -14,7 +14,7 @@ const seen = 'namespace="operator", job="controller", instance="a"';
 
 /** Evaluates queries at the tenth minute, by what they are expected to give, and fails where one gives something else. */
 async function expectOf(t: TestContext, series: string[], expected: [query: PanelQuery, values: number[]][]) {
-  const folder = await temporaryFolder(t, 'queries-');
+  const directory = await temporaryDirectory(t, 'queries-');
   const promql_expr_test = expected.map(([{ expr }, values]) => ({
     expr: interpolate(expr, chosen),
     eval_time: '10m',
@@ -24,7 +24,7 @@ async function expectOf(t: TestContext, series: string[], expected: [query: Pane
     series: each.slice(0, each.lastIndexOf(' ')),
     values: `${each.split(' ').at(-1)}x20`,
   }));
-  const file = path.join(folder, 'test.json');
+  const file = path.join(directory, 'test.json');
   await writeFile(file, JSON.stringify({ tests: [{ interval: '1m', input_series, promql_expr_test }] }));
   await runCommand((await findBinaries('promtool')).promtool, ['test', 'rules', file]);
 }
@@ -64,11 +64,11 @@ test('counts are zero if a leader reports zero', async (t) => {
 });
 
 test('promtool parses every query', async (t) => {
-  const folder = await temporaryFolder(t, 'queries-');
+  const directory = await temporaryDirectory(t, 'queries-');
   const rules = dashboards
     .flatMap(queriesOf)
     .map(({ expr }, index) => ({ record: `query_${index}`, expr: interpolate(expr) }));
-  const file = path.join(folder, 'rules.json');
+  const file = path.join(directory, 'rules.json');
   await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
   const { promtool } = await findBinaries('promtool');
   const output = await runCommand(promtool, ['check', 'rules', file]);

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
-import { makeTemporaryFolder } from '../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../scripts/testbed/temporary-directory.ts';
 import { connectBySocket, relayFromSocket } from './network-relay.ts';
 import type { Scope } from './program.ts';
 import { until } from './until.ts';
@@ -21,10 +21,10 @@ export interface Version6Network {
  * outside. Undefined on a machine that doesn't allow namespaces.
  */
 export async function makeVersion6Network(scope: Scope, ports: number[]): Promise<Version6Network | undefined> {
-  const folder = await makeTemporaryFolder('network-');
-  scope.after(() => folder.remove());
-  const inward = path.join(folder.path, 'in');
-  const outward = path.join(folder.path, 'out');
+  const directory = await makeTemporaryDirectory('network-');
+  scope.after(() => directory.remove());
+  const inward = path.join(directory.path, 'in');
+  const outward = path.join(directory.path, 'out');
   const outside = relayFromSocket(outward, '127.0.0.1');
   scope.after(() => outside.close());
   const setUp = 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && exec "$@"';

@@ -4,7 +4,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { applyObject } from '../../testbed/apply-object.ts';
 import { type Certificates, createCertificates } from '../../testbed/certificates.ts';
 import { freePort } from '../../testbed/free-port.ts';
-import { makeTemporaryFolder } from '../../testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../testbed/temporary-directory.ts';
 import type { Random } from '../random.ts';
 import { ApiProxy } from './api-proxy.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -21,7 +21,7 @@ const REPLICAS = 2;
 
 /** Starts the control plane, the git servers, the operator, and all gateways; all randomness comes from `random`. */
 export async function startWorld(random: Random): Promise<World> {
-  const temporary = await makeTemporaryFolder('faults-');
+  const temporary = await makeTemporaryDirectory('faults-');
   const closers: (() => unknown)[] = [];
   const stop = async () => {
     for (const close of closers.reverse()) await close();

@@ -60,13 +60,13 @@ export interface PanelQuery extends Target {
   where: string;
 }
 
-const folder = path.join(chart, 'dashboards');
+const directory = path.join(chart, 'dashboards');
 
 /** Reads the dashboards of the chart. */
 export async function readDashboards(): Promise<Dashboard[]> {
-  const files = (await readdir(folder)).sort();
+  const files = (await readdir(directory)).sort();
   return await Promise.all(
-    files.map(async (file) => ({ ...JSON.parse(await readFile(path.join(folder, file), 'utf8')), file })),
+    files.map(async (file) => ({ ...JSON.parse(await readFile(path.join(directory, file), 'utf8')), file })),
   );
 }
 

@@ -3,22 +3,22 @@ import path from 'node:path';
 import type { Program } from '../../../scripts/images/programs.ts';
 import { type GuardedProcess, startGuarded } from '../../../scripts/testbed/guarded-process.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 const scripts = path.join(checkout, 'scripts/images');
 
 /** The root file system of an image, made on this machine. */
-export interface ImageRoot extends TemporaryFolder {
+export interface ImageRoot extends TemporaryDirectory {
   entryPoint: string[];
 }
 
 /** Assembles what an image holds above its base. */
 export async function assembleImage(program: Program): Promise<ImageRoot> {
-  const folder = await makeTemporaryFolder(`image-${program}-`);
+  const directory = await makeTemporaryDirectory(`image-${program}-`);
   const script = path.join(scripts, 'assemble-root.ts');
-  const entryPoint = JSON.parse(await runCommand(process.execPath, [script, program, folder.path]));
-  return { ...folder, entryPoint };
+  const entryPoint = JSON.parse(await runCommand(process.execPath, [script, program, directory.path]));
+  return { ...directory, entryPoint };
 }
 
 /** Adds the system programs that the Dockerfile names for an image, with the libraries of this machine. */

@@ -17,17 +17,17 @@ interface Definition {
 const shared = '_definitions.json';
 
 /** Writes a JSON Schema for each kind that the API server knows, strict about unknown fields, under the names that kubeconform looks for. */
-export async function writeObjectSchemas(folder: string): Promise<void> {
+export async function writeObjectSchemas(directory: string): Promise<void> {
   const openapi: { definitions: Record<string, Definition> } = JSON.parse(await kubectl('get', '--raw', '/openapi/v2'));
   const definitions = Object.fromEntries(
     Object.entries(openapi.definitions).map(([name, definition]) => [name, tighten(definition)]),
   );
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, shared), JSON.stringify({ definitions }));
+  await mkdir(directory, { recursive: true });
+  await writeFile(path.join(directory, shared), JSON.stringify({ definitions }));
   for (const [name, definition] of Object.entries(openapi.definitions)) {
     for (const { group, version, kind } of definition['x-kubernetes-group-version-kind'] ?? []) {
       const file = [kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase();
-      await writeFile(path.join(folder, `${file}.json`), JSON.stringify({ $ref: `${shared}#/definitions/${name}` }));
+      await writeFile(path.join(directory, `${file}.json`), JSON.stringify({ $ref: `${shared}#/definitions/${name}` }));
     }
   }
 }

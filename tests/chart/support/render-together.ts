@@ -1,7 +1,7 @@
 import { cp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { chart, helm, parse, type Rendered } from './render.ts';
 
 const NAME = 'stoker-operator';
@@ -13,28 +13,28 @@ const AT_A_TIME = 40;
  * read the chart and its schema takes four fifths of the processor time of a run.
  */
 export async function renderTogether(sets: object[]): Promise<Rendered[][]> {
-  const folder = await makeTemporaryFolder('charts-');
+  const directory = await makeTemporaryDirectory('charts-');
   try {
-    await cp(chart, path.join(folder.path, 'charts', NAME), { recursive: true });
+    await cp(chart, path.join(directory.path, 'charts', NAME), { recursive: true });
     const rendered: Rendered[][] = [];
     for (let first = 0; first < sets.length; first += AT_A_TIME)
-      rendered.push(...(await renderParts(folder.path, sets.slice(first, first + AT_A_TIME))));
+      rendered.push(...(await renderParts(directory.path, sets.slice(first, first + AT_A_TIME))));
     return rendered;
   } finally {
-    await folder.remove();
+    await directory.remove();
   }
 }
 
 /** Renders a chart that has ours as a part for each set of values. A part has its alias for a name, of the same length. */
-async function renderParts(folder: string, sets: object[]): Promise<Rendered[][]> {
+async function renderParts(directory: string, sets: object[]): Promise<Rendered[][]> {
   const aliases = sets.map((_, index) => `stoker-op-${String(index).padStart(5, '0')}`);
   const dependencies = aliases.map((alias) => ({ name: NAME, version: '*', alias }));
   const metadata = { apiVersion: 'v2', name: 'together', version: '0.1.0', dependencies };
-  await writeFile(path.join(folder, 'Chart.yaml'), stringify(metadata));
+  await writeFile(path.join(directory, 'Chart.yaml'), stringify(metadata));
   const flags = sets.flatMap((values, index) =>
     Object.entries(values).map(([key, value]) => `--set-json=${aliases[index]}.${key}=${JSON.stringify(value)}`),
   );
-  const output = await helm('template', 'test', folder, '--namespace', 'operator', ...flags);
+  const output = await helm('template', 'test', directory, '--namespace', 'operator', ...flags);
   const texts = Map.groupBy(output.split(/^---$/m), (text) => /^# Source: together\/charts\/([^/]+)/m.exec(text)?.[1]);
   return aliases.map((alias) => parse((texts.get(alias) ?? []).join('---\n').replaceAll(alias, NAME)));
 }

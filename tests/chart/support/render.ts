@@ -34,8 +34,8 @@ export async function renderFile(file: string, { namespace = 'operator' } = {}):
 
 /** Lists the values files of chart/ci, which between them turn everything on and off. */
 export async function listValuesFiles(): Promise<string[]> {
-  const folder = path.join(chart, 'ci');
-  return (await readdir(folder)).map((file) => path.join(folder, file)).sort();
+  const directory = path.join(chart, 'ci');
+  return (await readdir(directory)).map((file) => path.join(directory, file)).sort();
 }
 
 /** Gives the only object of a kind whose name ends as given. */

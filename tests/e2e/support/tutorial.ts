@@ -58,8 +58,8 @@ const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** Runs a script as a person's shell would, with the kubectl and helm of the tests. */
 async function run(script: string): Promise<void> {
   const binaries = await findBinaries('helm', 'kubectl');
-  const folders = [...new Set(Object.values(binaries).map((file) => path.dirname(file)))];
-  const env = { ...process.env, PATH: [...folders, process.env.PATH].join(path.delimiter) };
+  const directories = [...new Set(Object.values(binaries).map((file) => path.dirname(file)))];
+  const env = { ...process.env, PATH: [...directories, process.env.PATH].join(path.delimiter) };
   const child = spawn('bash', ['-x', '-c', script], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -98,7 +98,7 @@ async function runExample(t: TestContext, name: string, example: Example): Promi
   assert.ok(resolved);
   const reload = reloadSettings({ gateway: v.parse(gatewaySyncSpecSchema.entries.gateway, gateway) });
   for (const { secretRef } of reload.requests.flatMap(({ headersFrom = [] }) => headersFrom)) {
-    await write(path.join(sandbox.folder, 'headers'), { [`${secretRef.name}/${secretRef.key}`]: 'secret' });
+    await write(path.join(sandbox.directory, 'headers'), { [`${secretRef.name}/${secretRef.key}`]: 'secret' });
   }
   const submodules = example.submodules !== undefined;
   const target = { ...(await commitExample(name, example)), profile: resolved, submodules, reload };

@@ -14,17 +14,17 @@ async function arrange(t: TestContext) {
   const pod = await createGatewayPod(t);
   await pod.setSpec(repository.url);
   await pod.settle(commit);
-  const folder = path.dirname(pod.data);
-  return { repository, commit, pod, folder, ca: server.caFile ?? '' };
+  const directory = path.dirname(pod.data);
+  return { repository, commit, pod, directory, ca: server.caFile ?? '' };
 }
 
 const isUntrusted = ({ status }: SyncReport) =>
   status?.state === 'Error' && /the git server's certificate isn't trusted/.test(status.message ?? '');
 
 test('the agent fetches from a server with a CA of the installation, as soon as its file exists', async (t) => {
-  const { repository, commit, pod, folder, ca } = await arrange(t);
-  const GIT_EXTRA_CA_FILE = path.join(folder, 'ca.crt');
-  await pod.start({ GIT_EXTRA_CA_FILE, MEMORY_PATH: folder });
+  const { repository, commit, pod, directory, ca } = await arrange(t);
+  const GIT_EXTRA_CA_FILE = path.join(directory, 'ca.crt');
+  await pod.start({ GIT_EXTRA_CA_FILE, MEMORY_PATH: directory });
   await pod.untilReport('a certificate that is not trusted', isUntrusted);
   await copyFile(ca, GIT_EXTRA_CA_FILE);
   const next = await repository.commit({ files: { 'config/a': '2' } });
@@ -35,8 +35,8 @@ test('the agent fetches from a server with a CA of the installation, as soon as 
 });
 
 test('the CA that a resource names is the only one that is trusted', async (t) => {
-  const { pod, folder, ca } = await arrange(t);
+  const { pod, directory, ca } = await arrange(t);
   const other = await gitServerFor(t, { tls: true });
-  await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: folder });
+  await pod.start({ GIT_EXTRA_CA_FILE: ca, GIT_CA_FILE: other.caFile ?? '', MEMORY_PATH: directory });
   await pod.untilReport('a certificate that is not trusted', isUntrusted);
 });

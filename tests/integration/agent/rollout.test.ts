@@ -32,7 +32,7 @@ const untilPending = (pod: GatewayPod, words: RegExp) =>
 const revisionsOf = ({ namespace }: GatewayPod) => groupPath('apps/v1', 'controllerrevisions', namespace);
 
 async function empty({ data, repo }: GatewayPod): Promise<void> {
-  for (const folder of [data, repo]) await rm(folder, { recursive: true, force: true });
+  for (const directory of [data, repo]) await rm(directory, { recursive: true, force: true });
   await mkdir(data);
 }
 

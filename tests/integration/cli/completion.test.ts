@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { rolloutStatusOf } from '../../support/objects.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -20,9 +20,9 @@ const skipWithoutShell = (shell: string): string | false =>
 
 /** Installs the plugin as Krew does: the directory on the PATH contains only a link to the program. */
 async function installPlugin(t: TestContext) {
-  const folder = await temporaryFolder(t, 'completion-');
-  const store = path.join(folder, "Krew's store");
-  const bin = path.join(folder, 'bin');
+  const directory = await temporaryDirectory(t, 'completion-');
+  const store = path.join(directory, "Krew's store");
+  const bin = path.join(directory, 'bin');
   await Promise.all([mkdir(store), mkdir(bin)]);
   await cp(path.join(root, 'cli/completion'), path.join(store, 'completion'), { recursive: true });
   await cp(path.join(root, 'dist/kubectl-stoker.mjs'), path.join(store, 'kubectl-stoker.mjs'));
@@ -31,8 +31,8 @@ async function installPlugin(t: TestContext) {
   await symlink(process.execPath, path.join(bin, 'node'));
   const { binaries, kubeconfig } = await connectCluster();
   await symlink(binaries.kubectl, path.join(bin, 'kubectl'));
-  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, KUBECONFIG: kubeconfig };
-  return { folder, store, env };
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: directory, KUBECONFIG: kubeconfig };
+  return { directory, store, env };
 }
 
 /** Runs the completion of kubectl for a command line, as the scripts of all shells do. */
@@ -73,16 +73,16 @@ suite('kubectl completes', { concurrency: 3 }, () => {
   });
 
   test('nothing, and soon, if the cluster or the credential plugin does not answer', async (t) => {
-    const { env, folder, store } = await installPlugin(t);
+    const { env, directory, store } = await installPlugin(t);
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const helper = path.join(folder, 'login');
+    const helper = path.join(directory, 'login');
     await writeFile(helper, '#!/bin/sh\nexec sleep 60\n', { mode: 0o700 });
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
     for (const user of [{ token: 'x' }, { exec }]) {
-      const kubeconfig = path.join(folder, 'silent');
+      const kubeconfig = path.join(directory, 'silent');
       const config = {
         'current-context': 'silent',
         clusters: [{ name: 'silent', cluster: { server: `http://127.0.0.1:${port}` } }],
@@ -103,7 +103,7 @@ suite('kubectl completes', { concurrency: 3 }, () => {
 
 suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
   test('completes in bash', async (t) => {
-    const { env, folder } = await installPlugin(t);
+    const { env, directory } = await installPlugin(t);
     // bash-completion has this function, and kubectl's script calls it.
     const script = `
       _init_completion() { cur=\${COMP_WORDS[COMP_CWORD]}; words=("\${COMP_WORDS[@]}"); cword=$COMP_CWORD; }
@@ -111,7 +111,7 @@ suite('the script of kubectl stoker completion', { concurrency: 3 }, () => {
       COMP_WORDS=(kubectl stoker ro); COMP_CWORD=2; COMP_TYPE=9
       __start_kubectl
       echo "\${COMPREPLY[*]}"`;
-    const { stdout } = await run('bash', ['--norc', '-c', script], { env, cwd: folder });
+    const { stdout } = await run('bash', ['--norc', '-c', script], { env, cwd: directory });
     assert.equal(stdout, 'rollback\n');
   });
 

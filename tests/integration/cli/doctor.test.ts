@@ -9,7 +9,7 @@ import { type ApiServer, startApiServer } from '../../../scripts/testbed/control
 import { installCrds } from '../../../scripts/testbed/install-crds.ts';
 import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import type { Fault } from './doctor-fault.ts';
 import { FAULTS, seed } from './doctor-faults.ts';
 import { at, GATEWAYS } from './doctor-objects.ts';
@@ -151,12 +151,12 @@ suite('kubectl stoker doctor', () => {
   });
 
   test("reports a cluster that doesn't answer, or doesn't know the user", async (t) => {
-    const folder = await temporaryFolder(t, 'doctor-');
+    const directory = await temporaryDirectory(t, 'doctor-');
     for (const [url, says] of [
       ['https://127.0.0.1:1', /nothing listens/],
       [server.url, /the cluster rejected your credentials/],
     ] as const) {
-      const file = path.join(folder, 'kubeconfig');
+      const file = path.join(directory, 'kubeconfig');
       const config = {
         clusters: [{ name: 'x', cluster: { server: url, 'insecure-skip-tls-verify': true } }],
         users: [{ name: 'x', user: { token: 'wrong' } }],

@@ -11,7 +11,7 @@ import { corePath, gatewaySyncPath } from '../../../shared/io/kubernetes/resourc
 import { connectCluster } from '../../support/cluster.ts';
 import type { Program, ProgramOptions } from '../../support/program.ts';
 import { type CliResult, runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type GatewayPod, startSyncedPod } from '../agent/support/gateway-pod.ts';
 
 const run = promisify(execFile);
@@ -82,10 +82,10 @@ export async function arrange(
 
 /** A clone with a work tree in which a patch was applied. */
 export async function applyPatch(t: TestContext, { repository }: World, patch: string): Promise<string> {
-  const folder = await temporaryFolder(t, 'clone-');
-  const clone = path.join(folder, 'clone');
+  const directory = await temporaryDirectory(t, 'clone-');
+  const clone = path.join(directory, 'clone');
   await run('git', ['clone', '--quiet', repository.path, clone]);
-  const file = path.join(folder, 'a.patch');
+  const file = path.join(directory, 'a.patch');
   await writeFile(file, patch);
   await run('git', ['-C', clone, 'apply', '--whitespace=nowarn', file]);
   return clone;

@@ -9,7 +9,7 @@ import { connect } from '../../../cli/client/connect.ts';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const run = promisify(execFile);
 
@@ -95,23 +95,23 @@ suite('the kubeconfig of kubectl stoker', () => {
   ];
   for (const [what, files, context] of rows) {
     test(`${what}, as kubectl does`, async (t) => {
-      const folder = await temporaryFolder(t, 'kubeconfig-');
-      const names = files.map((_, index) => path.join(folder, `${index}`));
+      const directory = await temporaryDirectory(t, 'kubeconfig-');
+      const names = files.map((_, index) => path.join(directory, `${index}`));
       for (const [index, file] of files.entries()) {
         if (file === 'missing') continue;
         await writeFile(names[index] ?? '', file === 'empty' ? '' : JSON.stringify(fileOf(file)));
       }
-      const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), folder);
+      const { kubectl, plugin } = await bothWith(t, names.join(path.delimiter), directory);
       assert.equal(plugin?.context, context);
       assert.deepEqual(plugin, kubectl);
     });
   }
 
   test('is in the home directory without KUBECONFIG', async (t) => {
-    const folder = await temporaryFolder(t, 'kubeconfig-');
-    await mkdir(path.join(folder, '.kube'));
-    await writeFile(path.join(folder, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
-    const { kubectl, plugin } = await bothWith(t, '', folder);
+    const directory = await temporaryDirectory(t, 'kubeconfig-');
+    await mkdir(path.join(directory, '.kube'));
+    await writeFile(path.join(directory, '.kube/config'), JSON.stringify(fileOf(complete('home'))));
+    const { kubectl, plugin } = await bothWith(t, '', directory);
     assert.equal(plugin?.context, 'home');
     assert.deepEqual(plugin, kubectl);
   });
@@ -124,8 +124,8 @@ test('kubectl stoker accepts a kubeconfig for kubectl proxy, over plain http', a
   t.after(() => proxy.kill());
   const [line] = (await once(proxy.stdout, 'data')) as [Buffer];
   const [, address] = /(127\.0\.0\.1:\d+)/.exec(String(line)) ?? [];
-  const folder = await temporaryFolder(t, 'kubeconfig-');
-  const file = path.join(folder, 'config');
+  const directory = await temporaryDirectory(t, 'kubeconfig-');
+  const file = path.join(directory, 'config');
   await writeFile(
     file,
     JSON.stringify({ ...fileOf(complete('proxy', `http://${address}`)), users: [{ name: 'proxy', user: {} }] }),

@@ -13,7 +13,7 @@ import { type GitServer, startGitServer } from '../../../scripts/testbed/git-ser
 import { gatewaySyncSpecSchema } from '../../../shared/api/gateway-sync.ts';
 import { createNamespace, kubectl } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
 import { gitRepoVolume, gitSyncV3, gitSyncV4 } from './other-tools.ts';
 
@@ -53,7 +53,7 @@ class Volumes {
     this.root = root;
   }
 
-  folder(volume: string): string {
+  directory(volume: string): string {
     return path.join(this.root, volume);
   }
 
@@ -62,13 +62,13 @@ class Volumes {
     const mounts = volumeMounts.filter(({ mountPath }) => `${file}/`.startsWith(`${mountPath.replace(/\/$/, '')}/`));
     const [mount] = mounts.sort((a, b) => b.mountPath.length - a.mountPath.length);
     assert.ok(mount, file);
-    return path.join(this.folder(mount.name), mount.subPath ?? '', path.relative(mount.mountPath, file));
+    return path.join(this.directory(mount.name), mount.subPath ?? '', path.relative(mount.mountPath, file));
   }
 }
 
 /** Files at a path of an application: a hash of each, and whether it is executable, without git's files. */
-async function look(folder: string): Promise<Record<string, string>> {
-  const root = await realpath(folder);
+async function look(directory: string): Promise<Record<string, string>> {
+  const root = await realpath(directory);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => !entry.isDirectory())
@@ -265,13 +265,13 @@ const CASES: Record<string, Case> = {
 
 async function playGitRepo(volumes: Volumes, { volumes: [volume] }: PodSpec): Promise<void> {
   assert.ok(volume?.gitRepo);
-  await gitRepoVolume(volumes.folder(volume.name), volume.gitRepo);
+  await gitRepoVolume(volumes.directory(volume.name), volume.gitRepo);
 }
 
 async function makeVolumes(t: TestContext): Promise<Volumes> {
-  const folder = await temporaryFolder(t, 'volumes-');
-  await mkdir(path.join(folder, 'files'));
-  return new Volumes(folder);
+  const directory = await temporaryDirectory(t, 'volumes-');
+  await mkdir(path.join(directory, 'files'));
+  return new Volumes(directory);
 }
 
 /** Output for a pod: its GatewaySync, and the pod. */
@@ -285,7 +285,7 @@ async function migratePod(spec: PodSpec): Promise<{ gatewaySync: Manifest; pod: 
 }
 
 /** The directory that the real injector mounts in the sidecar as data. */
-function dataFolder(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }): string {
+function dataDirectory(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Manifest; pod: Manifest }): string {
   const spec = projectSpec(v.parse(gatewaySyncSpecSchema, gatewaySync.spec));
   const name = gatewaySync.metadata.name ?? '';
   const injection = injectSidecar({
@@ -323,7 +323,7 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
       const migrated = await migratePod(given);
       const kept = migrated.pod.spec.containers.find(({ name }) => name === 'app');
       assert.deepEqual(kept, container);
-      const data = dataFolder(next, migrated);
+      const data = dataDirectory(next, migrated);
       await mkdir(data, { recursive: true });
       const gateway = await createGatewayPod(t);
       await gateway.setSpec(repository.url, migrated.gatewaySync.spec);
@@ -338,7 +338,7 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
 
   test('is accepted by the API server for every example', async (t) => {
     const namespace = await createNamespace(t);
-    const folder = await temporaryFolder(t, 'manifests-');
+    const directory = await temporaryDirectory(t, 'manifests-');
     const examples = path.join(import.meta.dirname, '../../unit/cli/migrate/expected');
     for (const name of await readdir(examples)) {
       const documents = parseAllDocuments(await readFile(path.join(examples, name), 'utf8'), { version: '1.1' });
@@ -346,7 +346,7 @@ suite('the output of kubectl stoker migrate', { concurrency: 2 }, () => {
         const { metadata, ...object } = (each as { toJS(): Manifest }).toJS();
         return { ...object, metadata: { ...metadata, namespace } };
       });
-      const file = path.join(folder, name);
+      const file = path.join(directory, name);
       await writeFile(file, objects.map((object) => stringify(object, { version: '1.1' })).join('---\n'));
       const applied = await kubectl('apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', file);
       assert.equal(applied.trim().split('\n').length, objects.length, name);

@@ -41,13 +41,13 @@ async function publish({ root, link, hash, worktree }: { root: string; link: str
 
 /** Simulates the kubelet for a gitRepo volume: clone, checkout, reset (pkg/volume/git_repo in Kubernetes). */
 export async function gitRepoVolume(
-  folder: string,
+  parent: string,
   { repository, revision, directory }: { repository: string; revision?: string; directory?: string },
 ): Promise<void> {
-  await git(folder, ['clone', '--quiet', '--', repository, ...(directory ? [directory] : [])]);
+  await git(parent, ['clone', '--quiet', '--', repository, ...(directory ? [directory] : [])]);
   if (!revision) return;
-  const [made = ''] = await readdir(folder);
-  const clone = directory === '.' ? folder : path.join(folder, made);
+  const [made = ''] = await readdir(parent);
+  const clone = directory === '.' ? parent : path.join(parent, made);
   await git(clone, ['checkout', '--quiet', revision]);
   await git(clone, ['reset', '--quiet', '--hard']);
 }

@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import manifest from '../../../package.json' with { type: 'json' };
 import { archiveName, krewManifest } from '../../../scripts/krew-manifest.ts';
 import { connectCluster } from '../../support/cluster.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -57,17 +57,17 @@ async function installAsKrew(t: TestContext, archive: string, text: string): Pro
       .update(await readFile(archive))
       .digest('hex'),
   );
-  const folder = await temporaryFolder(t, 'krew-');
-  await run('tar', ['-xzf', archive, '-C', folder, ...platform.files.map(({ from }) => from)]);
-  const { stdout } = await run(path.join(folder, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
+  const directory = await temporaryDirectory(t, 'krew-');
+  await run('tar', ['-xzf', archive, '-C', directory, ...platform.files.map(({ from }) => from)]);
+  const { stdout } = await run(path.join(directory, platform.bin), ['--version'], { env: { PATH: '/nowhere' } });
   assert.equal(stdout, `${manifest.version}\n`);
   // Krew links the program from another directory.
-  const link = path.join(await temporaryFolder(t, 'krew-bin-'), 'kubectl-stoker');
-  await symlink(path.join(folder, platform.bin), link);
+  const link = path.join(await temporaryDirectory(t, 'krew-bin-'), 'kubectl-stoker');
+  await symlink(path.join(directory, platform.bin), link);
   const { stdout: script } = await run(link, ['completion', 'bash'], { env: { PATH: '/nowhere' } });
-  const directory = path.join(folder, 'completion');
-  assert.ok(script.includes(`PATH="$PATH":'${directory}'`), script);
-  await access(path.join(directory, 'kubectl_complete-stoker'), constants.X_OK);
+  const completion = path.join(directory, 'completion');
+  assert.ok(script.includes(`PATH="$PATH":'${completion}'`), script);
+  await access(path.join(completion, 'kubectl_complete-stoker'), constants.X_OK);
 }
 
 suite('a release of kubectl stoker', () => {
@@ -75,15 +75,15 @@ suite('a release of kubectl stoker', () => {
     // The archive is temporary, and compressing it well would take seven seconds.
     const env = { ...process.env, GZIP: '-1' };
     const { stdout } = await run(process.execPath, [path.join(root, 'scripts/package-cli.ts')], { env });
-    const [folder = '', executable = '', archive = '', krew = ''] = stdout.trim().split('\n');
+    const [directory = '', executable = '', archive = '', krew = ''] = stdout.trim().split('\n');
 
-    const published = JSON.parse(await readFile(path.join(root, folder, 'package.json'), 'utf8'));
+    const published = JSON.parse(await readFile(path.join(root, directory, 'package.json'), 'utf8'));
     assert.equal(published.version, manifest.version);
     assert.equal(published.dependencies, undefined);
-    for (const file of published.files) await access(path.join(root, folder, file), constants.R_OK);
+    for (const file of published.files) await access(path.join(root, directory, file), constants.R_OK);
     for (const name of ['kubectl-stoker', 'kubectl_complete-stoker'])
-      await access(path.join(root, folder, published.bin[name]), constants.X_OK);
-    const licences = await readFile(path.join(root, folder, 'kubectl-stoker.mjs.LEGAL.txt'), 'utf8');
+      await access(path.join(root, directory, published.bin[name]), constants.X_OK);
+    const licences = await readFile(path.join(root, directory, 'kubectl-stoker.mjs.LEGAL.txt'), 'utf8');
     assert.match(licences, /^diff 9\S+ \(BSD-3-Clause\)$.*?Redistributions in binary form must reproduce/ms);
     for (const name of ['@kubernetes/client-node', 'citty', 'h3', 'listhen', 'valibot', 'yaml'])
       assert.match(licences, new RegExp(`^${name} \\d\\S+ \\(.+\\)\\n\\n.*[Cc]opyright`, 'ms'), name);
@@ -116,11 +116,11 @@ suite('a release of kubectl stoker', () => {
   });
 
   test('contains one manifest for Krew, with the archives of all platforms', async (t) => {
-    const folder = await temporaryFolder(t, 'archives-');
+    const directory = await temporaryDirectory(t, 'archives-');
     const platforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
-    for (const platform of platforms) await writeFile(path.join(folder, archiveName(platform)), platform);
-    await writeFile(path.join(folder, 'kubectl-stoker-0.1.0.tgz'), 'the npm package');
-    const { spec } = v.parse(pluginSchema, parse(await krewManifest(folder)));
+    for (const platform of platforms) await writeFile(path.join(directory, archiveName(platform)), platform);
+    await writeFile(path.join(directory, 'kubectl-stoker-0.1.0.tgz'), 'the npm package');
+    const { spec } = v.parse(pluginSchema, parse(await krewManifest(directory)));
     assert.deepEqual(
       spec.platforms.map(({ uri, sha256, selector: { matchLabels } }) => [path.basename(uri), sha256, matchLabels]),
       [

@@ -6,18 +6,18 @@ import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 /** A directory with the plugin as kubectl finds it: an executable file with this name on the PATH. */
 async function installPlugin(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'plugin-');
+  const directory = await temporaryDirectory(t, 'plugin-');
   await chmod(path.join(root, 'dist/kubectl-stoker.mjs'), 0o755);
-  await symlink(path.join(root, 'dist/kubectl-stoker.mjs'), path.join(folder, 'kubectl-stoker'));
-  await symlink(process.execPath, path.join(folder, 'node'));
-  return folder;
+  await symlink(path.join(root, 'dist/kubectl-stoker.mjs'), path.join(directory, 'kubectl-stoker'));
+  await symlink(process.execPath, path.join(directory, 'node'));
+  return directory;
 }
 
 interface Ended {
@@ -28,9 +28,9 @@ interface Ended {
 
 suite('the plugin, run by kubectl,', () => {
   test('uses KUBECONFIG, and returns its exit status', async (t) => {
-    const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
+    const [cluster, directory, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
     await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
-    const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, KUBECONFIG: cluster.kubeconfig };
+    const env = { PATH: `${directory}:${process.env.PATH}`, HOME: directory, KUBECONFIG: cluster.kubeconfig };
     const stoker = (...line: string[]): Promise<Ended> =>
       run(cluster.binaries.kubectl, ['stoker', ...line], { env }).catch((error: Ended) => error);
     const { code, stdout } = await stoker('status', '-n', namespace);
@@ -43,10 +43,10 @@ suite('the plugin, run by kubectl,', () => {
   });
 
   test('authenticates with a credential plugin of the kubeconfig', async (t) => {
-    const [cluster, folder, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
+    const [cluster, directory, namespace] = await Promise.all([connectCluster(), installPlugin(t), createNamespace(t)]);
     const config = JSON.parse(await readFile(await adminConfig(cluster), 'utf8'));
     const token = config.users[0].user.token as string;
-    const helper = path.join(folder, 'login');
+    const helper = path.join(directory, 'login');
     const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } };
     await writeFile(
       helper,
@@ -54,10 +54,10 @@ suite('the plugin, run by kubectl,', () => {
       { mode: 0o700 },
     );
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: helper, interactiveMode: 'Never' };
-    const kubeconfig = path.join(folder, 'kubeconfig');
+    const kubeconfig = path.join(directory, 'kubeconfig');
     await writeFile(kubeconfig, JSON.stringify({ ...config, users: [{ name: 'testbed', user: { exec } }] }));
-    const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder };
-    const plugin = path.join(folder, 'kubectl-stoker');
+    const env = { PATH: `${directory}:${process.env.PATH}`, HOME: directory };
+    const plugin = path.join(directory, 'kubectl-stoker');
     const line = ['status', '-n', namespace, '--kubeconfig', kubeconfig];
     const empty = await run(plugin, line, { env }).catch((error: Ended) => error);
     assert.equal((empty as Ended).code, 1);

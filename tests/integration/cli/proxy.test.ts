@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const run = promisify(execFile);
 
@@ -52,20 +52,20 @@ async function arrange(t: TestContext) {
   await applyGatewaySync({ namespace, name: 'plant' }, { repo: 'https://git.example/x' });
   const { port } = new URL(cluster.url);
   const proxy = await startProxy(t, Number(port));
-  const folder = await temporaryFolder(t, 'proxy-');
+  const directory = await temporaryDirectory(t, 'proxy-');
   /** A kubeconfig with this name as the server. */
   const kubeconfigWith = async (more: object): Promise<string> => {
     const config = JSON.parse(
       await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
     );
     Object.assign(config.clusters[0].cluster, { server: `https://${NAME}:${port}`, ...more });
-    const file = path.join(folder, 'kubeconfig');
+    const file = path.join(directory, 'kubeconfig');
     await writeFile(file, JSON.stringify(config));
     return file;
   };
   /** Outputs of kubectl and the plugin, and their requests to the proxy. */
   const both = async (kubeconfig: string, environment: Record<string, string>) => {
-    const options = { env: { HOME: folder, KUBECONFIG: kubeconfig, ...environment } };
+    const options = { env: { HOME: directory, KUBECONFIG: kubeconfig, ...environment } };
     const kubectl = await run(
       cluster.binaries.kubectl,
       ['get', 'gsync', '-n', namespace, '--request-timeout=5s'],

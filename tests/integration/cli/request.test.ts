@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
@@ -120,14 +120,14 @@ async function startWay(t: TestContext) {
   const end = () => {
     for (const socket of open) socket.destroy();
   };
-  const folder = await makeTemporaryFolder('cli-');
+  const directory = await makeTemporaryDirectory('cli-');
   t.after(async () => {
     server.close();
     end();
-    await folder.remove();
+    await directory.remove();
   });
   const { port: own } = server.address() as { port: number };
-  const config = path.join(folder.path, 'kubeconfig');
+  const config = path.join(directory.path, 'kubeconfig');
   await writeFile(config, (await readFile(kubeconfig, 'utf8')).replaceAll(url, `https://127.0.0.1:${own}`));
   return {
     config,

@@ -10,7 +10,7 @@ import { apply, callApi, connectCluster, createNamespace } from '../../support/c
 import { injectedPod, report } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 const COMMIT = 'c0ffee11'.repeat(5);
@@ -167,9 +167,9 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
 
   test('explains a failed connection to the cluster in one line, with a remedy', async (t) => {
     const { viewer } = await arrange(t);
-    const folder = await temporaryFolder(t, 'cli-');
+    const directory = await temporaryDirectory(t, 'cli-');
     const write = async (name: string, server: string) => {
-      const file = path.join(folder, name);
+      const file = path.join(directory, name);
       const config = {
         clusters: [{ name: 'x', cluster: { server, 'insecure-skip-tls-verify': true } }],
         users: [{ name: 'x', user: { token: 'wrong' } }],
@@ -190,7 +190,7 @@ suite('kubectl stoker status', { concurrency: 4 }, () => {
       [['ui', '--no-open', '--kubeconfig', await write('none', 'https://127.0.0.1:1')], 3, /nothing listens$/],
       [['ui', '--no-open', '-A', '--kubeconfig', viewer], 3, /not allowed to list GatewaySyncs/],
       [['status', '--kubeconfig', await write('wrong', url)], 3, /the cluster rejected your credentials: log in again/],
-      [['status', '--kubeconfig', `${folder}/nothing`], 3, /cannot read the kubeconfig/],
+      [['status', '--kubeconfig', `${directory}/nothing`], 3, /cannot read the kubeconfig/],
       [['status', 'nothing', '--kubeconfig', viewer], 1, /GatewaySync nothing not found in the namespace test-/],
       [['status', '-A', '-n', 'x', '--kubeconfig', viewer], 64, /mutually exclusive/],
       [

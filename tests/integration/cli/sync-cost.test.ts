@@ -11,7 +11,7 @@ import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts'
 import { callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A relay to the API server that counts requests by resource. */
 async function countCalls(t: TestContext, namespace: string) {
@@ -30,7 +30,7 @@ async function countCalls(t: TestContext, namespace: string) {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close().closeAllConnections());
-  const folder = await temporaryFolder(t, 'count-');
+  const directory = await temporaryDirectory(t, 'count-');
   await cluster.kubectl(
     ...['create', 'rolebinding', 'all', '-n', namespace, '--clusterrole=cluster-admin'],
     `--serviceaccount=${namespace}:default`,
@@ -38,7 +38,7 @@ async function countCalls(t: TestContext, namespace: string) {
   const given = JSON.parse(
     await readFile(await cluster.kubeconfigFor({ namespace, serviceAccount: 'default' }), 'utf8'),
   );
-  const kubeconfig = path.join(folder, 'kubeconfig');
+  const kubeconfig = path.join(directory, 'kubeconfig');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   given.clusters[0].cluster = { server: url, 'insecure-skip-tls-verify': true };
   await writeFile(kubeconfig, JSON.stringify(given));

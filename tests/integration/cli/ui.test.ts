@@ -12,7 +12,7 @@ import { callApi, connectCluster, createNamespace } from '../../support/cluster.
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startUi, type Ui } from '../../support/start-ui.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { viewerOf } from '../../support/viewer-of.ts';
 
 interface Answer {
@@ -297,8 +297,8 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
   test('reports that the cluster is unreachable, and shows the changes when it is back', async (t) => {
     const { namespace, kubeconfig, url } = await arrange(t, 'plant');
     const relay = await startRelay(t, url);
-    const folder = await temporaryFolder(t, 'kubeconfig-');
-    const file = path.join(folder, 'config');
+    const directory = await temporaryDirectory(t, 'kubeconfig-');
+    const file = path.join(directory, 'config');
     await writeFile(file, (await readFile(kubeconfig, 'utf8')).replace(url, relay.url));
     const entered = await enter(await startUi(t, file, '-n', namespace));
     relay.cut();

@@ -13,7 +13,7 @@ import { corePath, gatewaySyncPath, groupPath } from '../../../shared/io/kuberne
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { blocksOf, commandsOf, readPages, wordsOf } from '../../support/markdown.ts';
 import { startProgram } from '../../support/program.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 const namespace = 'default';
@@ -28,7 +28,7 @@ const gatewaySync = {
 };
 
 test('only an API server that is configured as documented gets answers to its reviews', async (t) => {
-  const directory = await temporaryFolder(t, 'admission-');
+  const directory = await temporaryDirectory(t, 'admission-');
   const port = await freePort();
   await followDocs(directory, port);
   const configuration = path.join(directory, 'config.yaml');

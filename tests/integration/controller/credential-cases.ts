@@ -6,7 +6,7 @@ import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 import { startSshServer } from '../../../scripts/testbed/ssh-server.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startGithubApi } from './start-github-api.ts';
 
 /** A credential that a server accepts or refuses, and the resource that uses it. */
@@ -77,7 +77,7 @@ export async function sshCases(t: TestContext): Promise<CredentialCase[]> {
   t.after(() => server.stop());
   const repository = await server.createRepository('app');
   await repository.commit({ files: { 'config/a': '1' } });
-  const directory = await temporaryFolder(t, 'keys-');
+  const directory = await temporaryDirectory(t, 'keys-');
   const foreign = path.join(directory, 'stranger');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', foreign]);
   const fileCase = async (name: string, file: string, reason: Reason): Promise<CredentialCase> => {

@@ -13,7 +13,7 @@ import { applyGatewaySync, push, untilGatewaySync } from '../../support/gateway-
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { startController } from '../../support/start-controller.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 const startReplica = (t: TestContext, namespace: string, name: string) =>
@@ -21,7 +21,7 @@ const startReplica = (t: TestContext, namespace: string, name: string) =>
 
 /** A kubeconfig with a port on which no process listens. */
 async function unreachableKubeconfig(t: TestContext): Promise<string> {
-  const directory = await temporaryFolder(t, 'unreachable-');
+  const directory = await temporaryDirectory(t, 'unreachable-');
   const { caFile } = await connectCluster();
   const url = `https://127.0.0.1:${await freePort()}`;
   return writeKubeconfig(path.join(directory, 'kubeconfig'), { url, caFile, token: 'none' });

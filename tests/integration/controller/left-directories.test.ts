@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startProgram } from '../../support/program.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A controller whose API server is unavailable, which it does not need to start. */
 async function start(t: TestContext, directory: string) {
@@ -35,7 +35,7 @@ async function start(t: TestContext, directory: string) {
 }
 
 test('a controller removes directories of a killed one, and none of a running one', async (t) => {
-  const directory = await temporaryFolder(t, 'left-');
+  const directory = await temporaryDirectory(t, 'left-');
   const tmp = path.join(directory, 'tmp');
   const memory = path.join(directory, 'memory');
   await mkdir(path.join(tmp, 'controller-999999-abcdef'), { recursive: true });

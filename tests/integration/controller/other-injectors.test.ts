@@ -9,7 +9,7 @@ import { corePath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync } from '../../support/gateway-syncs.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { createPod, sidecarOf, startInjection } from './injection-world.ts';
 
@@ -21,7 +21,7 @@ interface Patch {
 
 /** Makes the API server call another injector, which patches every pod of the namespace. */
 async function installOther(t: TestContext, address: { name: string; namespace: string }, patch: Patch[]) {
-  const directory = await temporaryFolder(t, 'other-injector-');
+  const directory = await temporaryDirectory(t, 'other-injector-');
   const { caFile, certFile, keyFile } = await createCertificates(directory);
   const [cert, key, ca] = await Promise.all([certFile, keyFile, caFile].map((file) => readFile(file)));
   let isCalled = false;

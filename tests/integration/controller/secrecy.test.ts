@@ -8,7 +8,7 @@ import { skipWithoutSshd } from '../../../scripts/testbed/ssh-server.ts';
 import { apply, connectCluster, kubectl } from '../../support/cluster.ts';
 import { gatewayPod } from '../../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startReceiver } from '../receiver/start-receiver.ts';
 import { appCases, type CredentialCase, randomSecret, sshCases, tokenCases } from './credential-cases.ts';
 import { createPod, startInjection } from './injection-world.ts';
@@ -44,7 +44,7 @@ async function deliver(t: TestContext, namespace: string, name: string) {
   const hmac = randomSecret('hmac');
   const token = randomSecret('token');
   const wrong = randomSecret('wrong');
-  const directory = await temporaryFolder(t, 'receiver-secrets-');
+  const directory = await temporaryDirectory(t, 'receiver-secrets-');
   const file = (key: string) => path.join(directory, key);
   await writeFile(file('hmac'), hmac);
   await writeFile(file('token'), token);

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type SshServer, skipWithoutSshd, startSshServer } from '../../../scripts/testbed/ssh-server.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
@@ -35,7 +35,7 @@ suite('a repository behind ssh', { skip: skipWithoutSshd, concurrency: 4 }, () =
   /** A namespace with the Secret `ssh`, and a controller with a separate directory for its files. */
   async function arrange(t: TestContext, secret: Record<string, string>) {
     const namespace = await createNamespace(t);
-    const directory = await makeTemporaryFolder('controller-files-');
+    const directory = await makeTemporaryDirectory('controller-files-');
     t.after(() => directory.remove());
     const replaceSecret = (stringData: Record<string, string>) =>
       apply(

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jwtVerify } from 'jose';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 /** A request for an installation token, as it arrived. */
 interface TokenCall {
@@ -42,7 +42,7 @@ export async function startGithubApi(
   publicKey: KeyObject,
   { mint, lifetimeMs = 3_600_000, delayMs = 0 }: GithubApiOptions,
 ): Promise<GithubApi> {
-  const directory = await makeTemporaryFolder('github-api-');
+  const directory = await makeTemporaryDirectory('github-api-');
   const { caFile, certFile, keyFile } = await createCertificates(directory.path);
   const calls: TokenCall[] = [];
   const jwts: string[] = [];

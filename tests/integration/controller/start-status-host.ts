@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 /** A status as it arrived. */
 interface Post {
@@ -32,7 +32,7 @@ export const store = (response: ServerResponse): void => {
 
 /** An API for commit statuses on a loopback address, with a certificate of a separate CA. */
 export async function startStatusHost(t: TestContext, address = '127.0.0.1'): Promise<StatusHost> {
-  const directory = await makeTemporaryFolder('status-host-');
+  const directory = await makeTemporaryDirectory('status-host-');
   const { caFile, certFile, keyFile } = await createCertificates(directory.path, ['localhost', address]);
   const certificate = { cert: await readFile(certFile), key: await readFile(keyFile) };
   const server = createServer(certificate, async (request, response) => {

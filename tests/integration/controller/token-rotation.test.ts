@@ -6,7 +6,7 @@ import { apply, connectCluster, createNamespace, kubectl } from '../../support/c
 import { applyGatewaySync, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { startSlowLink } from '../receiver/slow-link.ts';
 
@@ -34,7 +34,7 @@ test('a controller continues to watch and write when its token is replaced and t
   const account = await createAccount(t, namespace);
   const { url, caFile } = await connectCluster();
   const link = await startSlowLink(t, url);
-  const directory = await temporaryFolder(t, 'token-');
+  const directory = await temporaryDirectory(t, 'token-');
   const tokenFile = path.join(directory, 'token');
   const kubeconfig = path.join(directory, 'kubeconfig');
   const replaceToken = async (token: string) => {

@@ -8,7 +8,7 @@ import { connectCluster, createNamespace } from '../../support/cluster.ts';
 import { startFakeIgnition } from '../../support/fake-ignition.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { type ProgramOptions, startProgram } from '../../support/program.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { makeVersion6Network, type Version6Network } from '../../support/version6-network.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -27,10 +27,10 @@ async function receiverWith(KUBECONFIG: string) {
 
 /** The same for a controller: admission, probes, metrics. */
 async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: string) {
-  const folder = await temporaryFolder(t, 'certificate-');
+  const directory = await temporaryDirectory(t, 'certificate-');
   const { certificate, privateKey } = makeServingCertificate(makeAuthority(Date.now()), ['localhost'], Date.now());
-  await writeFile(path.join(folder, 'tls.crt'), certificate);
-  await writeFile(path.join(folder, 'tls.key'), privateKey);
+  await writeFile(path.join(directory, 'tls.crt'), certificate);
+  await writeFile(path.join(directory, 'tls.key'), privateKey);
   const ports = [await freePort(), await freePort(), await freePort()] as const;
   const [WEBHOOK_PORT, HEALTH_PORT, METRICS_PORT] = ports.map(String) as [string, string, string];
   const env = {
@@ -38,7 +38,7 @@ async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: str
     WEBHOOK_PORT,
     HEALTH_PORT,
     METRICS_PORT,
-    WEBHOOK_CERT_DIR: folder,
+    WEBHOOK_CERT_DIR: directory,
     DEFAULT_AGENT_IMAGE: 'registry.test/agent:1',
     POD_NAME: 'controller-0',
     POD_NAMESPACE: namespace,
@@ -49,8 +49,8 @@ async function controllerWith(t: TestContext, KUBECONFIG: string, namespace: str
 }
 
 async function version6Kubeconfig(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'kubeconfig-');
-  const file = path.join(folder, 'kubeconfig');
+  const directory = await temporaryDirectory(t, 'kubeconfig-');
+  const file = path.join(directory, 'kubeconfig');
   await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, apiUrl));
   return file;
 }

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { connectCluster } from '../../support/cluster.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 import { startReceiver } from './start-receiver.ts';
 
@@ -35,13 +35,13 @@ test('a renewed certificate is served without a restart, and open connections st
 
 /** A folder in which two files appear as the kubelet mounts a Secret: by a link that is replaced in one step. */
 async function mountedSecret(t: TestContext) {
-  const folder = await temporaryFolder(t, 'receiver-certificate-');
-  const link = join(folder, '..data');
+  const directory = await temporaryDirectory(t, 'receiver-certificate-');
+  const link = join(directory, '..data');
   return {
     environment: { TLS_CERT_FILE: join(link, 'server.crt'), TLS_KEY_FILE: join(link, 'server.key') },
     publish: async (version: string) => {
-      await mkdir(join(folder, version));
-      const { certFile } = await createCertificates(join(folder, version));
+      await mkdir(join(directory, version));
+      const { certFile } = await createCertificates(join(directory, version));
       await symlink(version, `${link}_tmp`);
       await rename(`${link}_tmp`, link);
       return { fingerprint: async () => new X509Certificate(await readFile(certFile)).fingerprint256 };

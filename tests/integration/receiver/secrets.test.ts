@@ -12,9 +12,9 @@ const cluster = await connectCluster();
 test('a secret is rotated without a restart, and both values are accepted in the meantime', async (t) => {
   const namespace = await createNamespace(t);
   await createGatewaySync(cluster, namespace, 'demo');
-  const folder = await mkdtemp(join(tmpdir(), 'receiver-token-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'webhook-token');
+  const directory = await mkdtemp(join(tmpdir(), 'receiver-token-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const file = join(directory, 'webhook-token');
   await writeFile(file, 'old\n');
   const receiver = await startReceiver(t, cluster.kubeconfig, {
     WEBHOOK_BEARER_TOKEN_FILE: file,
@@ -31,7 +31,7 @@ test('a secret is rotated without a restart, and both values are accepted in the
   await until(async () => (await statusWith('old')) === 401, { describe: 'the old token is refused' });
   assert.equal(await statusWith('new'), 202);
 
-  await writeFile(join(folder, `${namespace}.demo`), 'own');
+  await writeFile(join(directory, `${namespace}.demo`), 'own');
   await until(async () => (await statusWith('own')) === 202, { describe: 'its own token is accepted' });
   assert.equal(await statusWith('new'), 401);
 });
@@ -43,28 +43,30 @@ test('a missing secret file rejects all deliveries, and is logged', async (t) =>
 });
 
 test('a receiver whose Secret lacks its key is unready and names it; later the last good value stays', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'webhook-secret');
-  await writeFile(join(folder, 'hmac-key'), 'secret');
+  const directory = await mkdtemp(join(tmpdir(), 'receiver-keys-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const file = join(directory, 'webhook-secret');
+  await writeFile(join(directory, 'hmac-key'), 'secret');
   const receiver = await startReceiver(t, cluster.kubeconfig, { WEBHOOK_HMAC_SECRET_FILE: file });
   const readiness = async () => (await fetch(`${receiver.healthUrl}/readyz`)).status;
   assert.equal(await readiness(), 503);
   assert.equal((await fetch(`${receiver.healthUrl}/healthz`)).status, 200);
-  await receiver.program.waitForLog(/"level":"error".*the Secret has the keys hmac-key; specify an existing key.*not ready/);
-  await rename(join(folder, 'hmac-key'), file);
+  await receiver.program.waitForLog(
+    /"level":"error".*the Secret has the keys hmac-key; specify an existing key.*not ready/,
+  );
+  await rename(join(directory, 'hmac-key'), file);
   await until(async () => (await readiness()) === 200, { describe: 'readiness' });
-  await rename(file, join(folder, 'hmac-key'));
+  await rename(file, join(directory, 'hmac-key'));
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   assert.equal(await readiness(), 200);
 });
 
 test('a receiver with secrets of single resources only is ready', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'receiver-own-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, 'team.demo'), 'own');
+  const directory = await mkdtemp(join(tmpdir(), 'receiver-own-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, 'team.demo'), 'own');
   const receiver = await startReceiver(t, cluster.kubeconfig, {
-    WEBHOOK_HMAC_SECRET_FILE: join(folder, 'webhook-secret'),
+    WEBHOOK_HMAC_SECRET_FILE: join(directory, 'webhook-secret'),
   });
   assert.equal((await fetch(`${receiver.healthUrl}/readyz`)).status, 200);
 });

@@ -10,7 +10,7 @@ import { writeKubeconfig } from '../../../scripts/testbed/cluster-access.ts';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGuarded } from '../../../scripts/testbed/guarded-process.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { ApiError } from '../../../shared/io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../shared/io/kubernetes/client.ts';
 import { connectCluster } from '../../support/cluster.ts';
@@ -96,9 +96,9 @@ test('an API server below a path is called there', async (t) => {
 });
 
 test('a server whose CA was replaced is trusted as soon as the file contains the new one', async (t) => {
-  const folders = await Promise.all(['old-', 'new-'].map((name) => makeTemporaryFolder(name)));
-  t.after(() => Promise.all(folders.map((folder) => folder.remove())));
-  const [before, after] = (await Promise.all(folders.map((folder) => createCertificates(folder.path)))) as [
+  const directories = await Promise.all(['old-', 'new-'].map((name) => makeTemporaryDirectory(name)));
+  t.after(() => Promise.all(directories.map((directory) => directory.remove())));
+  const [before, after] = (await Promise.all(directories.map((directory) => createCertificates(directory.path)))) as [
     Certificates,
     Certificates,
   ];

@@ -14,15 +14,15 @@ import { kubernetesVersion } from '../../../scripts/testbed/versions.ts';
 const module = path.join(import.meta.dirname, '../../../scripts/testbed/find-binaries.ts');
 const arch = process.arch === 'x64' ? 'amd64' : process.arch;
 
-async function temporaryFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'find-binaries-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return folder;
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'find-binaries-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
 }
 
-async function fakeBinary(folder: string, name: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const file = path.join(folder, name);
+async function fakeBinary(directory: string, name: string): Promise<string> {
+  await mkdir(directory, { recursive: true });
+  const file = path.join(directory, name);
   await writeFile(file, `#!/bin/sh\necho ${name}\n`);
   await chmod(file, 0o755);
   return file;
@@ -41,14 +41,14 @@ const find = (name: string, env: NodeJS.ProcessEnv) =>
   );
 
 test('the test bed prefers the directory that KUBEBUILDER_ASSETS names', async (t) => {
-  const folder = await temporaryFolder(t);
-  const file = await fakeBinary(path.join(folder, 'assets'), 'promtool');
-  assert.equal(await find('promtool', { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: path.dirname(file) }), file);
+  const directory = await temporaryDirectory(t);
+  const file = await fakeBinary(path.join(directory, 'assets'), 'promtool');
+  assert.equal(await find('promtool', { XDG_CACHE_HOME: directory, KUBEBUILDER_ASSETS: path.dirname(file) }), file);
 });
 
 test('the test bed reports the remedy if there is neither Go nor a download', async (t) => {
-  const folder = await temporaryFolder(t);
-  await assert.rejects(find('promtool', { XDG_CACHE_HOME: folder, PATH: folder }), (error: Error) => {
+  const directory = await temporaryDirectory(t);
+  await assert.rejects(find('promtool', { XDG_CACHE_HOME: directory, PATH: directory }), (error: Error) => {
     assert.match(error.message, /Missing for the test bed: promtool\./);
     assert.match(error.message, /There is no Go on the PATH/);
     assert.match(error.message, /install Go .* KUBEBUILDER_ASSETS/s);
@@ -60,10 +60,10 @@ const names = { envtest: `envtest-v${kubernetesVersion}-${process.platform}-${ar
 
 /** Serves an archive with fake binaries, the index that lists it as the envtest releases do, and a list of checksums. */
 async function serveArchive(t: TestContext, otherHash?: string): Promise<DownloadSites> {
-  const folder = await temporaryFolder(t);
-  for (const name of ['etcd', 'helm']) await fakeBinary(path.join(folder, 'archive/bin'), name);
-  await runCommand('tar', ['-czf', 'archive.tar.gz', 'archive'], { cwd: folder });
-  const archive = await readFile(path.join(folder, 'archive.tar.gz'));
+  const directory = await temporaryDirectory(t);
+  for (const name of ['etcd', 'helm']) await fakeBinary(path.join(directory, 'archive/bin'), name);
+  await runCommand('tar', ['-czf', 'archive.tar.gz', 'archive'], { cwd: directory });
+  const archive = await readFile(path.join(directory, 'archive.tar.gz'));
   const hashOf = (algorithm: string) => otherHash ?? createHash(algorithm).update(archive).digest('hex');
   const server = createServer(({ url, headers }, response) => {
     const index = `hash: ${hashOf('sha512')}\n      selfLink: http://${headers.host}/${names.envtest}\n`;
@@ -81,14 +81,14 @@ async function serveArchive(t: TestContext, otherHash?: string): Promise<Downloa
 for (const name of ['etcd', 'helm'] as const) {
   test(`the test bed downloads the published archive of ${name} and unpacks the requested binary`, async (t) => {
     const sites = await serveArchive(t);
-    const bin = await temporaryFolder(t);
+    const bin = await temporaryDirectory(t);
     assert.deepEqual(await downloadBinaries([name], (file) => path.join(bin, file, file), sites), []);
     assert.equal(await runCommand(path.join(bin, name, name), []), `${name}\n`);
   });
 
   test(`the test bed rejects an archive of ${name} with an unpublished checksum`, async (t) => {
     const sites = await serveArchive(t, '0'.repeat(128));
-    const bin = await temporaryFolder(t);
+    const bin = await temporaryDirectory(t);
     const [problem] = await downloadBinaries([name], (file) => path.join(bin, file, file), sites);
     assert.match(problem ?? '', /published is 000/);
     await assert.rejects(access(path.join(bin, name, name)), { code: 'ENOENT' });

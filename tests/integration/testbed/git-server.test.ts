@@ -11,7 +11,7 @@ import { git } from '../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../scripts/testbed/git-daemon.ts';
 import type { GitServerOptions } from '../../../scripts/testbed/git-server.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 async function serve(t: TestContext, options?: GitServerOptions) {
   const server = await gitServerFor(t, options);
@@ -33,15 +33,18 @@ test('the git server clones commits over smart HTTP: content, executable bit, sy
     message: 'Second\n\nwith a body',
   });
 
-  const folder = await temporaryFolder(t, 'git-test-');
-  await git(folder, ['clone', '--quiet', repository.url, '.']);
+  const directory = await temporaryDirectory(t, 'git-test-');
+  await git(directory, ['clone', '--quiet', repository.url, '.']);
 
-  assert.equal(await git(folder, ['rev-parse', 'HEAD']), sha);
-  assert.equal(await git(folder, ['log', '-1', '--format=%B']), 'Second\n\nwith a body');
-  assert.equal(await git(folder, ['ls-files', '-z']), ['a b/é"\\.txt', 'bytes.bin', 'link', 'run.sh', ''].join('\0'));
-  assert.deepEqual(await readFile(path.join(folder, 'bytes.bin')), bytes);
-  assert.equal(await readlink(path.join(folder, 'link')), 'run.sh');
-  assert.ok((await stat(path.join(folder, 'run.sh'))).mode & 0o100);
+  assert.equal(await git(directory, ['rev-parse', 'HEAD']), sha);
+  assert.equal(await git(directory, ['log', '-1', '--format=%B']), 'Second\n\nwith a body');
+  assert.equal(
+    await git(directory, ['ls-files', '-z']),
+    ['a b/é"\\.txt', 'bytes.bin', 'link', 'run.sh', ''].join('\0'),
+  );
+  assert.deepEqual(await readFile(path.join(directory, 'bytes.bin')), bytes);
+  assert.equal(await readlink(path.join(directory, 'link')), 'run.sh');
+  assert.ok((await stat(path.join(directory, 'run.sh'))).mode & 0o100);
 });
 
 test('the git server speaks protocol version 2 and counts its requests', async (t) => {
@@ -68,25 +71,25 @@ test('the git server serves one commit by its ID, shallow and without the blobs'
   const { repository } = await serve(t);
   const first = await repository.commit({ files: { a: '1' } });
   await repository.commit({ files: { a: '2' } });
-  const folder = await temporaryFolder(t, 'git-test-');
-  await git(folder, ['init', '--quiet']);
+  const directory = await temporaryDirectory(t, 'git-test-');
+  await git(directory, ['init', '--quiet']);
 
-  await git(folder, ['fetch', '--quiet', '--depth=1', '--filter=blob:none', repository.url, first]);
+  await git(directory, ['fetch', '--quiet', '--depth=1', '--filter=blob:none', repository.url, first]);
 
-  assert.equal(await git(folder, ['rev-parse', 'FETCH_HEAD']), first);
-  assert.equal(await git(folder, ['rev-list', '--count', 'FETCH_HEAD']), '1');
+  assert.equal(await git(directory, ['rev-parse', 'FETCH_HEAD']), first);
+  assert.equal(await git(directory, ['rev-list', '--count', 'FETCH_HEAD']), '1');
 });
 
 test('the git server accepts a push', async (t) => {
   const { repository } = await serve(t);
   await repository.commit({ files: { a: '1' } });
-  const folder = await temporaryFolder(t, 'git-test-');
-  await git(folder, ['clone', '--quiet', repository.url, '.']);
-  await git(folder, ['commit', '--quiet', '--allow-empty', '--message', 'pushed']);
+  const directory = await temporaryDirectory(t, 'git-test-');
+  await git(directory, ['clone', '--quiet', repository.url, '.']);
+  await git(directory, ['commit', '--quiet', '--allow-empty', '--message', 'pushed']);
 
-  await git(folder, ['push', '--quiet', 'origin', 'HEAD:refs/heads/other']);
+  await git(directory, ['push', '--quiet', 'origin', 'HEAD:refs/heads/other']);
 
-  assert.equal(await repository.resolve('refs/heads/other'), await git(folder, ['rev-parse', 'HEAD']));
+  assert.equal(await repository.resolve('refs/heads/other'), await git(directory, ['rev-parse', 'HEAD']));
 });
 
 test('the git server reads chunked and compressed requests', async (t) => {
@@ -183,9 +186,9 @@ test('the git server clones over git://', async (t) => {
   t.after(() => daemon.stop());
   const repository = await daemon.createRepository('site');
   const sha = await repository.commit({ files: { a: '1' } });
-  const folder = await temporaryFolder(t, 'git-test-');
+  const directory = await temporaryDirectory(t, 'git-test-');
 
-  await git(folder, ['clone', '--quiet', '--depth=1', repository.url, '.']);
+  await git(directory, ['clone', '--quiet', '--depth=1', repository.url, '.']);
 
-  assert.equal(await git(folder, ['rev-parse', 'HEAD']), sha);
+  assert.equal(await git(directory, ['rev-parse', 'HEAD']), sha);
 });

@@ -11,9 +11,9 @@ import { type Program, startProgram } from '../../support/program.ts';
 import { until } from '../../support/until.ts';
 
 async function bundle(t: TestContext, code: string): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'program-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const file = path.join(folder, 'program.mjs');
+  const directory = await mkdtemp(path.join(tmpdir(), 'program-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, 'program.mjs');
   await writeFile(file, code);
   return file;
 }

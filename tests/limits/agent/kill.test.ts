@@ -6,10 +6,10 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Mapping of each lane: the whole repository, or a directory, in which case the clone is a partial one. */
 const SOURCES = ['.', 'tree'] as const;
@@ -39,12 +39,12 @@ function committed(files: Files, source: (typeof SOURCES)[number], n: number): F
   return { ...Object.fromEntries(moved), 'other/n': `${n}`, 'other/large': `${n}`.repeat(100_000) };
 }
 
-async function readFiles(folder: string): Promise<Files> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function readFiles(directory: string): Promise<Files> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
   return Object.fromEntries(
     await Promise.all(
-      files.sort().map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')] as const),
+      files.sort().map(async (file) => [path.relative(directory, file), await readFile(file, 'utf8')] as const),
     ),
   );
 }
@@ -69,20 +69,20 @@ async function run(program: string, order: object, killAfterMs?: number): Promis
 }
 
 suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
-  let programs: TemporaryFolder;
+  let programs: TemporaryDirectory;
   let program: string;
   before(async () => {
-    programs = await makeTemporaryFolder('kill-program-');
+    programs = await makeTemporaryDirectory('kill-program-');
     program = await bundle('sync-once', programs.path);
   });
   after(() => programs.remove());
 
   for (const [lane, source] of SOURCES.entries()) {
     test(`delivers exactly the wanted tree of ${source}`, { timeout: TIME_MS + 300_000 }, async (t) => {
-      const folder = await temporaryFolder(t, 'kill-');
+      const directory = await temporaryDirectory(t, 'kill-');
       const server = await gitServerFor(t);
       const repository = await server.createRepository('killed');
-      const data = path.join(folder, 'data');
+      const data = path.join(directory, 'data');
       await mkdir(path.join(data, 'config'), { recursive: true });
       const own = { 'own.db': 'of the gateway', 'config/own': 'of the gateway, too' };
       for (const [name, text] of Object.entries(own)) await writeFile(path.join(data, name), text);
@@ -100,7 +100,7 @@ suite('an agent that is killed at any moment', { concurrency: LANES }, () => {
         const gone = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
         const commit = await repository.commit({ files: { ...gone, ...inRepository } });
         before = inRepository;
-        const order = { repo: repository.url, commit, source, data, clone: path.join(folder, 'repo') };
+        const order = { repo: repository.url, commit, source, data, clone: path.join(directory, 'repo') };
         if ((await run(program, order, Math.random() * longestMs)).killed) kills += 1;
         if (n % RUNS_IN_A_ROUND !== RUNS_IN_A_ROUND - 1) continue;
         longestMs = (await run(program, order)).ms * 1.2;

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseManifest } from '../../../agent/volume/parse-manifest.ts';
-import { makeTemporaryFolder, type TemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory, type TemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 import { bundle } from '../../integration/agent/support/bundle.ts';
 import { commitOf, treeOf } from '../../integration/agent/support/race-tree.ts';
 
@@ -76,16 +76,16 @@ class Agent {
 }
 
 /** All entries of the volume except the agents' own; directories can appear and disappear at the same time. */
-async function readFiles(folder: string): Promise<Record<string, string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
+async function readFiles(directory: string): Promise<Record<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch((error) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
     throw error;
   });
-  if (!entries) return await readFiles(folder);
+  if (!entries) return await readFiles(directory);
   const files: [string, string][] = [];
   for (const entry of entries) {
     const file = path.join(entry.parentPath, entry.name);
-    const name = path.relative(folder, file);
+    const name = path.relative(directory, file);
     if (!entry.isFile() || name.startsWith('.sync-agent')) continue;
     const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text !== undefined) files.push([name, text]);
@@ -244,24 +244,24 @@ class Lane {
 }
 
 suite('agents on one volume that are killed and stopped at random', { concurrency: LANES.length, ...timeout }, () => {
-  let programs: TemporaryFolder;
+  let programs: TemporaryDirectory;
   let program: string;
   before(async () => {
-    programs = await makeTemporaryFolder('race-program-');
+    programs = await makeTemporaryDirectory('race-program-');
     program = await bundle('race-agent', programs.path);
   });
   after(() => programs.remove());
 
   const makeLane = async (t: TestContext) => {
-    const folder = await makeTemporaryFolder('race-');
-    const data = path.join(folder.path, 'data');
+    const directory = await makeTemporaryDirectory('race-');
+    const data = path.join(directory.path, 'data');
     await mkdir(path.join(data, 'd1'), { recursive: true });
     const theirs = { 'own.db': 'of the gateway', 'd1/own': 'of the gateway, too' };
     for (const [name, text] of Object.entries(theirs)) await writeFile(path.join(data, name), text);
     const lane = new Lane(program, data, theirs);
     t.after(async () => {
       await lane.end();
-      await folder.remove();
+      await directory.remove();
     });
     return lane;
   };

@@ -12,7 +12,7 @@ import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import { startSlowLink } from '../../integration/receiver/slow-link.ts';
 import { startReceiver } from '../../integration/receiver/start-receiver.ts';
 import { connectCluster } from '../../support/cluster.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 const key = 'key';
@@ -20,8 +20,8 @@ const key = 'key';
 /** A kubeconfig for the same cluster by way of another address. */
 async function kubeconfigThrough(t: TestContext, url: string): Promise<string> {
   const cluster = await connectCluster();
-  const folder = await temporaryFolder(t, 'receiver-memory-');
-  const file = `${folder}/kubeconfig`;
+  const directory = await temporaryDirectory(t, 'receiver-memory-');
+  const file = `${directory}/kubeconfig`;
   await writeFile(file, (await readFile(cluster.kubeconfig, 'utf8')).replaceAll(cluster.url, url));
   return file;
 }
@@ -163,8 +163,8 @@ suite('a receiver with 128 MiB and an unresponsive API server', {
 
   test('survives unauthenticated clients that send thousands of requests over TLS', async (t) => {
     const { kubeconfig } = await connectCluster();
-    const folder = await temporaryFolder(t, 'receiver-memory-');
-    const { certFile, keyFile } = await createCertificates(folder);
+    const directory = await temporaryDirectory(t, 'receiver-memory-');
+    const { certFile, keyFile } = await createCertificates(directory);
     const env = { WEBHOOK_HMAC_SECRET: key, MALLOC_ARENA_MAX: '1', TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
     const receiver = await startReceiver(t, kubeconfig, env, await readNodeFlags('receiver'));
     const { port } = receiver;

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import { startGuarded } from '../../../scripts/testbed/guarded-process.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 type Labels = Record<string, string>;
@@ -33,8 +33,8 @@ export interface Prometheus {
 
 /** Starts a Prometheus server that scrapes every two seconds; resolves when it has reached all targets. It ends with the test. */
 export async function startPrometheus(t: TestContext, scrapeConfigs: object[]): Promise<Prometheus> {
-  const folder = await temporaryFolder(t, 'prometheus-');
-  const config = path.join(folder, 'prometheus.json');
+  const directory = await temporaryDirectory(t, 'prometheus-');
+  const config = path.join(directory, 'prometheus.json');
   const global = { scrape_interval: '2s', scrape_timeout: '2s' };
   // JSON is YAML.
   await writeFile(config, JSON.stringify({ global, scrape_configs: scrapeConfigs }), { mode: 0o600 });
@@ -42,8 +42,8 @@ export async function startPrometheus(t: TestContext, scrapeConfigs: object[]): 
   const address = `127.0.0.1:${await freePort()}`;
   const server = startGuarded(
     prometheus,
-    [`--config.file=${config}`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}`],
-    { cwd: folder, output: { log: path.join(folder, 'prometheus.log') } },
+    [`--config.file=${config}`, `--storage.tsdb.path=${directory}/data`, `--web.listen-address=${address}`],
+    { cwd: directory, output: { log: path.join(directory, 'prometheus.log') } },
   );
   t.after(() => server.stop(0));
   const call = <T>(endpoint: string, query: Labels = {}) => ask<T>(`http://${address}/api/v1/${endpoint}`, query);

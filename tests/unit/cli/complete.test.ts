@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { COMMANDS } from '../../../cli/commands/commands.ts';
 import { completedWord } from '../../../cli/program/completed-word.ts';
 import { runCli } from '../../support/run-cli.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Runs `kubectl_complete-stoker` for a command line whose last word is being typed. */
 async function completionsOf(line: string, host: Parameters<typeof runCli>[1] = {}) {
@@ -57,7 +57,7 @@ suite('kubectl stoker completes', () => {
   });
 
   test('contexts, without those that a shell would run', async (t) => {
-    const kubeconfig = path.join(await temporaryFolder(t, 'contexts-'), 'config');
+    const kubeconfig = path.join(await temporaryDirectory(t, 'contexts-'), 'config');
     const names = ['east', 'arn:aws:eks:eu-west-1:1:cluster/west', '$(reboot)', 'a;b', '`id`'];
     const contexts = names.map((name) => ({ name, context: { cluster: 'c', user: 'u' } }));
     await writeFile(kubeconfig, JSON.stringify({ contexts }));

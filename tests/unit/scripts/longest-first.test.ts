@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { LONGEST, longestFirst } from '../../../scripts/test/longest-first.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 const checkout = path.join(import.meta.dirname, '../../..');
 
@@ -15,7 +15,7 @@ test('all test files that are listed as slow exist', async () => {
 });
 
 test('the slowest test files start first', async (t) => {
-  const directory = await makeTemporaryFolder('longest-first-');
+  const directory = await makeTemporaryDirectory('longest-first-');
   t.after(() => directory.remove());
   const files = ['tests/chart/alerts.test.ts', 'tests/chart/upgrade.test.ts', 'tests/unit/zeal.test.ts'];
   for (const file of files) {

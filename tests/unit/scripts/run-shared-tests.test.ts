@@ -3,14 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { runSharedTests } from '../../../scripts/test/run-node-tests.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 const passing = "require('node:test').test('passes', () => {});";
 const failing = "require('node:test').test('fails', () => { throw new Error('on purpose'); });";
 
 for (const status of [0, 3]) {
   test(`a process that exits early with status ${status} fails its own test files, and no others`, async (t) => {
-    const directory = await makeTemporaryFolder('shared-');
+    const directory = await makeTemporaryDirectory('shared-');
     t.after(() => directory.remove());
     const add = async (name: string, text: string) => {
       const file = path.join(directory.path, name);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { describeTallies, type Tally, tallyOfFailure, tallyOfSkip } from '../../../scripts/test/tally.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../scripts/testbed/temporary-directory.ts';
 
 const reporter = path.join(import.meta.dirname, '../../../scripts/test/tally-reporter.ts');
 
@@ -18,7 +18,7 @@ suite('holds', () => { test('one that fails', () => { throw new Error('on purpos
 `;
 
 test('the test summary lists skipped and failed tests once, with their reasons', async (t) => {
-  const directory = await makeTemporaryFolder('tally-');
+  const directory = await makeTemporaryDirectory('tally-');
   t.after(() => directory.remove());
   await writeFile(path.join(directory.path, 'sample.test.mjs'), sample);
   const tally = path.join(directory.path, 'tally.json');

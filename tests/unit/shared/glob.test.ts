@@ -36,13 +36,13 @@ const groups = fc.array(segments, { minLength: 2, maxLength: 3 }).map((alternati
   expression: `(?:${alternatives.map(({ expression }) => expression).join('|')})`,
 }));
 /** What ends with a slash, or stands for folders. */
-const folders = fc.oneof(
+const directories = fc.oneof(
   segments.map(({ glob, expression }) => ({ glob: `${glob}/`, expression: `${expression}/` })),
   groups.map(({ glob, expression }) => ({ glob: `${glob}/`, expression: `${expression}/` })),
   fc.constant({ glob: '**/', expression: '(?:.*/)?' }),
 );
 const ends = fc.oneof(segments, groups, fc.constant({ glob: '**', expression: '.*' }));
-const globs = fc.tuple(fc.array(folders, { maxLength: 3 }), ends).map(([before, end]) => {
+const globs = fc.tuple(fc.array(directories, { maxLength: 3 }), ends).map(([before, end]) => {
   const all = [...before, end];
   return {
     glob: all.map(({ glob }) => glob).join(''),

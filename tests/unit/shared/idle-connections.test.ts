@@ -8,14 +8,14 @@ import { suite, test } from 'node:test';
 import { createCertificates } from '../../../scripts/testbed/certificates.ts';
 import { AddressGuard } from '../../../shared/io/address-guard.ts';
 import { GuardedHttp } from '../../../shared/io/http/guarded-http.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
 
 suite('the number of idle connections', { concurrency: 2 }, () => {
   for (const scheme of ['http', 'https']) {
     test(`over ${scheme} is small, however many servers there are, and the latest ones are kept`, async (t) => {
-      const folder = await temporaryFolder(t, 'idle-connections-');
-      const { caFile, certFile, keyFile } = await createCertificates(folder, ['*.git.test']);
+      const directory = await temporaryDirectory(t, 'idle-connections-');
+      const { caFile, certFile, keyFile } = await createCertificates(directory, ['*.git.test']);
       const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map((file) => readFile(file, 'utf8')));
       const answer: Parameters<typeof createServer>[1] = (_, response) => void response.end('ok');
       const server = scheme === 'https' ? createTlsServer({ cert, key }, answer) : createServer(answer);

@@ -63,7 +63,7 @@ suite('a path of a file', () => {
 });
 
 suite('a path written by a user', () => {
-  for (const [text, path, folder] of [
+  for (const [text, path, isDirectory] of [
     ['a', 'a', false],
     ['a/b', 'a/b', false],
     ['./a', 'a', false],
@@ -78,7 +78,7 @@ suite('a path written by a user', () => {
     ['ü b', 'ü b', false],
   ] as const) {
     test(`${JSON.stringify(text)} is normalized to ${JSON.stringify(path)}`, () => {
-      assert.deepEqual(relativePath(text), { kind: 'path', path, folder });
+      assert.deepEqual(relativePath(text), { kind: 'path', path, isDirectory });
     });
   }
 
@@ -127,21 +127,21 @@ suite('a normalized path', () => {
   });
 
   test('is recognized inside a directory', () => {
-    for (const [path, folder] of [
+    for (const [path, directory] of [
       ['a', ''],
       ['', ''],
       ['a', 'a'],
       ['a/b', 'a'],
       ['a/b/c', 'a/b'],
     ] as const)
-      assert.equal(isWithin(path, folder), true, `${path} in ${folder}`);
-    for (const [path, folder] of [
+      assert.equal(isWithin(path, directory), true, `${path} in ${directory}`);
+    for (const [path, directory] of [
       ['ab', 'a'],
       ['a', 'a/b'],
       ['b', 'a'],
       ['', 'a'],
     ] as const)
-      assert.equal(isWithin(path, folder), false, `${path} in ${folder}`);
+      assert.equal(isWithin(path, directory), false, `${path} in ${directory}`);
   });
 
   test('has parent directories, the outermost first', () => {

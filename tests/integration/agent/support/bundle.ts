@@ -5,8 +5,8 @@ import { build } from 'esbuild';
 const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
 
 /** Bundles a program of this directory, which then starts faster, and returns the bundle's path. */
-export async function bundle(name: string, folder: string): Promise<string> {
-  const outfile = path.join(folder, `${name}.mjs`);
+export async function bundle(name: string, directory: string): Promise<string> {
+  const outfile = path.join(directory, `${name}.mjs`);
   const entryPoints = [path.join(import.meta.dirname, `${name}.ts`)];
   await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', banner, logLevel: 'error' });
   return outfile;

@@ -16,7 +16,7 @@ import {
 import { connectCluster, createNamespace } from '../../../support/cluster.ts';
 import { gatewaySync } from '../../../support/gateway-syncs.ts';
 import { type Program, type ProgramOptions, startProgram } from '../../../support/program.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 
 const BUNDLE = 'dist/agent.mjs';
@@ -72,9 +72,9 @@ export async function createGatewayPod(t: TestContext, { bound = true, onDisk = 
   const client = clientOf(cluster.kubeconfig, { userAgent: 'agent-tests' });
   t.after(() => client.close());
   const uid = await createPod(client, namespace);
-  const folder = await temporaryFolder(t, 'gateway-pod-', { onDisk });
-  const data = path.join(folder, 'data');
-  const repo = path.join(folder, 'repo');
+  const directory = await temporaryDirectory(t, 'gateway-pod-', { onDisk });
+  const data = path.join(directory, 'data');
+  const repo = path.join(directory, 'repo');
   await mkdir(data);
   const resource = gatewaySyncPath(namespace, NAME);
   const pod: GatewayPod = {

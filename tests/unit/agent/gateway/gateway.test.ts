@@ -18,7 +18,7 @@ async function prepare(t: TestContext, reload: Reload, fields: object = {}) {
   const gateway = await startFakeIgnition();
   t.after(() => gateway.stop());
   const { repository, sandbox } = await gitSandbox(t, 'gateway', { port: gateway.port });
-  await writeFile(path.join(sandbox.folder, 'api-key'), 'name:secret\n');
+  await writeFile(path.join(sandbox.directory, 'api-key'), 'name:secret\n');
   const commit = await repository.commit({ files: { a: '0' } });
   return { gateway, sandbox, repository, target: { repo: repository.url, commit, reload, profile: fields } };
 }
@@ -52,7 +52,7 @@ suite('the reload preset for Ignition', () => {
       message:
         'the gateway responded with 401 to POST /data/api/v1/scan/projects: check the Secrets specified in spec.gateway',
     });
-    await writeFile(path.join(sandbox.folder, 'api-key'), 'name:other');
+    await writeFile(path.join(sandbox.directory, 'api-key'), 'name:other');
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(
       gateway.calls.map(({ key }) => key),
@@ -176,8 +176,8 @@ suite('reload requests', () => {
     await assert.rejects(sandbox.reload(target), {
       message: /the key token of the Secret gateway-key cannot be read \(ENOENT\)/,
     });
-    await mkdir(path.join(sandbox.folder, 'headers/gateway-key'), { recursive: true });
-    await writeFile(path.join(sandbox.folder, 'headers/gateway-key/token'), 'abc\n');
+    await mkdir(path.join(sandbox.directory, 'headers/gateway-key'), { recursive: true });
+    await writeFile(path.join(sandbox.directory, 'headers/gateway-key/token'), 'abc\n');
     gateway.calls.length = 0;
     assert.equal(await sandbox.reload(target), true);
     assert.deepEqual(lines(gateway), ['GET /ready', 'POST /reload', 'GET /done?x=1']);

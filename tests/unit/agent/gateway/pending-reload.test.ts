@@ -4,12 +4,12 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 async function arrange(t: TestContext) {
-  const folder = await temporaryFolder(t, 'pending-');
-  const data = path.join(folder, 'data');
-  const outside = path.join(folder, 'outside');
+  const directory = await temporaryDirectory(t, 'pending-');
+  const data = path.join(directory, 'data');
+  const outside = path.join(directory, 'outside');
   await mkdir(data);
   await mkdir(outside);
   const root = await DataRoot.open(data);

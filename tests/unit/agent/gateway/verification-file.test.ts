@@ -8,7 +8,7 @@ import { OwnFile } from '../../../../agent/gateway/own-file.ts';
 import type { VerificationResult } from '../../../../agent/gateway/verification.ts';
 import { VerificationFile } from '../../../../agent/gateway/verification-file.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const verdict: VerificationResult = {
   subject: { commit: 'c', rollout: 3, revision: 'r', settings: 's' },
@@ -18,9 +18,9 @@ const verdict: VerificationResult = {
 };
 
 async function arrange(t: TestContext, checkOwner = () => {}) {
-  const folder = await temporaryFolder(t, 'verdict-');
-  const data = path.join(folder, 'data');
-  const outside = path.join(folder, 'outside');
+  const directory = await temporaryDirectory(t, 'verdict-');
+  const data = path.join(directory, 'data');
+  const outside = path.join(directory, 'outside');
   await mkdir(path.join(data, '.sync-agent'), { recursive: true });
   const root = await DataRoot.open(data);
   const file = path.join(data, '.sync-agent/verification');

@@ -15,7 +15,7 @@ import type { Intent } from '../../../../agent/resource/judge-resource.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
 import { intentOf } from '../../../support/intents.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const settings = { requests: [{ path: '/health' }], forMs: 0, intervalMs: 1, failureThreshold: 1 };
 
@@ -26,10 +26,10 @@ const verifiedBy = (verification: object = {}, reload: object = {}): Intent => {
 
 /** A verifier of what listens on the port. */
 async function verifierOf(t: TestContext, port: number): Promise<Verifier> {
-  const folder = await temporaryFolder(t, 'verifier-');
-  const apiKeyFile = path.join(folder, 'api-key');
+  const directory = await temporaryDirectory(t, 'verifier-');
+  const apiKeyFile = path.join(directory, 'api-key');
   await writeFile(apiKeyFile, 'name:secret');
-  const root = await DataRoot.open(folder);
+  const root = await DataRoot.open(directory);
   const results = new VerificationFile(
     new OwnFile(
       'verification',

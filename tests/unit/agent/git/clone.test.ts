@@ -26,8 +26,8 @@ class TiredGit extends Git {
   }
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries.flatMap((entry) => (entry.isFile() ? path.join(entry.parentPath, entry.name) : []));
 }
 
@@ -161,13 +161,13 @@ suite('the clone of a repository', () => {
 
   test('never treats text as an option or as another transport', async (t) => {
     const sandbox = await createSandbox(t);
-    const mark = path.join(sandbox.folder, 'mark');
+    const mark = path.join(sandbox.directory, 'mark');
     const commit = 'a'.repeat(40);
     for (const repo of [
       `--upload-pack=touch ${mark}`,
       `ext::touch ${mark}`,
-      `file://${sandbox.folder}`,
-      sandbox.folder,
+      `file://${sandbox.directory}`,
+      sandbox.directory,
     ]) {
       await assert.rejects(sandbox.sync({ repo, commit }), { code: 'git.url' });
     }
@@ -181,8 +181,8 @@ suite('the clone of a repository', () => {
   test('never stores a credential, and uses a new one at once', async (t) => {
     const server = await gitServerFor(t, { tls: true, credentials: { password: 'first-secret' } });
     const { url: repo, commit } = await server.createRepository('private');
-    const folder = await createSandbox(t);
-    const tokenFile = path.join(folder.folder, 'token');
+    const directory = await createSandbox(t);
+    const tokenFile = path.join(directory.directory, 'token');
     const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const first = await commit({ files: { a: '1' } });
     await assert.rejects(sandbox.sync({ repo, commit: first }), { name: 'TransientError', code: 'git.credentials' });
@@ -223,9 +223,9 @@ suite('the clone of a repository', () => {
     await mkdir(sandbox.repo, { recursive: true });
     const plain = await daemon.createRepository('plain');
     await sandbox.sync({ repo: plain.url, commit: await plain.commit({ files: { a: '1' } }) });
-    const { url: repo, git, path: folder, commit } = await daemon.createRepository('modern');
-    await rm(path.join(folder, 'config'));
-    await rm(path.join(folder, 'objects'), { recursive: true });
+    const { url: repo, git, path: directory, commit } = await daemon.createRepository('modern');
+    await rm(path.join(directory, 'config'));
+    await rm(path.join(directory, 'objects'), { recursive: true });
     await git('init', '--quiet', '--bare', '--object-format=sha256');
     const target = { repo, commit: await commit({ files: { b: '2' } }) };
     assert.equal(target.commit.length, 64);

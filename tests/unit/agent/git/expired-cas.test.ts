@@ -4,13 +4,13 @@ import { suite, type TestContext, test } from 'node:test';
 import { createCertificates } from '../../../../scripts/testbed/certificates.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { deliver, failuresOf, queryMain } from '../support/both-programs.ts';
 
 /** A server of a private CA, that CA, and the same CA as it was before it was renewed: expired. */
 async function arrange(t: TestContext) {
-  const folder = await temporaryFolder(t, 'expired-');
-  const certificates = await createCertificates(folder);
+  const directory = await temporaryDirectory(t, 'expired-');
+  const certificates = await createCertificates(directory);
   const server = await gitServerFor(t, { tls: true, certificates });
   const { caFile, caKeyFile } = certificates;
   const expired = await runCommand('openssl', ['x509', '-in', caFile, '-signkey', caKeyFile, '-days', '-1']);

@@ -18,7 +18,7 @@ test('the CAs of the installation are trusted for Git LFS and for submodules on 
   const gitmodules = `[submodule "lib"]\n\tpath = lib\n\turl = ${lib.url}\n`;
   const files = { '.gitmodules': gitmodules, lib: { submodule }, large: lfs.add('content') };
 
-  const extraCaFile = path.join((await createSandbox(t)).folder, 'ca.crt');
+  const extraCaFile = path.join((await createSandbox(t)).directory, 'ca.crt');
   const certificates = [server.caFile, other.caFile].map((file) => readFile(file ?? '', 'utf8'));
   await writeFile(extraCaFile, (await Promise.all(certificates)).join('\n'));
   const sandbox = await createSandbox(t, { files: { extraCaFile } });

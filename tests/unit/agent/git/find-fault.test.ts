@@ -6,7 +6,7 @@ import { faultOfFetch } from '../../../../agent/git/find-fault.ts';
 import { startGitStream } from '../../../../agent/git/git-stream.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const COMMIT = 'c'.repeat(40);
 const TREE = 'd'.repeat(40);
@@ -48,9 +48,9 @@ suite('an error of a fetch explains the output of git', () => {
 });
 
 async function listBy(t: TestContext, script: string) {
-  const folder = await temporaryFolder(t, 'git-');
-  await writeFile(path.join(folder, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const stream = startGitStream(new Git({ PATH: `${folder}:${process.env.PATH}` }), '/nowhere', ['ls-tree']);
+  const directory = await temporaryDirectory(t, 'git-');
+  await writeFile(path.join(directory, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const stream = startGitStream(new Git({ PATH: `${directory}:${process.env.PATH}` }), '/nowhere', ['ls-tree']);
   stream.output.resume();
   await stream.finish();
 }

@@ -8,7 +8,7 @@ import { transfer } from '../../../../agent/git/transfer.ts';
 import { packet } from '../../../../controller/polling/pkt-line.ts';
 import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
 const OID = 'a'.repeat(40);
@@ -96,17 +96,17 @@ suite('messages of git, forged by a server,', () => {
       const hosts = ENDS.flatMap((end) => Object.entries(waysOf(`x${end}${words}\n`)));
       for (const [way, host] of hosts) {
         const url = await startHost(t, host);
-        const folder = await temporaryFolder(t, 'forged-');
+        const directory = await temporaryDirectory(t, 'forged-');
         const git = new Git(process.env);
-        await git.run(['init', '--quiet', '--bare', folder]);
+        await git.run(['init', '--quiet', '--bare', directory]);
         const args = ['fetch', '--no-tags', '--depth=1'];
         const fetches = [
           transfer(git, ['-c', 'fetch.fsckObjects=true', ...args, '--quiet', url, 'refs/heads/main'], {
-            gitDir: folder,
+            gitDir: directory,
             access: {},
             signal: undefined,
           }),
-          git.run([`--git-dir=${folder}`, ...args, url, 'refs/heads/main']),
+          git.run([`--git-dir=${directory}`, ...args, url, 'refs/heads/main']),
         ];
         const errors = (await Promise.allSettled(fetches)).map((one) => one.status === 'rejected' && one.reason.name);
         assert.deepEqual(errors, ['TransientError', 'TransientError'], way);

@@ -25,15 +25,15 @@ import { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { REFUSING } from '../../../support/dead-address.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { PRIVATE_KEY } from '../../../support/private-key.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const REPO = 'git@127.0.0.1:x';
 
 const { signal } = new AbortController();
 const anyHost = (repo: string) => ({ repo, ignoresHostKey: true, signal });
 
-async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folder: string; files: AccessFiles }> {
-  const folder = await temporaryFolder(t, 'access-', { onDisk });
+async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ directory: string; files: AccessFiles }> {
+  const directory = await temporaryDirectory(t, 'access-', { onDisk });
   const http = localHttp();
   t.after(() => http.close());
   const none = {
@@ -43,13 +43,13 @@ async function arrange(t: TestContext, { onDisk = false } = {}): Promise<{ folde
     caFile: undefined,
     extraCaFile: undefined,
   };
-  return { folder, files: { ...none, keyDirectory: folder, uid: process.getuid?.() ?? 0, http } };
+  return { directory, files: { ...none, keyDirectory: directory, uid: process.getuid?.() ?? 0, http } };
 }
 
 suite('the files of an access to a repository', () => {
   test('count as changed when the kubelet adds, removes, or replaces one', async (t) => {
-    const { folder, files } = await arrange(t);
-    const mounted = { ...files, tokenFile: path.join(folder, 'token'), caFile: path.join(folder, 'ca') };
+    const { directory, files } = await arrange(t);
+    const mounted = { ...files, tokenFile: path.join(directory, 'token'), caFile: path.join(directory, 'ca') };
     const stamps = new Set([await stampOf(mounted)]);
     const isNews = async () => {
       const before = stamps.size;
@@ -57,10 +57,10 @@ suite('the files of an access to a repository', () => {
     };
     assert.equal(await isNews(), false);
     for (const version of ['one', 'two']) {
-      await mkdir(path.join(folder, version));
-      await writeFile(path.join(folder, version, 'token'), 'secret');
-      await symlink(version, path.join(folder, 'next'));
-      await rename(path.join(folder, 'next'), path.join(folder, '..data'));
+      await mkdir(path.join(directory, version));
+      await writeFile(path.join(directory, version, 'token'), 'secret');
+      await symlink(version, path.join(directory, 'next'));
+      await rename(path.join(directory, 'next'), path.join(directory, '..data'));
       if (version === 'one') await symlink('..data/token', mounted.tokenFile);
       assert.equal(await isNews(), true, version);
       assert.equal(await isNews(), false, version);
@@ -79,8 +79,8 @@ suite('the files of an access to a repository', () => {
 
 suite('withGitAccess', () => {
   test('sends a token to the origin of an https repository only, and never over another transport', async (t) => {
-    const { folder, files } = await arrange(t);
-    const tokenFile = path.join(folder, 'token');
+    const { directory, files } = await arrange(t);
+    const tokenFile = path.join(directory, 'token');
     await writeFile(tokenFile, 'secret\n');
     const authorizationFor = (repo: string) =>
       withGitAccess(anyHost(repo), { ...files, tokenFile }, async (access) => access.authorization);
@@ -94,8 +94,8 @@ suite('withGitAccess', () => {
   });
 
   test('trusts the CAs of the installation in addition to those of the system, while they exist', async (t) => {
-    const { folder, files } = await arrange(t);
-    const extraCaFile = path.join(folder, 'ca.crt');
+    const { directory, files } = await arrange(t);
+    const extraCaFile = path.join(directory, 'ca.crt');
     const bundleFor = (repo: string, more: Partial<AccessFiles> = {}) =>
       withGitAccess(anyHost(repo), { ...files, extraCaFile, ...more }, async ({ caFile }) => ({
         caFile,
@@ -113,9 +113,9 @@ suite('withGitAccess', () => {
       assert.ok(text.startsWith(system), 'those of the system');
       assert.ok(text.endsWith('\n-- the CA of the company --\n'));
     }
-    assert.deepEqual(await readdir(folder), ['ca.crt'], 'nothing is left');
+    assert.deepEqual(await readdir(directory), ['ca.crt'], 'nothing is left');
 
-    const caFile = path.join(folder, 'of-the-resource');
+    const caFile = path.join(directory, 'of-the-resource');
     assert.equal((await bundleFor('https://127.0.0.1/x', { caFile })).caFile, caFile, 'it replaces all others');
   });
 
@@ -253,8 +253,8 @@ test('a DNS query stops when the signal aborts', { timeout: 20_000 }, async (t) 
 
 suite('the SSH key of a repository', () => {
   test('is used in place if ssh accepts it as it is mounted', async (t) => {
-    const { folder, files } = await arrange(t);
-    const sshKeyFile = path.join(folder, 'mounted');
+    const { directory, files } = await arrange(t);
+    const sshKeyFile = path.join(directory, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
     const used = await withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async (access) => access.sshKeyFile);
     assert.equal(used, sshKeyFile);
@@ -265,23 +265,23 @@ suite('the SSH key of a repository', () => {
   });
 
   test('is never copied to a disk', async (t) => {
-    const { folder, files } = await arrange(t, { onDisk: true });
-    const sshKeyFile = path.join(folder, 'mounted');
+    const { directory, files } = await arrange(t, { onDisk: true });
+    const sshKeyFile = path.join(directory, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY.trimEnd(), { mode: 0o600 });
-    if ((await statfs(folder)).type === 0x01021994) return t.skip('temporary folders are in memory here');
+    if ((await statfs(directory)).type === 0x01021994) return t.skip('temporary folders are in memory here');
     await assert.rejects(
       withGitAccess(anyHost(REPO), { ...files, sshKeyFile }, async () => {}),
       { name: 'TerminalError', code: 'git.keyOnDisk' },
     );
-    assert.deepEqual(await readdir(folder), ['mounted']);
+    assert.deepEqual(await readdir(directory), ['mounted']);
   });
 
   test('is copied to memory for the duration of the call if ssh would refuse it', async (t) => {
-    const { folder, files } = await arrange(t);
+    const { directory, files } = await arrange(t);
     const keyDirectory = await mkdtemp('/dev/shm/access-').catch(() => undefined);
     if (!keyDirectory) return t.skip('there is no /dev/shm');
     t.after(() => rm(keyDirectory, { recursive: true }));
-    const sshKeyFile = path.join(folder, 'mounted');
+    const sshKeyFile = path.join(directory, 'mounted');
     const copy = path.join(keyDirectory, 'sync-agent-ssh-key');
     await writeFile(copy, 'of a killed agent', { mode: 0o644 });
     for (const key of [PRIVATE_KEY.trimEnd(), PRIVATE_KEY.replaceAll('\n', '\r\n')]) {
@@ -296,17 +296,17 @@ suite('the SSH key of a repository', () => {
   });
 
   test('is removed if a killed agent left a copy of it', async (t) => {
-    const { folder } = await arrange(t);
-    await writeFile(path.join(folder, 'sync-agent-ssh-key'), 'KEY');
-    await writeFile(path.join(folder, 'HEAD'), '');
-    await writeFile(path.join(folder, 'sync-agent-ssh-key.backup'), 'of a person');
-    await removeKeyCopies([folder, path.join(folder, 'none')]);
-    assert.deepEqual((await readdir(folder)).sort(), ['HEAD', 'sync-agent-ssh-key.backup']);
+    const { directory } = await arrange(t);
+    await writeFile(path.join(directory, 'sync-agent-ssh-key'), 'KEY');
+    await writeFile(path.join(directory, 'HEAD'), '');
+    await writeFile(path.join(directory, 'sync-agent-ssh-key.backup'), 'of a person');
+    await removeKeyCopies([directory, path.join(directory, 'none')]);
+    assert.deepEqual((await readdir(directory)).sort(), ['HEAD', 'sync-agent-ssh-key.backup']);
   });
 
   test("isn't used without known_hosts, unless the resource allows that", async (t) => {
-    const { folder, files } = await arrange(t);
-    const sshKeyFile = path.join(folder, 'mounted');
+    const { directory, files } = await arrange(t);
+    const sshKeyFile = path.join(directory, 'mounted');
     await writeFile(sshKeyFile, PRIVATE_KEY, { mode: 0o600 });
     const accessTo = (repo: string, ignoresHostKey: boolean, knownHostsFile?: string) =>
       withGitAccess(

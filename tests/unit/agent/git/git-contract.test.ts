@@ -24,7 +24,7 @@ import type { GitAccess } from '../../../../shared/io/git/git-environment.ts';
 import { silentAddress } from '../../../support/dead-address.ts';
 import { answerFetches, CAPABILITIES, fetchAnswer, withoutBase } from '../../../support/fetch-answers.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 import { commitText, objectWriter, treeEntry } from './support/write-object.ts';
 
@@ -49,9 +49,9 @@ interface Attempt {
   packBytes?: number;
 }
 
-async function makeFolder(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'contract-');
-  return folder;
+async function makeDirectory(t: TestContext): Promise<string> {
+  const directory = await temporaryDirectory(t, 'contract-');
+  return directory;
 }
 
 /** Fetches into a new clone, or one at a path, and checks the kind of the failure. */
@@ -61,7 +61,12 @@ async function assertFails(t: TestContext, repo: string, code: string | RegExp, 
   const log = pino({ level: 'silent' });
   const seconds = STALL_SECONDS[code === 'git.stalled' ? 'expected' : 'otherwise'];
   const lowSpeed = { bytesPerSecond: 500, seconds };
-  const clone = new Clone({ git, path: at ?? (await makeFolder(t)), log, limits: { ...limits, lowSpeed, packBytes } });
+  const clone = new Clone({
+    git,
+    path: at ?? (await makeDirectory(t)),
+    log,
+    limits: { ...limits, lowSpeed, packBytes },
+  });
   const origin = /^https?:\/\/[^/]*/.exec(repo)?.[0];
   const error = await clone
     .fetch({ repo, ref, commit, isWhole }, { origin, ...attempt.access })
@@ -177,15 +182,15 @@ suite("git's errors over http name", { concurrency: 2 }, () => {
   });
 
   test('certificates that are untrusted, unreadable, or for another name', async (t) => {
-    const folder = await makeFolder(t);
-    const other = await createCertificates(folder, ['other.test']);
+    const directory = await makeDirectory(t);
+    const other = await createCertificates(directory, ['other.test']);
     const server = await startHttp(t, { tls: true });
     const { url } = await server.createRepository('x');
     await assertFails(t, url, 'git.certificate');
     await assertFails(t, url, 'git.certificate', { access: { caFile: other.caFile } });
     const misnamed = await startHttp(t, { tls: true, certificates: other });
     await assertFails(t, `${misnamed.url}/x.git`, 'git.certificate', { access: { caFile: other.caFile } });
-    const damaged = path.join(folder, 'damaged.pem');
+    const damaged = path.join(directory, 'damaged.pem');
     await writeFile(damaged, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
     await assertFails(t, url, 'git.certificate', { access: { caFile: damaged } });
   });
@@ -228,19 +233,19 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
   async function arrange(t: TestContext, settings: Record<string, string> = {}) {
     const server = await startSshServer(settings);
     t.after(() => server.stop());
-    const folder = await makeFolder(t);
-    const knownHostsFile = path.join(folder, 'known_hosts');
-    const sshKeyFile = path.join(folder, 'key');
+    const directory = await makeDirectory(t);
+    const knownHostsFile = path.join(directory, 'known_hosts');
+    const sshKeyFile = path.join(directory, 'key');
     await writeFile(knownHostsFile, server.knownHosts);
     await copyFile(server.keyFile, sshKeyFile);
     const { url } = await server.createRepository('x');
-    return { url, folder, knownHosts: server.knownHosts, access: { knownHostsFile, sshKeyFile } };
+    return { url, directory, knownHosts: server.knownHosts, access: { knownHostsFile, sshKeyFile } };
   }
 
   test('an unknown key, an unreadable key, and a missing repository', async (t) => {
-    const { url, folder, access } = await arrange(t);
+    const { url, directory, access } = await arrange(t);
     await assertFails(t, url.replace('x.git', 'y.git'), 'git.repositoryNotFound', { access });
-    const sshKeyFile = path.join(folder, 'other');
+    const sshKeyFile = path.join(directory, 'other');
     await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', sshKeyFile]);
     await assertFails(t, url, 'git.authentication', { access: { ...access, sshKeyFile } });
     await writeFile(sshKeyFile, 'no key\n', { mode: 0o600 });
@@ -248,8 +253,8 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
   });
 
   test('a changed host key, and an unknown host', async (t) => {
-    const { url, folder, knownHosts, access } = await arrange(t);
-    const knownHostsFile = path.join(folder, 'others');
+    const { url, directory, knownHosts, access } = await arrange(t);
+    const knownHostsFile = path.join(directory, 'others');
     await writeFile(
       knownHostsFile,
       knownHosts.replace(/AAAA\S+/, (key) => `${key.slice(0, -8)}AAAAAAAA`),
@@ -270,7 +275,7 @@ suite('the errors of git and ssh over ssh name', { skip: skipWithoutSshd, concur
   });
 
   test('a dead connection', async (t) => {
-    const pidFile = path.join(await makeFolder(t), 'pid');
+    const pidFile = path.join(await makeDirectory(t), 'pid');
     const { url, access } = await arrange(t, { ForceCommand: `echo $PPID >${pidFile}; kill -STOP $PPID; sleep 5` });
     try {
       await assertFails(t, url, 'git.stalled', { access });
@@ -379,15 +384,15 @@ suite("git's errors about the objects that a server sends name", { concurrency: 
     // Git warns of that first.
     await git('config', 'uploadpack.allowFilter', 'false');
     const attempt = { commit: large, isWhole: false };
-    const folder = await makeFolder(t);
-    await withSmallVolume(t, { path: folder }, () => assertFails(t, url, 'git.noSpace', attempt, folder));
+    const directory = await makeDirectory(t);
+    await withSmallVolume(t, { path: directory }, () => assertFails(t, url, 'git.noSpace', attempt, directory));
   });
 });
 
 suite('a fetch starts again because of', () => {
   /** Fetches a commit, and returns the special options of each of git's fetches. */
   async function waysOf(t: TestContext, repo: string, commit: string) {
-    const gitDir = await makeFolder(t);
+    const gitDir = await makeDirectory(t);
     const ways: string[] = [];
     const isSpecial = (arg: string) =>
       ['--refetch', '--no-filter'].includes(arg) || arg.includes('clonefilter=blob:none');
@@ -415,8 +420,8 @@ suite('a fetch starts again because of', () => {
 
   test('harmless mistakes in old repositories', async (t) => {
     const { url, write, commitTree } = await startDaemon(t);
-    const folder = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
-    const { commit } = await commitTree(treeEntry('040000', 'folder', folder));
+    const directory = await write('tree', treeEntry('100644', 'a', await write('blob', Buffer.from('x'))));
+    const { commit } = await commitTree(treeEntry('040000', 'folder', directory));
     assert.deepEqual((await waysOf(t, url, commit)).slice(0, 2), [
       '',
       'remote.sync.partialclonefilter=blob:none --refetch --no-filter',
@@ -426,12 +431,12 @@ suite('a fetch starts again because of', () => {
   test('a clone that lost a pack', async (t) => {
     const server = await startHttp(t);
     const { url: repo, commit } = await server.createRepository('x');
-    const folder = await makeFolder(t);
-    const clone = new Clone({ git: new Git(process.env), path: folder, log: pino({ level: 'silent' }) });
+    const directory = await makeDirectory(t);
+    const clone = new Clone({ git: new Git(process.env), path: directory, log: pino({ level: 'silent' }) });
     const source = { repo, ref: 'main', isWhole: true };
     const access = { origin: server.url };
     await clone.fetch({ ...source, commit: await commit({ files: { a: '1', b: '2' } }) }, access);
-    await rm(path.join(folder, 'objects/pack'), { recursive: true });
+    await rm(path.join(directory, 'objects/pack'), { recursive: true });
     const next = await commit({ files: { a: '2' } });
     await clone.fetch({ ...source, commit: next }, access);
     assert.equal((await clone.list({ commit: next, sources: [''] }, () => {})).length, 2);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { BlobReader } from '../../../../agent/git/blob-reader.ts';
 import { DamagedCloneError, recordsOf, startGitStream } from '../../../../agent/git/git-stream.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const git = new Git({ PATH: '/usr/local/bin:/usr/bin:/bin' });
 
@@ -50,10 +50,10 @@ suite('a stream of git output', () => {
     const reader = new BlobReader(missing, '/nowhere');
     await assert.rejects(reader.open('a'.repeat(40)), { name: 'TransientError', code: 'git.notStarted' });
     await reader.close();
-    const folder = await temporaryFolder(t, 'no-git-');
-    await symlink('/bin/sh', path.join(folder, 'sh'));
+    const directory = await temporaryDirectory(t, 'no-git-');
+    await symlink('/bin/sh', path.join(directory, 'sh'));
     // With a limit it is a shell that cannot start git.
-    const limited = new Git({ PATH: folder }, { memoryBytes: 64 * 1024 ** 2 });
+    const limited = new Git({ PATH: directory }, { memoryBytes: 64 * 1024 ** 2 });
     await assert.rejects(limited.run(['version']), { name: 'TransientError', code: 'git.notStarted' });
     const waiting = startGitStream(git, '/nowhere', ['hash-object', '--stdin']);
     waiting.child.kill('SIGKILL');

@@ -7,7 +7,7 @@ import { transfer } from '../../../../agent/git/transfer.ts';
 import type { GitServer, GitServerOptions } from '../../../../scripts/testbed/git-server.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
@@ -49,25 +49,25 @@ suite('messages from a git server', () => {
   }
 
   test('are ignored over ssh as well, even if they look like those of git', async (t) => {
-    const folder = await temporaryFolder(t, 'words-');
+    const directory = await temporaryDirectory(t, 'words-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
-    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
-    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
+    await writeFile(path.join(directory, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${directory}:${process.env.PATH}` });
     const fetchBySsh = (gitDir: string) =>
       transfer(git, ['fetch'], {
         gitDir,
         access: { sshHost: { address: '127.0.0.1', port: 22, alias: 'git.test' } },
         signal: undefined,
       });
-    await assert.rejects(fetchBySsh(folder), { name: 'TransientError', code: 'git.unreachable' });
+    await assert.rejects(fetchBySsh(directory), { name: 'TransientError', code: 'git.unreachable' });
     await assert.rejects(fetchBySsh('/nowhere'), { code: 'git.noSpace' }, 'nothing can be written there');
   });
 
   test('appear in no log line, so that a token that the server repeats stays secret', async (t) => {
     const server = await startServer(t, { tls: true });
     const { url: repo } = await server.createRepository('x');
-    const { folder } = await createSandbox(t);
-    const tokenFile = path.join(folder, 'token');
+    const { directory } = await createSandbox(t);
+    const tokenFile = path.join(directory, 'token');
     await writeFile(tokenFile, 'SECRET-TOKEN');
     const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     let sent = '';

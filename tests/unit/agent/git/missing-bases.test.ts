@@ -88,11 +88,11 @@ suite('a delta against a missing object', () => {
     const lines = Array.from({ length: 1_000 }, () => randomBytes(60).toString('base64'));
     const commitWith = async (mode: string, content: string, film: string[]) => {
       const file = await write('blob', Buffer.from(content));
-      const folder = await write('tree', treeEntry('100644', 'a', file));
+      const directory = await write('tree', treeEntry('100644', 'a', file));
       // Enough content that only the new part is sent.
       const others = Array.from({ length: 200 }, (_, index) => treeEntry('100644', `d${1_000 + index}`, file));
       const media = await write('blob', Buffer.from(film.join('\n')));
-      const entries = [treeEntry(mode, 'config', folder), ...others, treeEntry('100644', 'film', media)];
+      const entries = [treeEntry(mode, 'config', directory), ...others, treeEntry('100644', 'film', media)];
       const commit = await write('commit', commitText(await write('tree', Buffer.concat(entries))));
       await git('update-ref', 'refs/heads/main', commit);
       return commit;

@@ -17,9 +17,9 @@ const BY = [`author ${WHO}`, `committer ${WHO}`];
 interface Fault {
   header?: string[];
   message?: string;
-  /** Entries before and after `config`. `1` and `2` are files, `folder` has a file `a`. */
-  first?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
-  last?: [mode: string, name: string, object: '1' | '2' | 'folder'][];
+  /** Entries before and after `config`. `1` and `2` are files, `directory` has a file `a`. */
+  first?: [mode: string, name: string, object: '1' | '2' | 'directory'][];
+  last?: [mode: string, name: string, object: '1' | '2' | 'directory'][];
   gitmodules?: string;
 }
 
@@ -35,8 +35,8 @@ const accepted: [fault: string, Fault][] = [
   ['badName', writtenBy('A> <a@b> 1 +0000')],
   ['badTimezone', writtenBy('A <a@b> 1 +051800')],
   ['extraHeaderEntry', { header: [...BY, 'svn-id 12', 'HG:extra x'] }],
-  ['gitattributesBlob', { first: [['40000', '.gitattributes', 'folder']] }],
-  ['gitmodulesBlob', { first: [['40000', '.gitmodules', 'folder']] }],
+  ['gitattributesBlob', { first: [['40000', '.gitattributes', 'directory']] }],
+  ['gitmodulesBlob', { first: [['40000', '.gitmodules', 'directory']] }],
   ['gitmodulesName', module('path = m\n\turl = https://e.test/m', '../m')],
   ['gitmodulesParse', { gitmodules: '[m\n' }],
   ['gitmodulesPath', module('path = -m\n\turl = https://e.test/m')],
@@ -51,7 +51,7 @@ const accepted: [fault: string, Fault][] = [
   ['multipleAuthors', { header: [`author ${WHO}`, ...BY] }],
   ['nulInCommit', { message: 'x\0y' }],
   ['zeroPaddedDate', writtenBy('A <a@b> 01 +0000')],
-  ['zeroPaddedFilemode', { last: [['040000', 'folder', 'folder']] }],
+  ['zeroPaddedFilemode', { last: [['040000', 'directory', 'directory']] }],
 ];
 
 /** Faults that git clone(1) accepts as well. */
@@ -83,26 +83,26 @@ async function commitWith({ header = BY, message = 'x\n', first = [], last = [],
   const repository = await server.createRepository(`old-${++repositories}`);
   const write = objectWriter(repository.path);
   const files = { 1: await write('blob', Buffer.from('1')), 2: await write('blob', Buffer.from('2')) };
-  const objects = { ...files, folder: await write('tree', treeEntry('100644', 'a', files[1])) };
+  const objects = { ...files, directory: await write('tree', treeEntry('100644', 'a', files[1])) };
   const modules = gitmodules === undefined ? '' : await write('blob', Buffer.from(gitmodules));
   const entries = [
     ...(modules ? [treeEntry('100644', '.gitmodules', modules)] : []),
     ...first.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
-    treeEntry('40000', 'config', objects.folder),
+    treeEntry('40000', 'config', objects.directory),
     ...last.map(([mode, name, object]) => treeEntry(mode, name, objects[object])),
   ];
   const tree = await write('tree', Buffer.concat(entries));
   const commit = await write('commit', Buffer.from(`tree ${tree}\n${header.join('\n')}\n\n${message}`));
   // git itself refuses to let a ref lead to some of them.
   await writeFile(path.join(repository.path, 'refs/heads/main'), `${commit}\n`);
-  return { repo: repository.url, commit, folder: repository.path, write };
+  return { repo: repository.url, commit, directory: repository.path, write };
 }
 
 /** Results of a clone without any settings, and of a sync of a part and of the whole. */
 async function fetchBy(t: TestContext, fault: Fault) {
   const target = await commitWith(fault);
   const sandboxes = [await createSandbox(t), await createSandbox(t)] as const;
-  await run('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].folder, 'clone')]);
+  await run('git', ['clone', '--quiet', target.repo, path.join(sandboxes[0].directory, 'clone')]);
   return (['config', '.'] as const).map((source, index) => ({
     sandbox: sandboxes[index] as (typeof sandboxes)[0],
     target: { ...target, profile: { mappings: [{ source, destination: source, required: true, template: false }] } },
@@ -122,7 +122,7 @@ suite('a commit of an old repository is delivered, as by git clone', () => {
 
 test('the second commit of an old repository takes one request, without the objects that are there', async (t) => {
   const fault = writtenBy('A <a@b> x +0000');
-  const { repo, commit, folder, write } = await commitWith(fault);
+  const { repo, commit, directory, write } = await commitWith(fault);
   const git = new WatchedGit(process.env);
   const sandbox = await createSandbox(t, { git });
   const profile = { mappings: [{ source: 'config', destination: 'config', required: true, template: false }] };
@@ -132,7 +132,7 @@ test('the second commit of an old repository takes one request, without the obje
   const tree = await write('tree', treeEntry('40000', 'config', config));
   const header = [`tree ${tree}`, `parent ${commit}`, ...(fault.header ?? [])];
   const next = await write('commit', Buffer.from(`${header.join('\n')}\n\nx\n`));
-  await writeFile(path.join(folder, 'refs/heads/main'), `${next}\n`);
+  await writeFile(path.join(directory, 'refs/heads/main'), `${next}\n`);
   await sandbox.sync({ repo, commit: next, profile });
   assert.deepEqual(await sandbox.files(), { 'config/a': 'new' });
   assert.deepEqual(
@@ -150,9 +150,9 @@ suite('an old tag of a commit is fetched', () => {
     ['extraHeaderEntry', ['tag v1', `tagger ${WHO}`, 'svn-id 12']],
   ] as const) {
     test(name, async (t) => {
-      const { repo, commit, folder, write } = await commitWith({});
+      const { repo, commit, directory, write } = await commitWith({});
       const tag = await write('tag', Buffer.from(`object ${commit}\ntype commit\n${header.join('\n')}\n\nx\n`));
-      await writeFile(path.join(folder, 'refs/tags/v1'), `${tag}\n`);
+      await writeFile(path.join(directory, 'refs/tags/v1'), `${tag}\n`);
       const { clone, sync } = await createSandbox(t);
       await sync({ repo, commit });
       await clone.fetchTag({ repo, commit, ref: 'v1' }, { origin: server.url });

@@ -268,16 +268,16 @@ suite('a partial clone works', () => {
     const inClone = ['-c', 'remote.sync.promisor=true', `--git-dir=${sandbox.repo}`];
     const list = ['rev-list', '--objects', '--no-object-names', '--missing=allow-promisor', '--all'];
     const input = await sandbox.git.run([...inClone, ...list]);
-    const folder = path.join(sandbox.repo, 'objects/pack');
+    const directory = path.join(sandbox.repo, 'objects/pack');
     const id =
-      `${await sandbox.git.run([...inClone, 'pack-objects', '-q', path.join(folder, 'pack')], { input })}`.trim();
+      `${await sandbox.git.run([...inClone, 'pack-objects', '-q', path.join(directory, 'pack')], { input })}`.trim();
     for (let n = 0; n < 30; n += 1) {
       for (const ending of ['pack', 'idx']) {
-        await copyFile(path.join(folder, `pack-${id}.${ending}`), path.join(folder, `pack-copy${n}.${ending}`));
+        await copyFile(path.join(directory, `pack-${id}.${ending}`), path.join(directory, `pack-copy${n}.${ending}`));
       }
     }
     await tidyClone(sandbox.git, sandbox.repo, { isPartial: true, signal: undefined });
-    assert.equal((await readdir(folder)).filter((name) => name.endsWith('.pack')).length, 1);
+    assert.equal((await readdir(directory)).filter((name) => name.endsWith('.pack')).length, 1);
     await sandbox.restart();
     const second = await commit({ files: { 'config/a': '2' } });
     await sandbox.sync({ repo, commit: second, earlier: [first], profile: mapped('config') });

@@ -12,7 +12,7 @@ import { createSandbox } from '../support/sandbox.ts';
 
 /** A key that ssh-keygen writes with these options, both halves. */
 async function makeKey(t: TestContext, ...options: string[]): Promise<{ key: string; publicHalf: string }> {
-  const file = path.join((await createSandbox(t)).folder, 'key');
+  const file = path.join((await createSandbox(t)).directory, 'key');
   await runCommand('ssh-keygen', ['-q', '-f', file, ...options]);
   return { key: await readFile(file, 'utf8'), publicHalf: await readFile(`${file}.pub`, 'utf8') };
 }

@@ -46,7 +46,7 @@ async function startServer(t: TestContext, tls = false): Promise<GitServer> {
 }
 
 async function withToken(t: TestContext, server: GitServer) {
-  const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+  const tokenFile = path.join((await createSandbox(t)).directory, 'token');
   await writeFile(tokenFile, 'secret');
   return { tokenFile, caFile: server.caFile };
 }

@@ -19,11 +19,10 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
 
   test('works with a key and the configured host key', async (t) => {
     const { url: repo, commit } = await server.createRepository('plain');
-    const folder = await createSandbox(t);
-    const [sshKeyFile, knownHostsFile] = ['ssh-key', 'known-hosts'].map((name) => path.join(folder.folder, name)) as [
-      string,
-      string,
-    ];
+    const directory = await createSandbox(t);
+    const [sshKeyFile, knownHostsFile] = ['ssh-key', 'known-hosts'].map((name) =>
+      path.join(directory.directory, name),
+    ) as [string, string];
     // As a mounted Secret is: readable for others, and perhaps without the last line feed.
     await writeFile(sshKeyFile, (await readFile(server.keyFile, 'utf8')).trimEnd(), { mode: 0o644 });
     await writeFile(knownHostsFile, server.knownHosts);
@@ -46,8 +45,8 @@ suite('git over ssh', { skip: skipWithoutSshd }, () => {
 
   test("is refused if no host key is configured, and the server isn't remembered", async (t) => {
     const { url: repo, commit } = await server.createRepository('unnamed');
-    const { folder } = await createSandbox(t);
-    const sshKeyFile = path.join(folder, 'ssh-key');
+    const { directory } = await createSandbox(t);
+    const sshKeyFile = path.join(directory, 'ssh-key');
     await writeFile(sshKeyFile, await readFile(server.keyFile));
     const sandbox = await createSandbox(t, { files: { sshKeyFile } });
     const target = { repo, commit: await commit({ files: { a: '1' } }) };

@@ -35,7 +35,7 @@ suite('submodules', () => {
       l: '1',
     };
     const first = await lib.commit({ files: linked });
-    const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
     await writeFile(tokenFile, 'secret');
     const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const files = { '.gitmodules': gitmodules({ 'libs/lib': '../lib.git' }), 'libs/lib': { submodule: first }, a: 'a' };
@@ -69,7 +69,7 @@ suite('submodules', () => {
     const root = await server.createRepository('root');
     const lib = await other.createRepository('lib');
     const commit = await lib.commit({ files: { l: '1' } });
-    const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
     await writeFile(tokenFile, 'secret');
     const sandbox = await createSandbox(t, { files: { tokenFile, caFile: server.caFile } });
     const files = { '.gitmodules': gitmodules({ lib: lib.url }), lib: { submodule: commit } };
@@ -118,8 +118,8 @@ suite('submodules', () => {
     const cases: [modules: object, message: RegExp][] = [
       [{ '.gitmodules': gitmodules({ lib: `${local}/lib.git` }) }, /loopback or link-local/],
       [{ '.gitmodules': gitmodules({ lib: 'http://169.254.169.254/x' }) }, /loopback or link-local/],
-      [{ '.gitmodules': gitmodules({ lib: `file://${sandbox.folder}` }) }, /isn't allowed/],
-      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.folder}/mark` }) }, /isn't allowed/],
+      [{ '.gitmodules': gitmodules({ lib: `file://${sandbox.directory}` }) }, /isn't allowed/],
+      [{ '.gitmodules': gitmodules({ lib: `ext::touch ${sandbox.directory}/mark` }) }, /isn't allowed/],
       [{ '.gitmodules': gitmodules({ other: '../lib.git' }) }, /does not specify its URL/],
       [{ '.gitmodules': null }, /no \.gitmodules/],
       [{ '.gitmodules': gitmodules({ lib: '-u/x' }) }, /isn't allowed/],

@@ -14,7 +14,7 @@ import { GIT_LIMITS } from '../../../../agent/git/git-limits.ts';
 import { type TransferLimits, transfer } from '../../../../agent/git/transfer.ts';
 import { Git } from '../../../../shared/io/git/git.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { objectWriter } from './support/write-object.ts';
 
 const limits: TransferLimits = {
@@ -65,12 +65,12 @@ async function arrange(t: TestContext, pace: Pace, own: Partial<TransferLimits> 
   const server = await gitServerFor(t);
   const { url, commit } = await server.createRepository('x');
   const files = { a: randomBytes(300_000).toString('base64') };
-  const folder = await temporaryFolder(t, 'transfer-');
+  const directory = await temporaryDirectory(t, 'transfer-');
   const host = await startSlowHost(t, server.url, pace);
   const source = { repo: url.replace(server.url, host), ref: 'main', commit: await commit({ files }), isWhole: true };
   const git = new Git(process.env);
-  const clone = new Clone({ git, path: folder, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
-  const packs = async () => await readdir(path.join(folder, 'objects/pack'));
+  const clone = new Clone({ git, path: directory, log: pino({ level: 'silent' }), limits: { ...limits, ...own } });
+  const packs = async () => await readdir(path.join(directory, 'objects/pack'));
   return { clone, source, access: { origin: host }, packs };
 }
 
@@ -104,9 +104,9 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
     const server = await gitServerFor(t);
     const { url: repo, commit } = await server.createRepository('x');
     const source = { repo, ref: 'main', commit: await commit({ files: { a: '1' } }), isWhole: true };
-    const folder = await temporaryFolder(t, 'transfer-');
+    const directory = await temporaryDirectory(t, 'transfer-');
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: new Git(process.env), path: folder, log, limits });
+    const clone = new Clone({ git: new Git(process.env), path: directory, log, limits });
     server.fault = { hang: true };
     await assert.rejects(clone.fetch(source, { origin: server.url }), { code: 'git.stalled', reason: 'GitTimeout' });
   });
@@ -134,25 +134,25 @@ suite('a fetch from a git server', { concurrency: 2 }, () => {
   });
 
   test('names the volume of the clone if it fills it', async (t) => {
-    const folder = await temporaryFolder(t, 'full-');
+    const directory = await temporaryDirectory(t, 'full-');
     const script = '#!/bin/sh\necho "fatal: write error: No space left on device" >&2\nexit 128\n';
-    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
-    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
+    await writeFile(path.join(directory, 'git'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${directory}:${process.env.PATH}` });
     const fetchTo = (gitDir: string) => transfer(git, ['fetch'], { gitDir, access: {}, signal: undefined });
-    await assert.rejects(fetchTo(path.join(folder, 'nowhere')), {
+    await assert.rejects(fetchTo(path.join(directory, 'nowhere')), {
       code: 'git.noSpace',
       message: 'the clone volume (REPO_PATH) is full',
     });
-    await assert.rejects(fetchTo(folder), { code: 'git.unreachable' }, 'there is room');
+    await assert.rejects(fetchTo(directory), { code: 'git.unreachable' }, 'there is room');
   });
 
   test('stays within its memory limit, however large an object is, because files are streamed', async (t) => {
     const server = await gitServerFor(t);
     const { url: repo, path: at, git, commit } = await server.createRepository('x');
-    const folder = await temporaryFolder(t, 'transfer-');
+    const directory = await temporaryDirectory(t, 'transfer-');
     const small = new Git(process.env, { ...GIT_LIMITS, memoryBytes: 64 * 1024 ** 2 });
     const log = pino({ level: 'silent' });
-    const clone = new Clone({ git: small, path: folder, log });
+    const clone = new Clone({ git: small, path: directory, log });
     const access = { origin: server.url };
     const large = await commit({ files: { a: '1', b: 'x'.repeat(150 * 1024 ** 2) } });
     await clone.fetch({ repo, ref: 'main', commit: large, isWhole: true }, access);

@@ -6,7 +6,7 @@ import { startGitServer } from '../../../../scripts/testbed/git-server.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
 import { type GitAccess, gitEnvironment } from '../../../../shared/io/git/git-environment.ts';
 import { gitErrorOf } from '../../../../shared/io/git/git-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const SYSTEM = '/etc/ssl/certs';
 const skip = await runCommand('unshare', ['--mount', 'sh', '-c', `mount --bind / ${SYSTEM}`]).then(
@@ -20,7 +20,7 @@ test('git trusts the CAs of the system, and none of them if others are configure
   t.after(() => Promise.all([server.stop(), other.stop()]));
   const { url, commit } = await server.createRepository('app');
   const head = await commit({ files: { a: '1' } });
-  const system = await temporaryFolder(t, 'system-cas-');
+  const system = await temporaryDirectory(t, 'system-cas-');
   await copyFile(server.caFile ?? '', path.join(system, 'server.pem'));
   await copyFile(server.caFile ?? '', path.join(system, 'ca-certificates.crt'));
   await runCommand('openssl', ['rehash', system]);

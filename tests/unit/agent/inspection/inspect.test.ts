@@ -167,10 +167,10 @@ suite('an inspection of another commit', () => {
   test("is refused when a sync would be: for a missing signature, or files that can't be delivered", async (t) => {
     const { sandbox, target } = await arrange(t, { files: { 'config/a': '1' }, other: { 'config/a': '2' } });
     const asked = { kind: 'diff' as const, ref: 'other' };
-    await mkdir(path.join(sandbox.folder, 'keys'));
+    await mkdir(path.join(sandbox.directory, 'keys'));
     const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
     const key = Buffer.concat([part(Buffer.from('ssh-ed25519')), part(Buffer.alloc(32, 1))]).toString('base64');
-    await writeFile(path.join(sandbox.folder, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
+    await writeFile(path.join(sandbox.directory, 'keys/ann'), `ssh-ed25519 ${key} ann\n`);
     await assert.rejects(sandbox.inspect(asked, { ...target, verify: 'head' }), { code: 'git.signature' });
     await assert.rejects(sandbox.inspect(asked, { ...target, profile: mapped('missing') }), /has no missing/);
     await assert.rejects(sandbox.inspect({ kind: 'diff', ref: 'nowhere' }, target), /has no nowhere/);
@@ -292,11 +292,11 @@ suite('an inspection of delivered files', () => {
     await writeFile(at('found'), 'found\n');
     const target = { repo: repository.url, commit, profile: mapped('config') };
     await sandbox.sync(target);
-    const secret = path.join(sandbox.folder, 'outside');
+    const secret = path.join(sandbox.directory, 'outside');
     await writeFile(secret, 'of the agent');
     for (const name of ['link', 'folder', 'above']) await rm(at(name), { recursive: true });
     await symlink(secret, at('link'));
-    await symlink(sandbox.folder, at('above'));
+    await symlink(sandbox.directory, at('above'));
     await mkdir(at('folder'));
     await writeFile(at('big'), large);
     await writeFile(at('found'), 'of somebody else');

@@ -9,26 +9,26 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const GIB = 1024 ** 3;
 
 /** A server, and a store with the beginning of an object; each request runs `onRequest` before its response. */
 async function begin(t: TestContext, start: Buffer, onRequest: (file: string) => Promise<void> = async () => {}) {
   const server = await gitServerFor(t, {});
-  const folder = await temporaryFolder(t, 'lfs-');
+  const directory = await temporaryDirectory(t, 'lfs-');
   const lfs = createLfsHost(`${server.url}/x.git/info/lfs/objects`);
   const content = Buffer.concat([start, Buffer.alloc(1024 * 1024, 'rest')]);
   const pointer = parseLfsPointer(Buffer.from(lfs.add(content)));
   assert.ok(pointer);
-  const file = path.join(incompleteDirectory(folder), pointer.oid);
+  const file = path.join(incompleteDirectory(directory), pointer.oid);
   server.lfs = (request, response) => void onRequest(file).then(() => lfs.listener(request, response));
-  await mkdir(incompleteDirectory(folder), { recursive: true });
+  await mkdir(incompleteDirectory(directory), { recursive: true });
   await writeFile(file, start);
-  const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: folder });
+  const store = new LfsStore({ git: new Git(process.env), http: localHttp(), path: directory });
   const fetch = (wanted: LfsPointer, signal?: AbortSignal, fetchTimeoutMs = 60_000) =>
     store.fetch([wanted], { repo: `${server.url}/x.git`, access: {}, signal, fetchTimeoutMs });
-  return { server, lfs, pointer, file, fetch, object: objectPath(folder, pointer.oid) };
+  return { server, lfs, pointer, file, fetch, object: objectPath(directory, pointer.oid) };
 }
 
 suite('the first part of a Git LFS object', () => {

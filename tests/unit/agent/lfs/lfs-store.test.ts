@@ -13,7 +13,7 @@ import { REFUSING } from '../../../support/dead-address.ts';
 import { gitServerFor } from '../../../support/git-server-for.ts';
 import { createLfsHost, createLfsRepository, type LfsHost, WITHOUT_ATTRIBUTES } from '../../../support/lfs-host.ts';
 import { localHttp } from '../../../support/local-http.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { createSandbox } from '../support/sandbox.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -140,7 +140,7 @@ suite('files in Git LFS', () => {
   test('need credentials, which are sent only to the origin of the repository', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true, credentials: { password: 'lfs-secret' } });
     const { url: repo, commit } = await createLfsRepository(server);
-    const tokenFile = path.join((await createSandbox(t)).folder, 'token');
+    const tokenFile = path.join((await createSandbox(t)).directory, 'token');
     await writeFile(tokenFile, 'lfs-secret');
     const elsewhere = await startWorld(t, { tls: true });
     elsewhere.lfs.objects = lfs.objects;
@@ -319,8 +319,8 @@ suite('files in Git LFS', () => {
   test('drop a partial download if another commit needs the space', async (t) => {
     const { server, lfs } = await startWorld(t);
     const { url: repo, commit } = await createLfsRepository(server);
-    const folder = await temporaryFolder(t, 'full-');
-    const git = new Git({ ...process.env, PATH: `${folder}:${process.env.PATH}` });
+    const directory = await temporaryDirectory(t, 'full-');
+    const git = new Git({ ...process.env, PATH: `${directory}:${process.env.PATH}` });
     const sandbox = await createSandbox(t, { git });
     const incomplete = path.join(sandbox.repo, 'sync-agent-lfs/lfs/incomplete');
     const first = await commit({ files: { a: lfs.add(randomBytes(1024 * 1024).toString('hex')) } });
@@ -334,7 +334,7 @@ rm -rf ${room}
 case " $* " in *" fetch "*) [ -z "$(ls ${incomplete})" ] || { mkdir ${room}; echo "fatal: write error: No space left on device" >&2; exit 128; } ;; esac
 exec git "$@"
 `;
-    await writeFile(path.join(folder, 'git'), script, { mode: 0o755 });
+    await writeFile(path.join(directory, 'git'), script, { mode: 0o755 });
     const target = { ...WITHOUT_ATTRIBUTES, repo, commit: await commit({ files: { a: 'small' } }) };
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: 'small' });
@@ -372,24 +372,24 @@ exec git "$@"
 
   test('are located over ssh if the repository is, and fetched with the headers from there', async (t) => {
     const { server, lfs } = await startWorld(t, { tls: true });
-    const folder = await temporaryFolder(t, 'ssh-');
+    const directory = await temporaryDirectory(t, 'ssh-');
     const content = lfs.add('content');
     const answer = { href: `${server.url}/x.git/info/lfs`, header: { Authorization: 'RemoteAuth token' } };
-    await writeFile(path.join(folder, 'answer'), JSON.stringify(answer));
-    const script = `#!/bin/sh\nprintf '%s\\n' "$@" >"${folder}/arguments"\ncat "${folder}/answer"\n`;
-    await writeFile(path.join(folder, 'ssh'), script, { mode: 0o755 });
-    const git = new Git({ PATH: `${folder}:${process.env.PATH}` });
-    const store = new LfsStore({ git, http: localHttp(), path: path.join(folder, 'store') });
+    await writeFile(path.join(directory, 'answer'), JSON.stringify(answer));
+    const script = `#!/bin/sh\nprintf '%s\\n' "$@" >"${directory}/arguments"\ncat "${directory}/answer"\n`;
+    await writeFile(path.join(directory, 'ssh'), script, { mode: 0o755 });
+    const git = new Git({ PATH: `${directory}:${process.env.PATH}` });
+    const store = new LfsStore({ git, http: localHttp(), path: path.join(directory, 'store') });
     const pointer = parseLfsPointer(Buffer.from(content));
     assert.ok(pointer);
     const access = { caFile: server.caFile, sshHost: { address: '192.0.2.1', port: 22, alias: 'git.test' } };
     await store.fetch([pointer], { repo: 'git@git.test:org/x.git', access, signal: undefined });
     assert.deepEqual(await store.missing([pointer]), []);
-    const given = (await readFile(path.join(folder, 'arguments'), 'utf8')).trim().split('\n');
+    const given = (await readFile(path.join(directory, 'arguments'), 'utf8')).trim().split('\n');
     assert.deepEqual(given.slice(-3), ['--', 'git@git.test', 'git-lfs-authenticate org/x.git download']);
     assert.ok(given.includes('HostName=192.0.2.1'));
     assert.ok(lfs.requests.every(({ headers }) => headers.authorization === 'RemoteAuth token'));
-    await writeFile(path.join(folder, 'answer'), JSON.stringify({ href: 'http://192.0.2.1/x' }));
+    await writeFile(path.join(directory, 'answer'), JSON.stringify({ href: 'http://192.0.2.1/x' }));
     const other = { ...pointer, oid: 'a'.repeat(64) };
     await assert.rejects(store.fetch([other], { repo: 'git@git.test:x', access, signal: undefined }), {
       code: 'lfs.insecure',

@@ -58,11 +58,11 @@ const sets = [
 suite('excludeFilter', () => {
   for (const patterns of sets) {
     test(`${JSON.stringify(patterns)} excludes what git ignores`, async (t) => {
-      const folder = await mkdtemp(path.join(tmpdir(), 'exclude-'));
-      t.after(() => rm(folder, { recursive: true }));
-      await promisify(execFile)('git', ['init', '--quiet', folder]);
-      await writeFile(path.join(folder, '.gitignore'), patterns.join('\n'));
-      const { stdout } = spawnSync('git', ['-C', folder, 'check-ignore', '--no-index', '--stdin'], {
+      const directory = await mkdtemp(path.join(tmpdir(), 'exclude-'));
+      t.after(() => rm(directory, { recursive: true }));
+      await promisify(execFile)('git', ['init', '--quiet', directory]);
+      await writeFile(path.join(directory, '.gitignore'), patterns.join('\n'));
+      const { stdout } = spawnSync('git', ['-C', directory, 'check-ignore', '--no-index', '--stdin'], {
         input: paths.join('\n'),
       });
       const ignored = stdout.toString().split('\n').filter(Boolean);

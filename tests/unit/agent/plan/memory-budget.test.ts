@@ -97,8 +97,8 @@ suite('the memory that a sync needs', () => {
   test('is the same for the first sync of a commit as later, so delivered commits stay deliverable', () => {
     const name = fc.string({ minLength: 1, maxLength: 9, unit: fc.constantFrom('a', 'b', 'c') });
     const file = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
-    const folder = fc.array(name, { maxLength: 2 }).map((names) => names.join('/'));
-    const layers = fc.array(fc.tuple(folder, folder), { minLength: 1, maxLength: 3 });
+    const directory = fc.array(name, { maxLength: 2 }).map((names) => names.join('/'));
+    const layers = fc.array(fc.tuple(directory, directory), { minLength: 1, maxLength: 3 });
     fc.assert(
       fc.property(fc.uniqueArray(file, { minLength: 1 }), layers, (files, pairs) => {
         const mappings = pairs.map(([source, destination]) => mapping(source, destination));

@@ -40,7 +40,7 @@ function manifestOf({ files, directories }: DesiredTree, commit: string): Mutabl
     const rest = { sha256: 's', fingerprint: { size: 1, mtimeMs: 1, ino: 1 } };
     manifest.files.set(file.path, { ...file, ...rest, inputs, patches: patches?.hash });
   }
-  for (const folder of directories) manifest.directories.add(folder);
+  for (const directory of directories) manifest.directories.add(directory);
   return manifest;
 }
 
@@ -88,8 +88,10 @@ function compare(step: Step): 'narrow' | 'whole' | 'nothing' {
   });
   const all = [...untouched, ...recipes(narrowed.desired)].map((file) => [file.path, file] as const);
   assert.deepEqual(new Map(all), new Map(recipes(second.tree).map((file) => [file.path, file])));
-  const unneeded = [...manifest.directories].filter((folder) => !second.tree.directories.has(folder));
-  const emptied = [...narrowed.manifest.directories].filter((folder) => !narrowed.desired.directories.has(folder));
+  const unneeded = [...manifest.directories].filter((directory) => !second.tree.directories.has(directory));
+  const emptied = [...narrowed.manifest.directories].filter(
+    (directory) => !narrowed.desired.directories.has(directory),
+  );
   assert.deepEqual(emptied.sort(), unneeded.sort());
   return 'narrow';
 }
@@ -245,7 +247,7 @@ suite('narrowChange', () => {
     .dictionary(path, fc.constantFrom('1', '1', '2', '3', '#!'), { maxKeys: 8, noNullPrototype: true })
     .map((files) =>
       Object.fromEntries(
-        Object.entries(files).filter(([file]) => !directoriesOf(file).some((folder) => folder in files)),
+        Object.entries(files).filter(([file]) => !directoriesOf(file).some((directory) => directory in files)),
       ),
     );
   const mapping = fc.record(
@@ -272,7 +274,7 @@ suite('narrowChange', () => {
         const after = isSimilar
           ? { ...given.before, ...Object.fromEntries(Object.entries(given.after).slice(0, 1)) }
           : given.after;
-        const isTree = Object.keys(after).every((file) => !directoriesOf(file).some((folder) => folder in after));
+        const isTree = Object.keys(after).every((file) => !directoriesOf(file).some((directory) => directory in after));
         if (isTree) seen[compare({ ...given, after })] += 1;
       }),
       { numRuns: 3000 },

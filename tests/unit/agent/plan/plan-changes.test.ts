@@ -198,7 +198,7 @@ const tree = fc
   .dictionary(path, content, { maxKeys: 8 })
   .map((files) =>
     Object.fromEntries(
-      Object.entries(files).filter(([file]) => !directoriesOf(file).some((folder) => folder in files)),
+      Object.entries(files).filter(([file]) => !directoriesOf(file).some((directory) => directory in files)),
     ),
   );
 const foreign = fc.dictionary(
@@ -214,7 +214,7 @@ suite('planChanges, for any two trees,', () => {
         const volume = new MemoryVolume();
         sync(volume, first);
         for (const [file, text] of Object.entries(others)) {
-          if (!directoriesOf(file).some((folder) => volume.files.has(folder))) volume.write(file, text);
+          if (!directoriesOf(file).some((directory) => volume.files.has(directory))) volume.write(file, text);
         }
         if (exchanged && volume.directories.has(exchanged) && !(exchanged in second))
           volume.write(exchanged, 'foreign');

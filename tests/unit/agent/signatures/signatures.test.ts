@@ -7,9 +7,9 @@ import { gitEnvironment } from '../../../../scripts/testbed/git-command.ts';
 import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import type { GitRepository } from '../../../../scripts/testbed/git-repository.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { Git, type GitOptions } from '../../../../shared/io/git/git.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
@@ -24,8 +24,8 @@ interface Signer {
 }
 
 async function sshSigner(t: TestContext): Promise<Signer> {
-  const folder = await temporaryFolder(t, 'ssh-');
-  const key = path.join(folder, 'key');
+  const directory = await temporaryDirectory(t, 'ssh-');
+  const key = path.join(directory, 'key');
   await runCommand('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ann', '-f', key]);
   const options = ['-c', 'gpg.format=ssh', '-c', `user.signingKey=${key}`];
   return { options, publicKey: await readFile(`${key}.pub`, 'utf8') };
@@ -33,25 +33,26 @@ async function sshSigner(t: TestContext): Promise<Signer> {
 
 /** `clock` is a time for gpg, such as `20200101T000000!`; its key is then valid for a year. */
 async function gpgSigner(t: TestContext, clock?: string, name = 'Ann'): Promise<Signer> {
-  const { path: folder, remove } = await makeTemporaryFolder('gpg-');
+  const { path: directory, remove } = await makeTemporaryDirectory('gpg-');
   t.after(async () => {
-    spawnSync('gpgconf', ['--homedir', folder, '--kill', 'all'], { stdio: 'ignore' });
+    spawnSync('gpgconf', ['--homedir', directory, '--kill', 'all'], { stdio: 'ignore' });
     await remove();
   });
   const time = clock ? ['--faked-system-time', clock] : [];
-  const gpg = (...args: string[]) => runCommand('gpg', ['--homedir', folder, '--batch', '--quiet', ...time, ...args]);
+  const gpg = (...args: string[]) =>
+    runCommand('gpg', ['--homedir', directory, '--batch', '--quiet', ...time, ...args]);
   const lifetime = clock ? ['1y'] : [];
   await gpg('--passphrase', '', '--quick-generate-key', `${name} <ann@example.test>`, 'ed25519', 'sign', ...lifetime);
-  const program = path.join(folder, 'gpg.sh');
-  await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${folder}' ${time.join(' ')} "$@"\n`, { mode: 0o755 });
+  const program = path.join(directory, 'gpg.sh');
+  await writeFile(program, `#!/bin/sh\nexec gpg --homedir '${directory}' ${time.join(' ')} "$@"\n`, { mode: 0o755 });
   const options = ['-c', `gpg.program=${program}`, '-c', 'user.signingKey=ann@example.test'];
   return { options, publicKey: await gpg('--armor', '--export') };
 }
 
 async function trust(sandbox: Sandbox, keys: Record<string, string>): Promise<void> {
-  const folder = path.join(sandbox.folder, 'keys');
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of Object.entries(keys)) await writeFile(path.join(folder, name), text);
+  const directory = path.join(sandbox.directory, 'keys');
+  await mkdir(directory, { recursive: true });
+  for (const [name, text] of Object.entries(keys)) await writeFile(path.join(directory, name), text);
 }
 
 async function prepare(t: TestContext) {
@@ -94,10 +95,14 @@ async function playOffline(
   return { sandbox, ann, first, second, sync, git };
 }
 
-async function signedCommit({ git, path: folder }: GitRepository, { options }: Signer, date?: string): Promise<string> {
+async function signedCommit(
+  { git, path: directory }: GitRepository,
+  { options }: Signer,
+  date?: string,
+): Promise<string> {
   const env = { ...gitEnvironment(), ...(date && { GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date }) };
   const args = [...options, 'commit-tree', '-S', 'main^{tree}', '-p', 'main', '-m', 'signed'];
-  const commit = (await runCommand('git', args, { cwd: folder, env })).trim();
+  const commit = (await runCommand('git', args, { cwd: directory, env })).trim();
   await git('update-ref', 'refs/heads/main', commit);
   return commit;
 }
@@ -244,7 +249,7 @@ suite('an expired key', () => {
 
   test('for OpenPGP is recognized even if git itself accepts it', { skip: skipGpg }, async (t) => {
     const { repository, repo } = await prepare(t);
-    const lenient = await temporaryFolder(t, 'git-');
+    const lenient = await temporaryDirectory(t, 'git-');
     // Git 2.54 and later end with 0 there.
     const script = `#!/bin/sh\nPATH='${process.env.PATH}'\ngit "$@" || :\n`;
     await writeFile(path.join(lenient, 'git'), script, { mode: 0o755 });
@@ -299,16 +304,16 @@ suite('a new pod without the git server', { skip: skipSsh }, () => {
 
 /** Finds every signature good by its exit status. */
 class LenientGit extends Git {
-  readonly #folder: string;
+  readonly #directory: string;
 
-  constructor(environment: NodeJS.ProcessEnv, folder: string) {
+  constructor(environment: NodeJS.ProcessEnv, directory: string) {
     super(environment);
-    this.#folder = folder;
+    this.#directory = directory;
   }
 
   override spawn(args: string[], options: GitOptions): ChildProcess {
     if (!args.includes('verify-commit')) return super.spawn(args, options);
-    return super.spawn(args, { ...options, environment: { ...options.environment, PATH: this.#folder } });
+    return super.spawn(args, { ...options, environment: { ...options.environment, PATH: this.#directory } });
   }
 }
 

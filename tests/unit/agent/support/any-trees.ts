@@ -67,7 +67,7 @@ export async function bringNextCommit(t: TestContext, numRuns: number): Promise<
     .dictionary(file, fc.constantFrom('1', '2', '3'), { maxKeys: 8 })
     .map((files) =>
       Object.fromEntries(
-        Object.entries(files).filter(([each]) => !directoriesOf(each).some((folder) => folder in files)),
+        Object.entries(files).filter(([each]) => !directoriesOf(each).some((directory) => directory in files)),
       ),
     );
   const killAt = fc.integer({ min: 1, max: 2 * CALLS.sync });
@@ -85,9 +85,9 @@ export async function bringNextCommit(t: TestContext, numRuns: number): Promise<
         assert.deepEqual(volume.contents(), sorted({ ...third, theirs: 'theirs' }));
         await volume.sync({});
         assert.deepEqual(volume.contents(), { theirs: 'theirs' });
-        const left = volume.directories().map((folder) => path.relative(volume.data, folder));
+        const left = volume.directories().map((directory) => path.relative(volume.data, directory));
         assert.deepEqual(
-          left.filter((folder) => !folder.startsWith('.sync-agent')),
+          left.filter((directory) => !directory.startsWith('.sync-agent')),
           [],
         );
         assert.deepEqual([volume.own('taken-over'), volume.own('saved'), volume.own('staging')], [[], [], []]);

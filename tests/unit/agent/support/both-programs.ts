@@ -46,9 +46,9 @@ export async function deliver(
   { repo, commit }: { repo: string; commit: string },
   { token, ca, key, knownHosts }: SecretValues = {},
 ): Promise<Record<string, string>> {
-  const { folder } = await createSandbox(t);
+  const { directory } = await createSandbox(t);
   const mount = async (name: string, value: string | undefined) => {
-    const file = path.join(folder, name);
+    const file = path.join(directory, name);
     if (value !== undefined) await writeFile(file, value);
     return value === undefined ? undefined : file;
   };

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { codedError } from '../../../support/coded-error.ts';
 import { mockCalls } from './mock-calls.ts';
 
@@ -27,9 +27,9 @@ export async function mountFuse(
   t: TestContext,
   mount: (source: string, target: string) => string[][],
 ): Promise<string | undefined> {
-  const { path: folder, remove } = await makeTemporaryFolder('fuse-');
-  const source = path.join(folder, 'source');
-  const target = path.join(folder, 'target');
+  const { path: directory, remove } = await makeTemporaryDirectory('fuse-');
+  const source = path.join(directory, 'source');
+  const target = path.join(directory, 'target');
   t.after(async () => {
     await run('fusermount', ['-uz', target]).catch(() => {}); // it was not mounted
     await remove();

@@ -4,7 +4,7 @@ import { mkdir, open, rename, symlink, truncate, unlink, writeFile } from 'node:
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { actAt, countCalls, everyKill, failAt, killAt, type Play } from './kill-at.ts';
 import { openedPath } from './volume-calls.ts';
 
@@ -14,8 +14,8 @@ const laterFlush = promisify(fs.fsync);
 const later = { open: promisify(fs.open), close: promisify(fs.close), writeFile: promisify(fs.writeFile) };
 
 async function makeVolume(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'volume-');
-  return folder;
+  const directory = await temporaryDirectory(t, 'volume-');
+  return directory;
 }
 
 /** The same changes in each form that Node has for them. */
@@ -48,9 +48,9 @@ const forms: Record<string, (volume: string) => Promise<void>> = {
     await unlink(at('l'));
   },
   'callbacks, and paths through an open folder': async (volume) => {
-    const folder = fs.openSync(volume, 'r');
-    const isHeld = fs.existsSync(`/proc/self/fd/${folder}`);
-    const at = (name: string) => path.join(isHeld ? `/proc/self/fd/${folder}` : volume, name);
+    const directory = fs.openSync(volume, 'r');
+    const isHeld = fs.existsSync(`/proc/self/fd/${directory}`);
+    const at = (name: string) => path.join(isHeld ? `/proc/self/fd/${directory}` : volume, name);
     await promisify(fs.mkdir)(at('d'));
     const descriptor = await later.open(at('d/a'), 'wx');
     await laterWrite(descriptor, Buffer.from('one'));
@@ -60,7 +60,7 @@ const forms: Record<string, (volume: string) => Promise<void>> = {
     await later.writeFile(at('c'), 'two');
     await promisify(fs.symlink)('c', at('l'));
     await promisify(fs.unlink)(at('l'));
-    fs.closeSync(folder);
+    fs.closeSync(directory);
   },
 };
 const STEPS = 8;

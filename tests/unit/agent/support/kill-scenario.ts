@@ -362,7 +362,8 @@ function expectedOf(tree: Files): Entries {
   const entries: Entries = {};
   for (const [file, content] of Object.entries({ ...THEIRS, ...tree })) {
     entries[file] = `${content.startsWith('#!') ? '755' : '644'} ${content}`;
-    for (let folder = path.dirname(file); folder !== '.'; folder = path.dirname(folder)) entries[folder] = '755';
+    for (let directory = path.dirname(file); directory !== '.'; directory = path.dirname(directory))
+      entries[directory] = '755';
   }
   return entries;
 }

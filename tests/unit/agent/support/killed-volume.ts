@@ -17,7 +17,7 @@ import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
 import { allDirectories } from '../../../../shared/domain/relative-path.ts';
 import { codedError } from '../../../support/coded-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { SETTINGS } from './memory-volume.ts';
 import { mockCalls } from './mock-calls.ts';
 
@@ -81,8 +81,8 @@ export class KilledVolume {
 
   /** Creates one that is removed after the test; until then, its file system handles the calls of node:fs. */
   static async create(t: TestContext): Promise<KilledVolume> {
-    const folder = await temporaryFolder(t, 'killed-');
-    const volume = new KilledVolume(await DataRoot.open(folder));
+    const directory = await temporaryDirectory(t, 'killed-');
+    const volume = new KilledVolume(await DataRoot.open(directory));
     await volume.#lock.hold();
     t.after(mockCalls(t, CHANGING, (name, args, real) => volume.#change(name, args, real)));
     t.after(mockCalls(t, ['lstatSync', 'fstatSync'], (_, args, real) => volume.#withInode(real(...args))));
@@ -163,8 +163,8 @@ export class KilledVolume {
 
   /** Returns the content of one of the agent's directories. */
   own(name: string): string[] {
-    const folder = path.join(this.data, '.sync-agent', name);
-    return fs.existsSync(folder) ? Object.values(contentsOf(folder)) : [];
+    const directory = path.join(this.data, '.sync-agent', name);
+    return fs.existsSync(directory) ? Object.values(contentsOf(directory)) : [];
   }
 
   get hasJournal(): boolean {
@@ -226,10 +226,10 @@ function readerOf(files: Files) {
   return { announce: () => {}, open, openNow, [Symbol.asyncDispose]: async () => {} };
 }
 
-function contentsOf(folder: string, isMeant = (_: string) => true): Files {
+function contentsOf(directory: string, isMeant = (_: string) => true): Files {
   const files: Files = {};
-  for (const name of fs.readdirSync(folder).filter(isMeant).sort()) {
-    const file = path.join(folder, name);
+  for (const name of fs.readdirSync(directory).filter(isMeant).sort()) {
+    const file = path.join(directory, name);
     if (!fs.statSync(file).isDirectory()) files[name] = fs.readFileSync(file, 'utf8');
     else for (const [below, text] of Object.entries(contentsOf(file))) files[`${name}/${below}`] = text;
   }

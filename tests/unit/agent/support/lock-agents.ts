@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { type LockTimes, VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 export const TIMES: LockTimes = { touchMs: 20, aliveMs: 200 };
 
@@ -17,7 +17,7 @@ export async function lockOf(data: string, podName: string, times = TIMES): Prom
 
 /** A data volume, on which agents take the lock. It is removed after the test, and the locks are released. */
 export async function createVolume(t: TestContext) {
-  const data = await temporaryFolder(t, 'lock-');
+  const data = await temporaryDirectory(t, 'lock-');
   const locks: VolumeLock[] = [];
   t.after(() => {
     for (const lock of locks) lock.release();

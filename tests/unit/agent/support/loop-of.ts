@@ -17,7 +17,7 @@ import { SyncLoop } from '../../../../agent/sync/sync-loop.ts';
 import type { SyncLoopOptions } from '../../../../agent/sync/sync-loop-options.ts';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { gatewaySyncOf, type SpecInput } from '../../../support/objects.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const log = pino({ level: 'silent' });
 export const mapping = { source: '.', destination: '.', required: true, template: false };
@@ -35,8 +35,8 @@ export function resourceOf(
 
 /** For a gateway that reports only errors. */
 async function verifierOf(t: TestContext): Promise<Verifier> {
-  const folder = await temporaryFolder(t, 'sync-loop-');
-  const root = await DataRoot.open(folder);
+  const directory = await temporaryDirectory(t, 'sync-loop-');
+  const root = await DataRoot.open(directory);
   const results = new VerificationFile(
     new OwnFile(
       'verification',
@@ -48,7 +48,7 @@ async function verifierOf(t: TestContext): Promise<Verifier> {
   await once(server, 'listening');
   t.after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(folder, 'none') });
+  const client = new GatewayClient({ port, tls: false, apiKeyFile: path.join(directory, 'none') });
   return new Verifier({ client, results, log });
 }
 

@@ -45,7 +45,7 @@ export class MemoryVolume {
     for (const all of [this.files, this.directories]) {
       for (const below of all.keys()) if (below.startsWith(`${path}/`)) all.delete(below);
     }
-    for (const folder of directoriesOf(path)) this.directories.add(folder);
+    for (const directory of directoriesOf(path)) this.directories.add(directory);
     this.files.set(path, { content, executable, ino: ++this.#inodes });
   }
 
@@ -75,12 +75,12 @@ export class MemoryVolume {
       }
     };
     remove(true);
-    for (const folder of directories.clear) this.#removeFolder(folder);
-    for (const folder of directories.create) this.directories.add(folder);
+    for (const directory of directories.clear) this.#removeDirectory(directory);
+    for (const directory of directories.create) this.directories.add(directory);
     const written = changes.flatMap((change) => ('file' in change ? [this.#write(change.file, change.reason)] : []));
     for (const change of changes) if (change.kind === 'restore') this.#restore(change.path, change.displaced.name);
     remove(false);
-    for (const folder of directories.prune) this.#removeFolder(folder);
+    for (const directory of directories.prune) this.#removeDirectory(directory);
     updateManifest(this.manifest, manifestUpdate({ changes, directories, ...plan }, written, APPLIED));
   }
 
@@ -111,23 +111,23 @@ export class MemoryVolume {
 
   #place(file: OwnedFile): void {
     if (this.directories.has(file.path)) throw new Error(`EISDIR: ${file.path}`);
-    for (const folder of directoriesOf(file.path)) {
-      if (!this.directories.has(folder)) throw new Error(`ENOENT: ${folder}`);
-      if (this.files.has(folder)) throw new Error(`ENOTDIR: ${folder}`);
+    for (const directory of directoriesOf(file.path)) {
+      if (!this.directories.has(directory)) throw new Error(`ENOENT: ${directory}`);
+      if (this.files.has(directory)) throw new Error(`ENOTDIR: ${directory}`);
     }
     this.files.set(file.path, { content: file.blob, executable: file.executable, ino: file.fingerprint.ino });
   }
 
-  #removeFolder(folder: string): void {
-    const isUsed = [...this.files.keys(), ...this.directories].some((path) => path.startsWith(`${folder}/`));
-    if (!isUsed) this.directories.delete(folder);
+  #removeDirectory(directory: string): void {
+    const isUsed = [...this.files.keys(), ...this.directories].some((path) => path.startsWith(`${directory}/`));
+    if (!isUsed) this.directories.delete(directory);
   }
 
   #scan(desired: DesiredTree): LiveTree {
     const live = new Map<string, LiveEntry>();
-    for (const folder of this.directories) {
-      const content = [...this.files.keys(), ...this.directories].filter((path) => path.startsWith(`${folder}/`));
-      live.set(folder, desired.files.has(folder) ? { kind: 'directory', content } : { kind: 'directory' });
+    for (const directory of this.directories) {
+      const content = [...this.files.keys(), ...this.directories].filter((path) => path.startsWith(`${directory}/`));
+      live.set(directory, desired.files.has(directory) ? { kind: 'directory', content } : { kind: 'directory' });
     }
     for (const [path, { content, executable, ino }] of this.files) {
       const owned = this.manifest.files.get(path);

@@ -9,7 +9,7 @@ import type { Content } from '../../../../agent/lfs/lfs-store.ts';
  */
 export class GitMemory {
   /** The directory of all clones, from the first sandbox, whose test contains all others. */
-  folder: string | undefined;
+  directory: string | undefined;
   readonly commits = new Set<string>();
   /** State shared by all clones: only they write it. */
   pins: Pins | undefined;

@@ -21,7 +21,7 @@ import { Git } from '../../../../shared/io/git/git.ts';
 import type { GuardedHttp } from '../../../../shared/io/http/guarded-http.ts';
 import { localHttp } from '../../../support/local-http.ts';
 import { gatewaySpecOf } from '../../../support/objects.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type GitMemory, RememberingClone } from './remembering-clone.ts';
 
 const log = pino({ level: 'silent' });
@@ -44,7 +44,7 @@ interface Target {
 /** An agent's directories on the real file system, and its sync with the real git. */
 export interface Sandbox {
   /** Directory that contains all of them. */
-  folder: string;
+  directory: string;
   data: string;
   repo: string;
   clone: Clone;
@@ -109,11 +109,11 @@ export async function createSandbox(
     memory,
   }: SandboxOptions = {},
 ): Promise<Sandbox> {
-  const folder = await temporaryFolder(t, 'agent-');
+  const directory = await temporaryDirectory(t, 'agent-');
   t.after(() => http.close());
-  const data = shared?.data ?? path.join(folder, 'data');
-  const repo = memory?.folder ?? path.join(folder, 'repo');
-  if (memory) memory.folder = repo;
+  const data = shared?.data ?? path.join(directory, 'data');
+  const repo = memory?.directory ?? path.join(directory, 'repo');
+  if (memory) memory.directory = repo;
   await mkdir(data, { recursive: true });
   let fetches = 0;
   const config = v.parse(agentConfigSchema, {
@@ -125,9 +125,9 @@ export async function createSandbox(
     GATEWAY_PORT: String(port),
     DATA_PATH: data,
     REPO_PATH: repo,
-    API_KEY_FILE: path.join(folder, 'api-key'),
-    RELOAD_HEADERS_DIR: path.join(folder, 'headers'),
-    GIT_VERIFY_KEYS_DIR: path.join(folder, 'keys'),
+    API_KEY_FILE: path.join(directory, 'api-key'),
+    RELOAD_HEADERS_DIR: path.join(directory, 'headers'),
+    GIT_VERIFY_KEYS_DIR: path.join(directory, 'keys'),
     GIT_TOKEN_FILE: files.tokenFile,
     GIT_SSH_KEY_FILE: files.sshKeyFile,
     GIT_KNOWN_HOSTS_FILE: files.knownHostsFile,
@@ -138,7 +138,7 @@ export async function createSandbox(
     fetches += 1;
   };
   // Copies of keys are made in memory only, and each sandbox has its own.
-  const keyDirectory = await mkdtemp('/dev/shm/keys-').catch(() => folder);
+  const keyDirectory = await mkdtemp('/dev/shm/keys-').catch(() => directory);
   t.after(() => rm(keyDirectory, { recursive: true, force: true }));
   const uid = process.getuid?.() ?? 0;
   const start = async () => ({
@@ -149,7 +149,7 @@ export async function createSandbox(
   });
   let dependencies = await start();
   return {
-    folder,
+    directory,
     data,
     repo,
     git,

@@ -207,12 +207,12 @@ export const openedPath = (descriptor: number): string | undefined => opened.get
 
 /** Closes open files on a volume whose agents have exited. */
 export function closeAll(volume: string): void {
-  const folder = fs.realpathSync(volume);
+  const directory = fs.realpathSync(volume);
   const names = fs.existsSync('/proc/self/fd') ? fs.readdirSync('/proc/self/fd') : [];
   // The list has the descriptor that it was read with, which is closed by now.
   const isOpen = (descriptor: string) => fs.existsSync(`/proc/self/fd/${descriptor}`);
   for (const descriptor of names.filter(isOpen).map(Number)) {
-    if (`${descriptorPath(descriptor)}/`.startsWith(`${folder}/`)) fs.closeSync(descriptor);
+    if (`${descriptorPath(descriptor)}/`.startsWith(`${directory}/`)) fs.closeSync(descriptor);
   }
 }
 

@@ -75,10 +75,10 @@ suite('attributes that change content', () => {
   test('are exactly those that make a checkout differ', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'attributes', { server });
     const ignored = Object.keys(await ignoredIn(sandbox, { repo, commit: await commit({ files }) }));
-    const checkout = path.join(sandbox.folder, 'checkout');
+    const checkout = path.join(sandbox.directory, 'checkout');
     const run = promisify(execFile);
     await run('git', ['-c', 'core.autocrlf=false', 'clone', '--quiet', repo, checkout], {
-      env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', HOME: sandbox.folder },
+      env: { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', HOME: sandbox.directory },
     });
     const differing: string[] = [];
     for (const [file, content] of Object.entries(files)) {

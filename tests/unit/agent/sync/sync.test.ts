@@ -361,7 +361,7 @@ suite('a sync is rejected without any change because of', () => {
 
   test('links in the data volume, and the files behind them', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
-    const outside = path.join(sandbox.folder, 'outside');
+    const outside = path.join(sandbox.directory, 'outside');
     await mkdir(outside);
     await writeFile(path.join(outside, 'x'), 'theirs');
     await symlink(outside, path.join(sandbox.data, 'd'));
@@ -373,7 +373,7 @@ suite('a sync is rejected without any change because of', () => {
   test('a directory that was replaced with a link after it was filled', async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { 'd/x': '1', a: '1' } }) });
-    const moved = path.join(sandbox.folder, 'moved');
+    const moved = path.join(sandbox.directory, 'moved');
     await rename(path.join(sandbox.data, 'd'), moved);
     await symlink(moved, path.join(sandbox.data, 'd'));
     await sandbox.sync({ repo, commit: await commit({ files: { 'd/x': null } }) });
@@ -383,7 +383,7 @@ suite('a sync is rejected without any change because of', () => {
 
   test("a link in the place of the agent's own directory", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
-    const elsewhere = path.join(sandbox.folder, 'elsewhere');
+    const elsewhere = path.join(sandbox.directory, 'elsewhere');
     await mkdir(elsewhere);
     await symlink(elsewhere, path.join(sandbox.data, '.sync-agent'));
     await assert.rejects(sandbox.sync({ repo, commit: await commit({ files: { a: '1' } }) }), /must be a directory/);

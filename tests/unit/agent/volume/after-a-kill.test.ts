@@ -107,13 +107,13 @@ suite('all files keep their owners and content after', () => {
       const links = hasLinks ? 'with' : 'without';
       test(`${end} at any step while a file is ${story.title}; ${links} hard links`, async (t) => {
         const { url: repo, commit } = await createRepository(`after-${index}-${hasLinks}`);
-        const folder = story.killed.profile?.mappings ? 'd/' : '';
+        const directory = story.killed.profile?.mappings ? 'd/' : '';
         let commits = 0;
         const prepare = async (steps: Step[]) => {
           const made = [];
           for (const { f, profile = {} } of steps) {
             commits += 1;
-            const id = await commit({ files: { [`${folder}f`]: f, z: `${commits}` } });
+            const id = await commit({ files: { [`${directory}f`]: f, z: `${commits}` } });
             made.push({ repo, commit: id, profile });
           }
           return made;

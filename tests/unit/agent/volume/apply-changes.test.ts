@@ -110,7 +110,7 @@ suite('a failed sync leaves everything as it was', () => {
 
   test("in a directory that isn't its own", { skip: !isRoot && 'another user needs root' }, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'denied');
-    await chmod(sandbox.folder, 0o755);
+    await chmod(sandbox.directory, 0o755);
     await chown(sandbox.data, NOBODY, NOBODY);
     const locked = path.join(sandbox.data, 'locked');
     await mkdir(locked, { mode: 0o755 });

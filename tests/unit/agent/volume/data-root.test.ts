@@ -5,11 +5,11 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { codedError } from '../../../support/coded-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 async function makeRoot(t: TestContext): Promise<{ root: DataRoot; own: string }> {
-  const folder = await temporaryFolder(t, 'root-');
-  return { root: await DataRoot.open(folder), own: path.join(folder, '.sync-agent') };
+  const directory = await temporaryDirectory(t, 'root-');
+  return { root: await DataRoot.open(directory), own: path.join(directory, '.sync-agent') };
 }
 
 /** Makes opening files at that path fail while a function runs. */

@@ -3,13 +3,13 @@ import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { reloadSettings } from '../../../../agent/resource/judge-resource.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mountFuse, playForcedModes } from '../support/forced-modes.ts';
 import { gitSandbox } from '../support/git-sandbox.ts';
 
 const emptyDirectory = async (t: TestContext): Promise<string> => {
-  const folder = await temporaryFolder(t, 'forced-');
-  return folder;
+  const directory = await temporaryDirectory(t, 'forced-');
+  return directory;
 };
 
 const played = (code?: string) => async (t: TestContext) => {
@@ -110,10 +110,10 @@ for (const [name, makeVolume] of Object.entries(VOLUMES)) {
   });
 }
 
-async function entriesOf(folder: string): Promise<[string, number][]> {
-  const names = (await readdir(folder, { recursive: true })).sort();
+async function entriesOf(directory: string): Promise<[string, number][]> {
+  const names = (await readdir(directory, { recursive: true })).sort();
   return await Promise.all(
-    names.map(async (name): Promise<[string, number]> => [name, (await stat(path.join(folder, name))).mtimeMs]),
+    names.map(async (name): Promise<[string, number]> => [name, (await stat(path.join(directory, name))).mtimeMs]),
   );
 }
 

@@ -248,7 +248,7 @@ for (const [kind, make] of Object.entries(volumes)) {
 suite('links are never followed', () => {
   test('in the place of a directory, if they appear after the plan was made', async (t) => {
     const { sandbox, at, sync } = await prepare(t, { 'd/a': '1', 'e/a': '1', 'f/g/a': '1', z: '1' });
-    const outside = path.join(sandbox.folder, 'outside');
+    const outside = path.join(sandbox.directory, 'outside');
     const exchange = (name: string) => {
       fs.renameSync(at(name), outside);
       fs.symlinkSync(outside, at(name));
@@ -282,7 +282,7 @@ suite('links are never followed', () => {
 
   test("in the place of the agent's own directories and files", async (t) => {
     const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
-    const outside = path.join(sandbox.folder, 'outside');
+    const outside = path.join(sandbox.directory, 'outside');
     await mkdir(outside);
     await writeFile(path.join(outside, '0'), 'theirs');
     for (const name of ['staging/1.uid', 'staging', 'lock', 'taken-over']) {

@@ -11,7 +11,7 @@ import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import type { Move, SeenFile } from '../../../../agent/volume/move.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { codedError } from '../../../support/coded-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -31,7 +31,7 @@ const MOVES: Move[] = [
 ];
 
 async function prepare(t: TestContext) {
-  const data = await temporaryFolder(t, 'journal-');
+  const data = await temporaryDirectory(t, 'journal-');
   const root = await DataRoot.open(data);
   const at = (name: string) => path.join(data, '.sync-agent', name);
   await mkdir(at('saved'), { recursive: true });

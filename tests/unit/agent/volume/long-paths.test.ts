@@ -12,9 +12,9 @@ import { startGitDaemon } from '../../../../scripts/testbed/git-daemon.ts';
 import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
 import { createSandbox } from '../support/sandbox.ts';
 
-const folder = 'n'.repeat(200);
+const directory = 'n'.repeat(200);
 /** Longer than what Linux takes for a path; each part of it can be made. */
-const long = `${Array(21).fill(folder).join('/')}/f`;
+const long = `${Array(21).fill(directory).join('/')}/f`;
 
 async function prepare(t: TestContext) {
   const server = await startGitDaemon();
@@ -84,7 +84,7 @@ suite('paths that are too long', () => {
 
   test("are a conflict if the gateway's directories are in the place of a file, however deep", async (t) => {
     const { sandbox, repo, commit } = await prepare(t);
-    const deep = `ok/${Array(25).fill(folder).join('/')}`;
+    const deep = `ok/${Array(25).fill(directory).join('/')}`;
     await makeDeep(sandbox.data, deep);
     const first = await commit({ files: { ok: '0' } });
     await assert.rejects(sandbox.sync({ repo, commit: first }), { code: 'sync.PathConflict' });

@@ -11,7 +11,7 @@ import { removeJournal, writeJournal } from '../../../../agent/volume/journal.ts
 import { ManifestFile } from '../../../../agent/volume/manifest-file.ts';
 import { settleVolume } from '../../../../agent/volume/settle.ts';
 import { codedError } from '../../../support/coded-error.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { mockCalls } from '../support/mock-calls.ts';
 import { importable, runInSmallHeap } from '../support/small-heap.ts';
 
@@ -37,7 +37,7 @@ const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
 const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
 async function createManifest(t: TestContext) {
-  const folder = await temporaryFolder(t, 'manifest-');
+  const folder = await temporaryDirectory(t, 'manifest-');
   const root = await DataRoot.open(folder);
   await mkdir(root.agentDirectory);
   return {

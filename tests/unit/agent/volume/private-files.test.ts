@@ -62,17 +62,17 @@ suite("the agent's own files in the data volume", () => {
   test('are never replaced by a link that makes the agent change modes elsewhere', async (t) => {
     const { sandbox, target, own } = await prepare(t);
     await sandbox.release();
-    const theirs = path.join(sandbox.folder, 'theirs');
+    const theirs = path.join(sandbox.directory, 'theirs');
     writeFileSync(theirs, '');
     chmodSync(theirs, 0o664);
-    await mkdir(path.join(sandbox.folder, 'folder'), { mode: 0o755 });
+    await mkdir(path.join(sandbox.directory, 'folder'), { mode: 0o755 });
     symlinkSync(theirs, path.join(own, 'verification'));
-    await rename(path.join(own, 'taken-over'), path.join(sandbox.folder, 'moved'));
-    symlinkSync(path.join(sandbox.folder, 'folder'), path.join(own, 'taken-over'));
+    await rename(path.join(own, 'taken-over'), path.join(sandbox.directory, 'moved'));
+    symlinkSync(path.join(sandbox.directory, 'folder'), path.join(own, 'taken-over'));
     await sandbox.restart();
     await assert.rejects(sandbox.sync(target), { code: 'data.agentFolder' });
     assert.equal(statSync(theirs).mode & 0o777, 0o664);
-    assert.equal(statSync(path.join(sandbox.folder, 'folder')).mode & 0o777, 0o755);
+    assert.equal(statSync(path.join(sandbox.directory, 'folder')).mode & 0o777, 0o755);
   });
 
   test('never have the names of files about to be delivered, even in new directories', async (t) => {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { DataRoot } from '../../../../agent/volume/data-root.ts';
 import { touchFile } from '../../../../agent/volume/touch-file.ts';
 import { VolumeLock } from '../../../../agent/volume/volume-lock.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -24,12 +24,12 @@ const identity = {
 };
 
 async function makeVolume(t: TestContext) {
-  const folder = await temporaryFolder(t, 'touch-');
-  const data = path.join(folder, 'data');
+  const directory = await temporaryDirectory(t, 'touch-');
+  const data = path.join(directory, 'data');
   await mkdir(data);
   const volume = await holdVolume(data);
   t.after(() => volume.lock.release());
-  return { folder, data, volume, at: (name: string) => path.join(data, name) };
+  return { directory, data, volume, at: (name: string) => path.join(data, name) };
 }
 
 async function holdVolume(data: string) {
@@ -135,14 +135,14 @@ suite('touchFile', () => {
   });
 
   test('follows no link, neither for the file nor for the directory', async (t) => {
-    const { folder, volume, at } = await makeVolume(t);
-    await mkdir(path.join(folder, 'outside'));
-    await symlink(path.join(folder, 'outside'), at('folder'));
-    await symlink(path.join(folder, 'outside/new'), at('file'));
+    const { directory, volume, at } = await makeVolume(t);
+    await mkdir(path.join(directory, 'outside'));
+    await symlink(path.join(directory, 'outside'), at('folder'));
+    await symlink(path.join(directory, 'outside/new'), at('file'));
     assert.throws(() => touchFile('folder/x', marker('1'), volume), { code: 'data.symbolicLink' });
     assert.throws(() => touchFile('file', marker('1'), volume), { code: 'gateway.touchFile' });
-    await assert.rejects(lstat(path.join(folder, 'outside/new')), { code: 'ENOENT' });
-    await assert.rejects(lstat(path.join(folder, 'outside/x')), { code: 'ENOENT' });
+    await assert.rejects(lstat(path.join(directory, 'outside/new')), { code: 'ENOENT' });
+    await assert.rejects(lstat(path.join(directory, 'outside/x')), { code: 'ENOENT' });
   });
 
   test("doesn't wait for a pipe", { timeout: 60_000 }, async (t) => {

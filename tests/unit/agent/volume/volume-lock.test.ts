@@ -56,15 +56,15 @@ async function holdInTime(lock: VolumeLock): Promise<number> {
 
 /** Puts another flock into the path, or none. */
 async function replaceFlock(t: TestContext, data: string, script?: string): Promise<void> {
-  const folder = path.join(data, 'bin');
-  await mkdir(folder);
-  await symlink('/usr/bin/env', path.join(folder, 'env'));
+  const directory = path.join(data, 'bin');
+  await mkdir(directory);
+  await symlink('/usr/bin/env', path.join(directory, 'env'));
   if (script !== undefined) {
-    await writeFile(path.join(folder, 'flock'), `#!/bin/sh\n${script}\n`);
-    await chmod(path.join(folder, 'flock'), 0o755);
+    await writeFile(path.join(directory, 'flock'), `#!/bin/sh\n${script}\n`);
+    await chmod(path.join(directory, 'flock'), 0o755);
   }
   const { PATH } = process.env;
-  process.env.PATH = folder;
+  process.env.PATH = directory;
   t.after(() => {
     process.env.PATH = PATH;
   });

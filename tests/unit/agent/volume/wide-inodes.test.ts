@@ -31,9 +31,9 @@ function beforeLink(t: TestContext, name: string, act: () => void): void {
   });
 }
 
-const contentsOf = (folder: string): string[] =>
+const contentsOf = (directory: string): string[] =>
   fs
-    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
     .flatMap((entry) => (entry.isFile() ? [fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8')] : []));
 
 suite('on a volume with inodes wider than a number,', () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import type { KeyPair } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** Options of openssl(1) for keys of these kinds. */
 const KEYS = {
@@ -95,7 +95,7 @@ export async function foreignServing(t: TestContext, key: ForeignKey, form: KeyF
 }
 
 async function opensslDirectory(t: TestContext) {
-  const directory = await temporaryFolder(t, 'openssl-');
+  const directory = await temporaryDirectory(t, 'openssl-');
   const file = (name: string) => path.join(directory, name);
   return {
     config: ['-config', 'openssl.cnf', '-nodes', '-days', '365'],

@@ -13,7 +13,7 @@ import {
   makeServingCertificate,
 } from '../../../../controller/certificates/make-certificate.ts';
 import { runCommand } from '../../../../scripts/testbed/run-command.ts';
-import { temporaryFolder } from '../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const host = 'webhook.system.svc';
 const hosts = [host, 'webhook.system.svc.cluster.local', '127.0.0.1', 'fd00::1'];
@@ -21,7 +21,7 @@ const now = Date.now();
 
 /** Runs openssl(1) with PEM files of these names. */
 async function openssl(t: TestContext, files: Record<string, string>, ...args: string[]): Promise<string> {
-  const directory = await temporaryFolder(t, 'openssl-');
+  const directory = await temporaryDirectory(t, 'openssl-');
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(directory, name), text);
   return await runCommand('openssl', args, { cwd: directory });
 }

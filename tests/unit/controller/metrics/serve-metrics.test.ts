@@ -7,7 +7,7 @@ import { renewSelfSigned } from '../../../../controller/certificates/renew-certi
 import { ScrapeAuthorizer } from '../../../../controller/metrics/scrape-authorizer.ts';
 import { serveMetrics } from '../../../../controller/metrics/serve-metrics.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import type { KubernetesClient } from '../../../../shared/io/kubernetes/client.ts';
 import { createLogger } from '../../../../shared/log.ts';
 import { clientWith } from '../../../support/client-with.ts';
@@ -20,7 +20,7 @@ const hosts = [host, `${host}.cluster.local`];
 
 /** Serves with a certificate of this age. */
 async function serve(t: TestContext, age: number, client = {} as KubernetesClient) {
-  const directory = await makeTemporaryFolder('metrics-');
+  const directory = await makeTemporaryDirectory('metrics-');
   t.after(() => directory.remove());
   const clock = { now: Date.now() - age };
   const port = await freePort();

@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { HostResolver } from '../../../../controller/polling/host-resolver.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 
 type Answer = { a?: string; aaaa?: string } | 'dangling' | 'silent';
 
@@ -24,7 +24,7 @@ async function arrange(t: TestContext, names: Record<string, Answer>, { hosts = 
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
-  const directory = await makeTemporaryFolder('resolver-');
+  const directory = await makeTemporaryDirectory('resolver-');
   t.after(async () => {
     server.close();
     await directory.remove();

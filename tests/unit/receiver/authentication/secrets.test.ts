@@ -24,38 +24,38 @@ const other = { namespace: 'team', name: 'other' };
 const untilRead = () => sleep(1050);
 
 /** Changes all files of a mounted Secret at once, as the kubelet does. */
-async function changeData(volume: string, folder: string): Promise<void> {
-  await symlink(folder, join(volume, '..data_tmp'));
+async function changeData(volume: string, directory: string): Promise<void> {
+  await symlink(directory, join(volume, '..data_tmp'));
   await rename(join(volume, '..data_tmp'), join(volume, '..data'));
 }
 
-async function folderOf(t: TestContext, files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'receiver-secrets-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  return folder;
+async function directoryOf(t: TestContext, files: Record<string, string>): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'receiver-secrets-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return directory;
 }
 
 suite('the secrets in a file', { concurrency: true }, () => {
   test('are its lines, without white space around them', async (t) => {
-    const folder = await folderOf(t, { key: ' new \r\n\n\told\n' });
-    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    const directory = await directoryOf(t, { key: ' new \r\n\n\told\n' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(directory, 'key') } });
     assert.deepEqual(await readSecrets(demo), { hmac: ['new', 'old'], bearer: undefined });
   });
 
   test('follow the file when it changes', async (t) => {
-    const folder = await folderOf(t, { token: 'one' });
-    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    const directory = await directoryOf(t, { token: 'one' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['one']);
-    await writeFile(join(folder, 'token'), 'two');
+    await writeFile(join(directory, 'token'), 'two');
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['two']);
   });
 
   test('follow a mounted Secret, whose files are links that change all at once', async (t) => {
-    const first = await folderOf(t, { token: 'one' });
-    const second = await folderOf(t, { token: 'two', 'team.demo': 'own' });
-    const volume = await folderOf(t, {});
+    const first = await directoryOf(t, { token: 'one' });
+    const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
+    const volume = await directoryOf(t, {});
     await symlink(first, join(volume, '..data'));
     await symlink('..data/token', join(volume, 'token'));
     const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
@@ -68,9 +68,9 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are all known once its data change, before each file has its link', async (t) => {
-    const first = await folderOf(t, { token: 'one' });
-    const second = await folderOf(t, { token: 'two', 'team.demo': 'own' });
-    const volume = await folderOf(t, {});
+    const first = await directoryOf(t, { token: 'one' });
+    const second = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
+    const volume = await directoryOf(t, {});
     await symlink(first, join(volume, '..data'));
     await symlink('..data/token', join(volume, 'token'));
     const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
@@ -84,9 +84,9 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are read again if a first attempt failed', async (t) => {
-    const first = await folderOf(t, { token: 'one' });
-    const second = await folderOf(t, {});
-    const volume = await folderOf(t, {});
+    const first = await directoryOf(t, { token: 'one' });
+    const second = await directoryOf(t, {});
+    const volume = await directoryOf(t, {});
     await symlink(first, join(volume, '..data'));
     await symlink('..data/token', join(volume, 'token'));
     const readSecrets = createReadSecrets({ bearer: { file: join(volume, 'token') } });
@@ -103,11 +103,11 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are ignored if its directory was being removed during the read', async (t) => {
-    const next = await folderOf(t, { token: 'two', 'team.demo': 'own' });
+    const next = await directoryOf(t, { token: 'two', 'team.demo': 'own' });
     // Its own file of the resource has gone already, and reading the other one takes until there is a writer.
-    const former = await folderOf(t, {});
+    const former = await directoryOf(t, {});
     await promisify(execFile)('mkfifo', [join(former, 'token')]);
-    const volume = await folderOf(t, {});
+    const volume = await directoryOf(t, {});
     await symlink(former, join(volume, '..data'));
     const reading = createReadSecrets({ bearer: { file: join(volume, 'token') } })(demo);
     const writer = await open(join(former, 'token'), 'w');
@@ -118,9 +118,9 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are removed with their key, and the others are still followed', async (t) => {
-    const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
-    const second = await folderOf(t, { 'team.demo': 'own' });
-    const volume = await folderOf(t, {});
+    const first = await directoryOf(t, { key: 'global', 'team.demo': 'leaked' });
+    const second = await directoryOf(t, { 'team.demo': 'own' });
+    const volume = await directoryOf(t, {});
     await symlink(first, join(volume, '..data'));
     const readSecrets = createReadSecrets({ hmac: { file: join(volume, 'key') } });
     assert.deepEqual((await readSecrets(other)).hmac, ['global']);
@@ -131,9 +131,9 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('of a mounted Secret are removed with the last of its keys', async (t) => {
-    const first = await folderOf(t, { key: 'global', 'team.demo': 'leaked' });
-    const second = await folderOf(t, {});
-    const volume = await folderOf(t, {});
+    const first = await directoryOf(t, { key: 'global', 'team.demo': 'leaked' });
+    const second = await directoryOf(t, {});
+    const volume = await directoryOf(t, {});
     await symlink(first, join(volume, '..data'));
     const readSecrets = createReadSecrets({ hmac: { file: join(volume, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['leaked']);
@@ -144,28 +144,28 @@ suite('the secrets in a file', { concurrency: true }, () => {
   });
 
   test('stay while the file is unavailable', async (t) => {
-    const folder = await folderOf(t, { key: 'good', 'team.demo': 'own' });
-    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    const directory = await directoryOf(t, { key: 'good', 'team.demo': 'own' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(directory, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
     assert.deepEqual((await readSecrets(other)).hmac, ['good']);
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).hmac, ['own']);
     assert.deepEqual((await readSecrets(other)).hmac, ['good']);
   });
 
   test('are empty, not "not configured", if the file is empty, a directory, or missing from the start', async (t) => {
-    const folder = await folderOf(t, { empty: '\n \n' });
-    for (const file of [join(folder, 'empty'), folder, join(folder, 'missing'), '/nowhere/at/all']) {
+    const directory = await directoryOf(t, { empty: '\n \n' });
+    for (const file of [join(directory, 'empty'), directory, join(directory, 'missing'), '/nowhere/at/all']) {
       assert.deepEqual(await createReadSecrets({ hmac: { file } })(demo), { hmac: [], bearer: undefined }, file);
     }
   });
 
   test('are empty as soon as the file is emptied', async (t) => {
-    const folder = await folderOf(t, { key: 'good' });
-    const readSecrets = createReadSecrets({ hmac: { file: join(folder, 'key') } });
+    const directory = await directoryOf(t, { key: 'good' });
+    const readSecrets = createReadSecrets({ hmac: { file: join(directory, 'key') } });
     assert.deepEqual((await readSecrets(demo)).hmac, ['good']);
-    await writeFile(join(folder, 'key'), '');
+    await writeFile(join(directory, 'key'), '');
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).hmac, []);
   });
@@ -173,41 +173,41 @@ suite('the secrets in a file', { concurrency: true }, () => {
 
 suite('a resource with its own secret file', { concurrency: true }, () => {
   test('accepts only that, and no global value of either method', async (t) => {
-    const hmac = await folderOf(t, { key: 'global', 'team.demo': 'own\nolder' });
+    const hmac = await directoryOf(t, { key: 'global', 'team.demo': 'own\nolder' });
     const readSecrets = createReadSecrets({ hmac: { file: join(hmac, 'key') }, bearer: { value: 'global-token' } });
     assert.deepEqual(await readSecrets(demo), { hmac: ['own', 'older'], bearer: [] });
     assert.deepEqual(await readSecrets(other), { hmac: ['global'], bearer: ['global-token'] });
   });
 
   test("accepts only that even while the directory without a global file can't be listed", async (t) => {
-    const folder = await folderOf(t, { 'team.demo': 'own' });
-    const file = join(folder, 'key');
+    const directory = await directoryOf(t, { 'team.demo': 'own' });
+    const file = join(directory, 'key');
     const readSecrets = createReadSecrets({ hmac: { file }, bearer: { value: 'global-token' } });
     assert.deepEqual(await readSecrets(demo), { hmac: ['own'], bearer: [] });
-    await rename(folder, `${folder}-away`);
-    t.after(() => rm(`${folder}-away`, { recursive: true, force: true }));
+    await rename(directory, `${directory}-away`);
+    t.after(() => rm(`${directory}-away`, { recursive: true, force: true }));
     await untilRead();
     assert.deepEqual(await readSecrets(demo), { hmac: ['own'], bearer: [] });
   });
 
   test('accepts nothing while that file is empty', async (t) => {
-    const folder = await folderOf(t, { token: 'global', 'team.demo': '' });
-    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    const directory = await directoryOf(t, { token: 'global', 'team.demo': '' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, []);
   });
 
   test('uses the global value again when that file is removed', async (t) => {
-    const folder = await folderOf(t, { token: 'global', 'team.demo': 'own' });
-    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    const directory = await directoryOf(t, { token: 'global', 'team.demo': 'own' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     assert.deepEqual((await readSecrets(demo)).bearer, ['own']);
-    await rm(join(folder, 'team.demo'));
+    await rm(join(directory, 'team.demo'));
     await untilRead();
     assert.deepEqual((await readSecrets(demo)).bearer, ['global']);
   });
 
   test("can't have a name that leads to another file", async (t) => {
-    const folder = await folderOf(t, { token: 'global', 'a.b': 'own' });
-    const readSecrets = createReadSecrets({ bearer: { file: join(folder, 'token') } });
+    const directory = await directoryOf(t, { token: 'global', 'a.b': 'own' });
+    const readSecrets = createReadSecrets({ bearer: { file: join(directory, 'token') } });
     for (const target of [
       { namespace: '', name: '/token' },
       { namespace: 'a.b', name: '' },
@@ -223,8 +223,8 @@ test('a secret of white space only is configured, and accepts nothing', async ()
 });
 
 test('as many secrets are tried for each resource as the one with the most has', async (t) => {
-  const folder = await folderOf(t, { key: 'new\nold', 'team.demo': 'own' });
-  const read = createReader({ hmac: { file: join(folder, 'key') } });
+  const directory = await directoryOf(t, { key: 'new\nold', 'team.demo': 'own' });
+  const read = createReader({ hmac: { file: join(directory, 'key') } });
   assert.equal((await read(demo)).maxSecrets, 2);
   assert.equal((await read(other)).maxSecrets, 2);
 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { storedDeliveries, takenDeliveries } from '../../../../scripts/faults/invariants/stored-deliveries.ts';
 import { judgeAnswer, Senders } from '../../../../scripts/faults/world/senders.ts';
-import { makeTemporaryFolder } from '../../../../scripts/testbed/temporary-folder.ts';
+import { makeTemporaryDirectory } from '../../../../scripts/testbed/temporary-directory.ts';
 import { makeResources } from './make-resources.ts';
 
 const delivery = { target: 'n/r', event: 'push', payload: {} };
@@ -15,7 +15,7 @@ async function sendersTo(t: TestContext, listener: RequestListener): Promise<Sen
   const receiver = createServer(listener).listen(0, '127.0.0.1');
   t.after(() => receiver.close());
   await new Promise((resolve) => receiver.once('listening', resolve));
-  const directory = await makeTemporaryFolder('senders-');
+  const directory = await makeTemporaryDirectory('senders-');
   t.after(() => directory.remove());
   const { port } = receiver.address() as AddressInfo;
   const senders = new Senders(path.join(directory.path, 'secret'), [`http://127.0.0.1:${port}`]);

@@ -9,11 +9,11 @@ export const commitText = (tree: string, author = 'A <a@b.test> 1700000000 +0000
   Buffer.from(`tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nx\n`);
 
 /** Writes objects to a repository unchanged, even if git considers them invalid, and returns their IDs. */
-export function objectWriter(folder: string) {
+export function objectWriter(directory: string) {
   return (type: 'blob' | 'tree' | 'commit' | 'tag', content: Buffer): Promise<string> =>
     new Promise((resolve, reject) => {
       const args = ['hash-object', '-w', '--literally', '--stdin', '-t', type];
-      const child = execFile('git', args, { cwd: folder }, (error, output) =>
+      const child = execFile('git', args, { cwd: directory }, (error, output) =>
         error ? reject(error) : resolve(output.trim()),
       );
       // Its status tells what went wrong.

@@ -8,17 +8,17 @@ import { suite, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packet } from '../../../../../controller/polling/pkt-line.ts';
 import { Git } from '../../../../../shared/io/git/git.ts';
-import { temporaryFolder } from '../../../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../../../support/temporary-directory.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /** A git that is this script. */
 async function playGit(t: TestContext, script: string): Promise<Git> {
-  const folder = await temporaryFolder(t, 'git-');
-  const file = path.join(folder, 'git');
+  const directory = await temporaryDirectory(t, 'git-');
+  const file = path.join(directory, 'git');
   await writeFile(file, `#!/bin/sh\n${script}\n`);
   await chmod(file, 0o755);
-  return new Git({ PATH: `${folder}:${PATH}` });
+  return new Git({ PATH: `${directory}:${PATH}` });
 }
 
 suite('a git process', () => {
@@ -30,12 +30,12 @@ suite('a git process', () => {
   });
 
   test('gets the proxy, whose URL can contain a password, only if it has to use it, and no exceptions', async (t) => {
-    const folder = await temporaryFolder(t, 'git-');
-    await writeFile(path.join(folder, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
+    const directory = await temporaryDirectory(t, 'git-');
+    await writeFile(path.join(directory, 'git'), '#!/bin/sh\necho "$https_proxy$HTTPS_PROXY$no_proxy$NO_PROXY"\n', {
       mode: 0o755,
     });
     const proxy = 'http://user:pass@proxy.test:3128';
-    const git = new Git({ PATH: `${folder}:${PATH}`, HTTPS_PROXY: proxy, NO_PROXY: '.svc' });
+    const git = new Git({ PATH: `${directory}:${PATH}`, HTTPS_PROXY: proxy, NO_PROXY: '.svc' });
     const seenWith = async (access: object) => (await git.run(['x'], { access })).toString('utf8').trim();
     const origin = 'https://git.test';
     assert.deepEqual([await seenWith({ origin }), await seenWith({ origin, isProxied: true })], ['', proxy]);
@@ -123,9 +123,9 @@ suite('a git process', () => {
       t,
       'head -c 1000000 /dev/zero >"$TMPDIR/large" 2>/dev/null || echo "File too large" >&2; exit 1',
     );
-    const folder = await temporaryFolder(t, 'git-');
+    const directory = await temporaryDirectory(t, 'git-');
     const limits = { memoryBytes: 32 * 1024 * 1024, fileBytes: 64 * 1024 };
-    await assert.rejects(git.run(['fetch'], { limits, environment: { TMPDIR: folder } }), {
+    await assert.rejects(git.run(['fetch'], { limits, environment: { TMPDIR: directory } }), {
       code: 'git.fileTooLarge',
     });
   });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** A directory that doesn't outlive us. */
-export interface TemporaryFolder {
+export interface TemporaryDirectory {
   path: string;
   remove(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const roots = new Map<string, Promise<string>>();
  * Creates a temporary directory that is removed as soon as we end, for any reason. `onDisk`: on disk even if the others
  * are in memory, for tests that depend on the file system or measure memory.
  */
-export async function makeTemporaryFolder(prefix: string, { onDisk = false } = {}): Promise<TemporaryFolder> {
+export async function makeTemporaryDirectory(prefix: string, { onDisk = false } = {}): Promise<TemporaryDirectory> {
   const place = (onDisk && process.env.DISK_TMPDIR) || tmpdir();
   const root = roots.get(place) ?? makeRoot(place);
   roots.set(place, root);
