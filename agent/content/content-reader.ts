@@ -38,7 +38,7 @@ export class ContentReader implements AsyncDisposable {
     try {
       return await this.#read(file);
     } catch (error) {
-      if (this.#isProvided || !isLeftOut(error)) throw error;
+      if (this.#isProvided || !isIncomplete(error)) throw error;
     }
     await this.#provide(file);
     return await this.#read(file);
@@ -96,7 +96,7 @@ export class ContentReader implements AsyncDisposable {
 }
 
 /** Checks whether the content can be fetched: it was omitted of a fetch, or is in Git LFS. */
-const isLeftOut = (error: unknown): boolean =>
+const isIncomplete = (error: unknown): boolean =>
   error instanceof MissingBlobError || (error instanceof TransientError && error.code === NOT_FETCHED);
 
 const NOT_FETCHED = 'lfs.missing';

@@ -76,7 +76,7 @@ export function faultOfFetch(error: unknown, commit: string): unknown {
   const printed = String(error.cause);
   if (isTooDeep(printed)) return tooDeep(error);
   if (DAMAGED.test(printed)) return badPack(error);
-  return INCOMPLETE.test(printed) ? leftOut(commit, error) : error;
+  return INCOMPLETE.test(printed) ? incompleteError(commit, error) : error;
 }
 
 const invalid = (message: string, cause: unknown): TerminalError =>
@@ -103,7 +103,7 @@ export const noCommit = (id: string, cause: unknown): TerminalError =>
   invalid(`${id} isn't a commit: point the ref at one`, cause);
 
 /** An error for objects that are missing after a full fetch of the commit. */
-export const leftOut = (commit: string, cause: unknown): TransientError =>
+export const incompleteError = (commit: string, cause: unknown): TransientError =>
   new TransientError(
     `the git server omitted required objects of commit ${commit}; retrying. If it happens again, run git fsck on the server`,
     { code: 'git.incomplete', reason: 'CommitNotServed', cause },

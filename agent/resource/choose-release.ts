@@ -4,7 +4,7 @@ import type { Wave } from '../../shared/api/wave.ts';
 import { boundedLabels } from '../../shared/domain/bounded-labels.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { isRevision } from '../../shared/domain/sync-revision.ts';
-import { ALL, fittingWaves, isWithin, NOBODY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
+import { ALL, fittingWaves, isWithin, NO_GATEWAY, planOf, rolloutKey, waveOf } from '../../shared/domain/waves.ts';
 import { gatewayNameOf, type Identity } from '../plan/template-values.ts';
 
 /** A GatewaySync with `spec.rollout`, reduced to the fields that agents need. */
@@ -52,7 +52,7 @@ export function chooseRelease({ status, waves }: WatchedRollout, self: Self): Re
   return isAdmitted(status, waves, self.labels, self) ? next : stable;
 }
 
-const isBoundary = (text: string): boolean => text === ALL || text === NOBODY || /^[0-9a-f]{24}$/.test(text);
+const isBoundary = (text: string): boolean => text === ALL || text === NO_GATEWAY || /^[0-9a-f]{24}$/.test(text);
 
 /** Fields that the agent decides by. Others are for users, and later controllers can set them to unknown values. */
 const decisiveSchema = v.pick(rolloutStatusSchema.pipe[0], [
@@ -86,5 +86,5 @@ function isAdmitted(
 ): boolean {
   const key = rolloutKey(gatewayNameOf(identity, labels), identity.podName);
   const wave = waveOf(fittingWaves(waves, new Map(boundedLabels(labels))), key, admission);
-  return isWithin(key, admission[wave]?.admitted ?? NOBODY);
+  return isWithin(key, admission[wave]?.admitted ?? NO_GATEWAY);
 }

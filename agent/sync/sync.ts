@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { leftOut, noCommit, otherKind } from '../git/find-fault.ts';
+import { incompleteError, noCommit, otherKind } from '../git/find-fault.ts';
 import { DamagedCloneError } from '../git/git-stream.ts';
 import type { Applied } from '../plan/manifest.ts';
 import type { Plan } from '../plan/plan-changes.ts';
@@ -63,7 +63,7 @@ async function remedyFor(
     log.warn({ err: error, commit }, 'commit cannot be read; fetching it again');
     return 'fetchedAgain';
   }
-  throw fault === 'missing' ? leftOut(commit, error) : error;
+  throw fault === 'missing' ? incompleteError(commit, error) : error;
 }
 
 async function attempt(

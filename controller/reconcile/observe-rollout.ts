@@ -1,5 +1,5 @@
 import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts';
-import { AGENT_KNOWS_ROLLOUTS } from '../../shared/api/names.ts';
+import { FIRST_AGENT_WITH_ROLLOUTS } from '../../shared/api/names.ts';
 import type { RolloutSpec } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
@@ -136,7 +136,7 @@ function reportedBy(
       state: healthOf(status, verifies),
     },
     problem,
-    isOutdated: !isAtLeast(agentVersion, AGENT_KNOWS_ROLLOUTS),
+    isOutdated: !isAtLeast(agentVersion, FIRST_AGENT_WITH_ROLLOUTS),
   };
 }
 

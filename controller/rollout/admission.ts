@@ -1,5 +1,5 @@
 import type { RolloutSpec, RolloutStatus } from '../../shared/api/rollout.ts';
-import { ALL, isWithin, NOBODY, waveNames, waveOf } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NO_GATEWAY, waveNames, waveOf } from '../../shared/domain/waves.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 
 export type Admission = RolloutStatus['admission'];
@@ -77,10 +77,10 @@ export function chooseAgain(
 ): Admission {
   const share = shareOf(choicesIn(admission, index, gateways), amount, { known: admission[index]?.of, isLate });
   const { members } = share;
-  const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NOBODY);
+  const isOver = admission.slice(index + 1).some(({ admitted }) => admitted !== NO_GATEWAY);
   const chosen = admission.map((entry, at) => {
     if (at !== index || isOver || entry.isChosenAgain || isWithin(members, entry.members)) return entry;
-    if (entry.admitted === NOBODY) return { ...entry, ...share };
+    if (entry.admitted === NO_GATEWAY) return { ...entry, ...share };
     return {
       ...entry,
       ...share,
@@ -110,14 +110,14 @@ function shareOf(
 ): { members: string; of?: number } {
   if (amount === undefined) return { members: ALL };
   if (choices.length === 0 || (2 * choices.length < known && !isLate))
-    return { members: NOBODY, ...(known > 0 && { of: known }) };
+    return { members: NO_GATEWAY, ...(known > 0 && { of: known }) };
   return { members: lastKeyOf(choices, amount), of: choices.length };
 }
 
 /** Returns the last key of the share. */
 function lastKeyOf(gateways: readonly RolloutGateway[], amount: unknown): string {
   const keys = gateways.map(({ key }) => key).sort();
-  return keys[amountOf(amount, keys.length) - 1] ?? NOBODY;
+  return keys[amountOf(amount, keys.length) - 1] ?? NO_GATEWAY;
 }
 
 /** Returns a number, or a percentage of the total rounded up. */
@@ -128,5 +128,5 @@ export function amountOf(amount: unknown, total: number): number {
 
 /** Whether a gateway is admitted to the release. */
 export function isAdmitted({ fits, key }: Place, admission: Admission): boolean {
-  return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NOBODY);
+  return isWithin(key, admission[waveOf(fits, key, admission)]?.admitted ?? NO_GATEWAY);
 }

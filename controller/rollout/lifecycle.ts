@@ -1,7 +1,7 @@
 import type { HistoryEntry, RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
-import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { makeAdmission, noteGateways, withoutEmptied } from './admission.ts';
 import { reportedRelease } from './reported-release.ts';
 import type { RolloutInput, RolloutState } from './rollout-input.ts';
@@ -88,7 +88,7 @@ function renewed(rollout: RolloutStatus, { spec, gateways, plan, now }: RolloutI
 
 /** Starts a release at the first wave, with no gateways admitted. Other abandoned releases stay abandoned. */
 export function begin({ rollout, history }: RolloutState, release: Release, input: RolloutInput): RolloutState {
-  const next = renewed(rollout, input, NOBODY);
+  const next = renewed(rollout, input, NO_GATEWAY);
   const [{ wave = '' } = {}] = next.admission;
   const givenUp = unlessEmpty(rollout.givenUp?.filter((entry) => entry !== givenUpName(release)));
   return { history, rollout: { ...next, phase: 'Progressing', ...releaseOf(release), wave, givenUp } };
@@ -110,7 +110,7 @@ export function rollBack({ rollout, history }: RolloutState, target: Release, in
   return {
     history,
     rollout: {
-      ...renewed(rollout, input, NOBODY),
+      ...renewed(rollout, input, NO_GATEWAY),
       phase: 'RollingBack',
       ...left,
       ...stableFields(target),

@@ -3,7 +3,7 @@ import type { RolloutStatus, RolloutWait } from '../../shared/api/rollout.ts';
 import { formatDuration } from '../../shared/domain/duration.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
 import { GIVEN_UP } from '../../shared/domain/releases.ts';
-import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { failureOf, named } from './failure-messages.ts';
 import { lateAt } from './failures.ts';
@@ -31,7 +31,7 @@ const WAITS: Partial<Record<Wait['kind'], RolloutWait>> = {
   window: 'Window',
   outdated: 'Agents',
   givenUp: 'Retry',
-  nobody: 'Gateways',
+  noGateway: 'Gateways',
 };
 
 /**
@@ -124,7 +124,7 @@ function phaseOf(rollout: RolloutStatus, wait: Wait, context: Context): string {
     case 'AwaitingWindow':
       return `wave ${wave} ${windowWait(rollout, context.input)}`;
     case 'Progressing':
-      if (wait.kind === 'nobody') return absenceText(rollout, wait.index, context);
+      if (wait.kind === 'noGateway') return absenceText(rollout, wait.index, context);
       return progressOf(rollout, wait.kind === 'gateways' ? wait.index : (context.standing.index ?? 0), context);
   }
 }
@@ -143,7 +143,7 @@ function approvalWait(rollout: RolloutStatus, commit: string, { approved }: Roll
 
 /** If the waves were edited after the failure, no gateway is admitted. */
 const waveText = ({ wave, admission }: RolloutStatus): string =>
-  wave === undefined && admission.every(({ admitted }) => admitted === NOBODY)
+  wave === undefined && admission.every(({ admitted }) => admitted === NO_GATEWAY)
     ? ', and its waves were edited afterwards, so no gateway has it'
     : ` in wave ${wave}`;
 

@@ -1,6 +1,6 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
-import { ALL, isWithin, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL, isWithin, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { amountOf } from './admission.ts';
 import type { RolloutGateway } from './rollout-input.ts';
 import type { Context } from './standing.ts';
@@ -23,7 +23,7 @@ export interface Places {
 export function placesOf(rollout: RolloutStatus, index: number, { standing, input }: Context): Places {
   const { failures = [], startedAt, admittedAt = startedAt, admission } = rollout;
   const { spec, deadlineMs, now } = input;
-  const before = admission[index]?.admitted ?? NOBODY;
+  const before = admission[index]?.admitted ?? NO_GATEWAY;
   const { counted = [], present = [], awaited = [] } = standing.waves[index] ?? {};
   const members = counted.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const isAwaited = new Set(awaited);

@@ -60,7 +60,7 @@ function takeStep(state: RolloutState, standing: Standing, input: RolloutInput):
   if (refilled) return { moved: refilled };
   const begun = hasBegun ? undefined : beginWave(situation);
   if (begun) return begun;
-  if (wave.counted.length === 0) return progress(state, { kind: 'nobody', index });
+  if (wave.counted.length === 0) return progress(state, { kind: 'noGateway', index });
   return (earlier || !input.window.isOpen ? undefined : admit(situation)) ?? settle(situation, earlier);
 }
 
@@ -92,7 +92,7 @@ function refill({ state, rollout, index, standing, input }: Situation): RolloutS
 
 /** Refills a completed percentage wave that lost its gateways before the next admission; verifies it again. */
 function refillEnded(situation: Situation, earlier: Wait): Moved | undefined {
-  if (earlier.kind !== 'nobody') return undefined;
+  if (earlier.kind !== 'noGateway') return undefined;
   const next = refill({ ...situation, index: earlier.index });
   if (!next) return undefined;
   const wave = next.rollout.admission[earlier.index]?.wave ?? '';
@@ -129,7 +129,7 @@ function waitForEarlier({ rollout: { admission }, index, standing: { waves, veri
     if (!admission[before]?.gateways || isDone) continue;
     if (counted.length > 0) return { kind: 'gateways', index: before };
     const isShown = waves.slice(before + 1, index + 1).some((wave) => wave.counted.some((each) => verified.has(each)));
-    if (!isShown) return { kind: 'nobody', index: before };
+    if (!isShown) return { kind: 'noGateway', index: before };
   }
   return undefined;
 }

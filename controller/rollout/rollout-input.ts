@@ -77,7 +77,7 @@ export type Wait =
   | { kind: 'none' }
   | { kind: 'window' | 'approval' | 'soak' | 'givenUp' }
   /** Gateways of a wave, or gateways that it doesn't have and without which the release can't be verified. */
-  | { kind: 'gateways' | 'nobody'; index: number }
+  | { kind: 'gateways' | 'noGateway'; index: number }
   /** Pods whose agents don't support rollouts. */
   | { kind: 'outdated'; pods: string[] };
 

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
-import { isWithin, NOBODY, waveOf } from '../../shared/domain/waves.ts';
+import { isWithin, NO_GATEWAY, waveOf } from '../../shared/domain/waves.ts';
 import { currentWave } from './admission.ts';
 import { isVerified } from './judge-gateway.ts';
 import type { RolloutGateway, RolloutInput } from './rollout-input.ts';
@@ -35,7 +35,7 @@ export function standingOf(rollout: RolloutStatus, input: RolloutInput): Standin
   for (const gateway of gateways) {
     const index = waveOf(gateway.fits, gateway.key, admission);
     present[index]?.push(gateway);
-    if (!gateway.isResting && isWithin(gateway.key, admission[index]?.admitted ?? NOBODY)) admitted.add(gateway);
+    if (!gateway.isResting && isWithin(gateway.key, admission[index]?.admitted ?? NO_GATEWAY)) admitted.add(gateway);
   }
   const verified = new Set([...admitted].filter((gateway) => isVerified(gateway, rollout, input)));
   const isFailing = ({ report }: RolloutGateway) => report?.rollout === number && report.state === 'failed';

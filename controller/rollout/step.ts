@@ -1,7 +1,7 @@
 import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { earliest } from '../../shared/domain/duration.ts';
 import { isSame, type Release, releaseOf, stableOf } from '../../shared/domain/releases.ts';
-import { ALL, NOBODY } from '../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase } from './give-up.ts';
@@ -74,7 +74,7 @@ function replan(state: RolloutState, input: RolloutInput): RolloutState {
     return { ...state, rollout: { ...rollout, admission } };
   }
   if (isInProgress(rollout)) return begin(state, releaseOf(rollout), input);
-  const admitted = rollout.phase === 'Complete' ? ALL : NOBODY;
+  const admitted = rollout.phase === 'Complete' ? ALL : NO_GATEWAY;
   const admission = makeAdmission(spec, gateways, { admitted, before: rollout.admission });
   return { ...state, rollout: { ...rollout, wave: undefined, plan, admission } };
 }

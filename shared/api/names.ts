@@ -41,7 +41,7 @@ export const setByAnnotation = (annotation: string): string => `${annotation}-by
 export const INSPECT_ANNOTATION = 'sync.io/inspect';
 
 /** First agent version that supports rollouts; earlier ones ignore waves and follow the newest commit. */
-export const AGENT_KNOWS_ROLLOUTS = '0.1.0';
+export const FIRST_AGENT_WITH_ROLLOUTS = '0.1.0';
 
 /** Label that the injector adds to a pod so that the controller finds it. */
 export const AGENT_LABEL = 'sync.io/agent';

@@ -11,7 +11,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Maximum wait that a server can request (ms). */
-const MOST_PATIENCE_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 
 /** An HTTP date (RFC 9110, 5.6.7). */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -46,7 +46,7 @@ export const isTooOften = (status: number, waitMs: number | undefined): boolean 
   status === 429 || (status === 403 && waitMs !== undefined);
 
 /** A wait requested by a server, at most an hour. */
-export const boundedWaitMs = (ms: number): number => Math.min(ms, MOST_PATIENCE_MS);
+export const boundedWaitMs = (ms: number): number => Math.min(ms, MAX_WAIT_MS);
 
 /** Maximum time of a Node timer, which fires immediately for longer times and for NaN. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -57,7 +57,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
   };
   const source = pathOf('source');
   const destination = pathOf('destination');
-  const quoted = destination.path.slice(0, MOST_QUOTED);
+  const quoted = destination.path.slice(0, MAX_QUOTED);
   if (isAgentPath(destination.path)) tell(`.destination: ${quoted} is the directory of the agent's own files`);
   if (isGitPath(destination.path)) tell(`.destination: ${quoted} is in .git, or in what a file system takes for it`);
   const patches = (mapping.patches ?? []).flatMap((patch, number) => {
@@ -80,7 +80,7 @@ function renderMapping(mapping: MappingInput, means: Means, tell: (problem: stri
 }
 
 /** Maximum quoted characters of a path. */
-const MOST_QUOTED = 80;
+const MAX_QUOTED = 80;
 
 function renderPath(text: string, { values, budget }: Means) {
   const rendered = renderTemplate(text, values, BOUNDS.path);

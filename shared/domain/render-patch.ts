@@ -22,7 +22,7 @@ export type RenderedPatchResult = { kind: 'patch'; patch: RenderedPatch } | { ki
 /** Minimum cost of a value, in characters. */
 const VALUE_COSTS = 32;
 /** Maximum quoted characters of a path. */
-const MOST_QUOTED = 80;
+const MAX_QUOTED = 80;
 const pathRule = `at most ${BOUNDS.depth} keys and ${BOUNDS.text} characters, separated by dots`;
 
 /** Renders the values of a patch, with all checks that don't require the file. */
@@ -38,7 +38,7 @@ export function renderPatch(
   const rendered: RenderedValue[] = [];
   for (const [path, text] of Object.entries(set)) {
     const keys = parseJsonPath(path);
-    if (!keys) return problem(`.set: ${JSON.stringify(path.slice(0, MOST_QUOTED))} isn't a path of ${pathRule}`);
+    if (!keys) return problem(`.set: ${JSON.stringify(path.slice(0, MAX_QUOTED))} isn't a path of ${pathRule}`);
     const spent = budget.take(VALUE_COSTS);
     if (spent) return problem(`.set: ${spent}`);
     const value = renderTemplate(text, values, BOUNDS.value);

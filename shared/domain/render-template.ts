@@ -71,14 +71,14 @@ function literal(inner: string): string | undefined {
 }
 
 /** Maximum quoted characters of an expression. */
-const MOST_QUOTED = 80;
+const MAX_QUOTED = 80;
 
 function quote(expression: string): string {
-  return expression.length > MOST_QUOTED ? `${expression.slice(0, MOST_QUOTED)}…` : expression;
+  return expression.length > MAX_QUOTED ? `${expression.slice(0, MAX_QUOTED)}…` : expression;
 }
 
 function unclosed(rest: string): string {
-  const line = rest.slice(0, MOST_QUOTED + 1).split('\n', 1)[0] ?? '';
+  const line = rest.slice(0, MAX_QUOTED + 1).split('\n', 1)[0] ?? '';
   return `${quote(line)} isn't closed; add }}, or write {{ "{{" }} for two braces`;
 }
 

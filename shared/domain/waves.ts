@@ -4,7 +4,7 @@ import type { LabelSelector, Wave } from '../api/wave.ts';
 /** A boundary that includes all keys. */
 export const ALL = 'all';
 /** A boundary that includes no key. */
-export const NOBODY = '';
+export const NO_GATEWAY = '';
 /** The wave of the gateways that match no other wave. */
 const REST = 'rest';
 
@@ -55,7 +55,7 @@ export function waveOf(
   end = fits.length,
 ): number {
   for (let wave = 0; wave < end; wave += 1)
-    if (fits[wave] && isWithin(key, admission[wave]?.members ?? NOBODY)) return wave;
+    if (fits[wave] && isWithin(key, admission[wave]?.members ?? NO_GATEWAY)) return wave;
   return end;
 }
 

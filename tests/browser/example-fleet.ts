@@ -171,11 +171,11 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     return { ...gateway, syncedCommit: isIn(gateway, admitted) ? NEW : OLD };
   });
   for (const gateway of placed) {
-    const isUnderWay = isIn(gateway, admitted) && !isIn(gateway, 6);
+    const isInProgress = isIn(gateway, admitted) && !isIn(gateway, 6);
     await writeReport(namespace, gateway.podName, {
       commit: gateway.syncedCommit ?? OLD,
       rollout: 4,
-      verification: isUnderWay ? 'Running' : 'Passed',
+      verification: isInProgress ? 'Running' : 'Passed',
       ...(gateway.name === `${name}-4` && {
         changes: ['differs config/limits.json (content)', 'differs config/tags/boiler.csv (content)'],
       }),

@@ -41,9 +41,9 @@ test('Chart.yaml lists the images of this version for Artifact Hub', async () =>
 
 test('Chart.yaml lists the CRDs for Artifact Hub, with an example of each that users write', async () => {
   const rendered = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
-  const told: { kind: string; version: string; name: string }[] = annotation('crds');
+  const reported: { kind: string; version: string; name: string }[] = annotation('crds');
   assert.deepEqual(
-    told.map(({ kind, version, name }) => ({ kind, version, name })),
+    reported.map(({ kind, version, name }) => ({ kind, version, name })),
     rendered.map(({ metadata, spec }) => ({
       kind: spec.names.kind,
       version: spec.versions[0].name,

@@ -34,11 +34,11 @@ test('the controller trusts a company CA in the values for all repositories', as
   const repository = await server.createRepository('app');
   const commit = await repository.commit({ files: { 'config/a': '1' } });
 
-  const stranger = { namespace, name: 'stranger' };
+  const outsider = { namespace, name: 'stranger' };
   const before = await startController(t, namespace);
-  await applyGatewaySync(stranger, { repo: repository.url });
+  await applyGatewaySync(outsider, { repo: repository.url });
   const refused = await untilGatewaySync(
-    stranger,
+    outsider,
     'refused',
     (seen) => condition(seen, 'RefResolved')?.status === 'False',
   );

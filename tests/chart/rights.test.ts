@@ -206,12 +206,12 @@ interface Subject {
 /** Holds an account to what it is to have in each namespace: nothing is missing, and nothing is too much. */
 async function checkPermissions({ account, client }: Subject, expected: Record<string, Right[]>): Promise<void> {
   const administrator = await connectAdministrator();
-  const nobody = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
-  const everybody = await listRights(nobody, account.namespace);
+  const unprivileged = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
+  const commonRights = await listRights(unprivileged, account.namespace);
   const [first] = Object.keys(expected);
   for (const [namespace, rights] of Object.entries(expected)) {
     const wanted = [...rights].sort();
-    const beyond = async () => (await listRights(client, namespace)).filter((right) => !everybody.includes(right));
+    const beyond = async () => (await listRights(client, namespace)).filter((right) => !commonRights.includes(right));
     await until(beyond, {
       describe: `exactly these rights in ${namespace}: ${wanted.join(', ')}`,
       accept: (found) => found.join() === wanted.join(),

@@ -53,4 +53,4 @@ export async function report(
 }
 
 /** A UID that no pod has. */
-export const strangerUID = (): string => randomUUID();
+export const outsiderUID = (): string => randomUUID();

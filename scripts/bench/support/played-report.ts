@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { AGENT_KNOWS_ROLLOUTS } from '../../../shared/api/names.ts';
+import { FIRST_AGENT_WITH_ROLLOUTS } from '../../../shared/api/names.ts';
 import { fittingWaves, isWithin, rolloutKey, waveOf } from '../../../shared/domain/waves.ts';
 
 /** A pod with a simulated agent. */
@@ -20,7 +20,7 @@ export function reportOf(agent: PlayedAgent, { metadata, spec, status }: Gateway
     crName: metadata.name,
     gateway: agent.name,
     profile: 'default',
-    agentVersion: AGENT_KNOWS_ROLLOUTS,
+    agentVersion: FIRST_AGENT_WITH_ROLLOUTS,
     state: 'Synced',
     generation: metadata.generation,
     ref: status.lastSyncRef,

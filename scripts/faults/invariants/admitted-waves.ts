@@ -1,5 +1,5 @@
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { fittingWaves, isWithin, NOBODY, waveOf } from '../../../shared/domain/waves.ts';
+import { fittingWaves, isWithin, NO_GATEWAY, waveOf } from '../../../shared/domain/waves.ts';
 import type { Gateway } from '../world/gateway.ts';
 import { gatewaysOf, type Invariant } from './sample.ts';
 
@@ -37,5 +37,5 @@ function isAdmitted(gateway: Gateway, { spec, status }: GatewaySync): boolean {
   const admission = status?.rollout?.admission ?? [];
   const fits = fittingWaves(spec.rollout?.waves ?? [], new Map());
   const wave = waveOf(fits, gateway.key, admission);
-  return isWithin(gateway.key, admission[wave]?.admitted ?? NOBODY);
+  return isWithin(gateway.key, admission[wave]?.admitted ?? NO_GATEWAY);
 }

@@ -55,7 +55,7 @@ interface Connecting
 }
 
 /** Until TLS has begun behind a proxy, Node ends a request without its connection, which would leak. */
-class TellingAgent extends HttpsAgent {
+class NotifyingAgent extends HttpsAgent {
   override createConnection(
     options: Connecting,
     callback?: (error: Error | null, socket: Duplex) => void,
@@ -80,7 +80,7 @@ function agents(maxSockets: number, proxyEnv: NodeJS.ProcessEnv = {}): Agents {
     maxCachedSessions: MAX_IDLE,
     proxyEnv,
   };
-  return { plain: boundIdle(new HttpAgent(options)), secure: boundIdle(new TellingAgent(options)) };
+  return { plain: boundIdle(new HttpAgent(options)), secure: boundIdle(new NotifyingAgent(options)) };
 }
 
 /** HTTP to untrusted hosts: denied addresses are blocked, and redirects are followed only on request. */

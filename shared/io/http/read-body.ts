@@ -145,7 +145,7 @@ class Incoming {
 
   /** Returns the recent speed, multiplied for trusted senders. A burst has no effect soon after it stalls. */
   get rate(): number {
-    this.#reckon(0);
+    this.#updateRate(0);
     return this.#recent * (this.#options.isTrusted ? TRUST : 1);
   }
 
@@ -161,7 +161,7 @@ class Incoming {
   readonly #keep = (chunk: Buffer): void => {
     const size = this.#size + chunk.length;
     this.#pieces += 1;
-    this.#reckon(chunk.length);
+    this.#updateRate(chunk.length);
     if (size > this.#options.limits.maxBytes) this.refuse('tooLarge');
     else if (areTiny(this.#pieces, size)) this.refuse('tinyPieces');
     else if (this.#charge(size)) this.#append(chunk);
@@ -175,7 +175,7 @@ class Incoming {
     this.#size = size;
   }
 
-  #reckon(bytes: number): void {
+  #updateRate(bytes: number): void {
     const now = performance.now();
     this.#recent = this.#recent * 2 ** ((this.#reckonedAt - now) / HALF_LIFE_MS) + bytes;
     this.#reckonedAt = now;

@@ -3,7 +3,7 @@ import { retryAfterMs } from '../../domain/duration.ts';
 import { CodedError } from '../../errors.ts';
 
 /** Maximum pause that a server can request, because its reason can be outdated after that. */
-const MOST_PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /** Error status from the API server. */
 export class ApiError extends CodedError {
@@ -46,7 +46,7 @@ export function isApiError(error: unknown, ...statuses: number[]): error is ApiE
 
 /** Returns the pause that the API server requests (ms), at most a minute, or 0. */
 export function askedPauseMs(error: unknown): number {
-  return isApiError(error) ? Math.min(error.retryAfterMs ?? 0, MOST_PATIENCE_MS) : 0;
+  return isApiError(error) ? Math.min(error.retryAfterMs ?? 0, MAX_WAIT_MS) : 0;
 }
 
 /** Whether the same call may succeed later: a conflict, too many requests, a server error or a broken connection. */

@@ -118,8 +118,8 @@ suite('a running agent', () => {
     const repository = await server.createRepository('sigterm');
     const first = await repository.commit({ files: { 'config/a': '1' } });
     const { pod, agent } = await startSyncedPod(t, { repo: repository.url, commit: first });
-    const told = Promise.withResolvers<void>();
-    server.fault = { delay: told.promise, times: 1 };
+    const reported = Promise.withResolvers<void>();
+    server.fault = { delay: reported.promise, times: 1 };
     const second = await repository.commit({ files: { 'config/a': '2' } });
     const requests = server.requests.length;
     await pod.settle(second);
@@ -127,7 +127,7 @@ suite('a running agent', () => {
     const ended = agent.stop();
     const readiness = async () => (await fetch(`${agent.healthUrl}/readyz`)).status;
     await until(readiness, { describe: 'no readiness', accept: (status) => status === 503 });
-    told.resolve();
+    reported.resolve();
     assert.deepEqual(await ended, { code: 0, signal: null });
     assert.deepEqual(await pod.files(), { 'config/a': '2' });
     assert.equal((await pod.report()).status?.commit, second);

@@ -17,7 +17,7 @@ import { createGatewayPod } from './support/gateway-pod.ts';
 const FILES = 12_000;
 /** By docs/how-to/sizing.md. */
 const SUFFICIENT_MIB = 128;
-const FOLDER = `${'line-of-a-plant-with-a-long-name'.repeat(5)}/`.repeat(2);
+const DIRECTORY = `${'line-of-a-plant-with-a-long-name'.repeat(5)}/`.repeat(2);
 
 let server: GitServer;
 before(async () => {
@@ -39,7 +39,7 @@ test("too many files for the agent's memory are an error that names the limit to
   if (!small.cgroup) return t.skip('this machine lets nobody make cgroups');
   const repository = await server.createRepository('many');
   const files = Array.from({ length: FILES }, (_, n) => [
-    `config/${FOLDER}line-${n % 97}/views/${n}.json`,
+    `config/${DIRECTORY}line-${n % 97}/views/${n}.json`,
     `{"n": ${n}}\n`,
   ]);
   const commit = await repository.commit({ files: Object.fromEntries(files) });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
-import { ALL, NOBODY } from '../../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { until } from '../../support/until.ts';
 import { createGatewayPod, type GatewayPod } from './support/gateway-pod.ts';
@@ -52,7 +52,7 @@ async function startRollout(t: TestContext, name: string, host = server) {
   await play.roll({ ...complete, admitted: { canary: ALL, rest: ALL } });
   const agent = await pod.start(env);
   await untilFollows(pod, 'next');
-  await play.roll({ ...next, admitted: { canary: ALL, rest: NOBODY } });
+  await play.roll({ ...next, admitted: { canary: ALL, rest: NO_GATEWAY } });
   await untilFollows(pod, 'stable');
   return { repository, first, second, pod, play, env, agent, next };
 }
@@ -62,7 +62,7 @@ suite('while changes go in waves', () => {
     const { repository, first, second, pod, play, env, agent, next } = await startRollout(t, 'outside');
     const old = { 'config/a': '1' };
     assert.deepEqual(await pod.files(), old);
-    const admitted = { canary: ALL, rest: NOBODY };
+    const admitted = { canary: ALL, rest: NO_GATEWAY };
 
     // Not after a restart.
     await agent.stop();
@@ -90,7 +90,7 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), {});
     assert.equal((await fetch(`${blind.healthUrl}/readyz`)).status, 503, 'a gateway with no files waits');
 
-    await play.roll({ ...next, admitted: { first: ALL, rest: NOBODY } });
+    await play.roll({ ...next, admitted: { first: ALL, rest: NO_GATEWAY } });
     await untilFollows(pod, 'stable');
     assert.deepEqual(await pod.files(), old);
     await play.roll({ ...next, admitted: { first: ALL, rest: ALL } });
@@ -104,7 +104,7 @@ suite('while changes go in waves', () => {
     await play.label({ tier: 'canary' });
     await pod.untilSynced(second);
     assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
-    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NOBODY, rest: NOBODY } });
+    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY } });
     await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
     await agent.stop();
@@ -113,7 +113,7 @@ suite('while changes go in waves', () => {
       number: 3,
       phase: 'RolledBack',
       stableRef: 'back',
-      admitted: { canary: NOBODY, rest: NOBODY },
+      admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY },
     });
     await pod.start(env);
     await untilFollows(pod, 'back');
@@ -133,7 +133,7 @@ suite('while changes go in waves', () => {
       number: 3,
       phase: 'RollingBack',
       stableRef: 'back',
-      admitted: { canary: NOBODY, rest: NOBODY },
+      admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY },
     });
     await untilFollows(pod, 'back');
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
@@ -143,21 +143,21 @@ suite('while changes go in waves', () => {
   test('a rollback needs no git server, even for a restarted agent', async (t) => {
     const host = await startGitServer();
     const { first, second, pod, play, env, agent, next } = await startRollout(t, 'offline', host);
-    const everybody = { canary: ALL, rest: ALL };
-    await play.roll({ ...next, admitted: everybody });
+    const allWaves = { canary: ALL, rest: ALL };
+    await play.roll({ ...next, admitted: allWaves });
     await pod.untilSynced(second);
     await host.stop();
     const back = { ...next, number: 3, phase: 'RollingBack' } as const;
-    await play.roll({ ...back, admitted: everybody });
+    await play.roll({ ...back, admitted: allWaves });
     await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
     await agent.stop();
-    await play.roll({ ...next, number: 4, admitted: everybody });
+    await play.roll({ ...next, number: 4, admitted: allWaves });
     const again = await pod.start(env);
     await pod.untilSynced(second);
     assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/b': '2' });
     await again.stop();
-    await play.roll({ ...back, number: 5, admitted: everybody });
+    await play.roll({ ...back, number: 5, admitted: allWaves });
     await pod.start(env);
     await pod.untilSynced(first);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
@@ -185,9 +185,9 @@ suite('while changes go in waves', () => {
     await pod.setSpec(repository.url, specOf([config, { source: 'extra', destination: 'extra' }]));
     const old = await play.revision();
     const release = { commit, stableCommit: commit, stableRevision: old };
-    const everybody = { canary: ALL, rest: ALL };
-    const canaries = { canary: ALL, rest: NOBODY };
-    await play.roll({ ...release, number: 1, phase: 'Complete', revision: old, admitted: everybody });
+    const allWaves = { canary: ALL, rest: ALL };
+    const canaries = { canary: ALL, rest: NO_GATEWAY };
+    await play.roll({ ...release, number: 1, phase: 'Complete', revision: old, admitted: allWaves });
     const agent = await pod.start(env);
     await untilFollows(pod, 'next');
     const files = { 'config/a': '1', 'extra/x': '1' };
@@ -208,10 +208,10 @@ suite('while changes go in waves', () => {
     await untilFollows(pod, 'emptied');
     assert.deepEqual(await pod.files(), files);
 
-    await play.roll({ ...next, admitted: everybody });
+    await play.roll({ ...next, admitted: allWaves });
     await untilFollows(pod, 'next');
     assert.deepEqual(await pod.files(), { 'other/a': '1' });
-    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NOBODY, rest: NOBODY } });
+    await play.roll({ ...next, number: 3, phase: 'RollingBack', admitted: { canary: NO_GATEWAY, rest: NO_GATEWAY } });
     await untilFollows(pod, 'stable');
     assert.deepEqual(await pod.files(), files);
   });
@@ -222,15 +222,15 @@ suite('while changes go in waves', () => {
     await empty(pod);
     const sound = await play.controllerRevision();
     await pod.setSpec(repository.url, specOf([{ ...config, destination: 'other' }]));
-    await play.roll({ ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NOBODY } });
+    await play.roll({ ...next, revision: await play.revision(), admitted: { canary: ALL, rest: NO_GATEWAY } });
     const { metadata } = sound;
     const evil = { profiles: { default: { mappings: [{ ...config, destination: 'evil' }] } } };
     // An existing owner: objects whose owner is gone are garbage-collected.
-    const stranger = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
+    const outsider = { apiVersion: 'v1', kind: 'Pod', name: 'gateway-0', uid: pod.uid };
     const wrong: [changes: object, words: RegExp][] = [
       [{ data: { sync: evil } }, /contains a spec\.sync that does not match its name/],
       [{ data: { other: 1 } }, /contains no spec\.sync/],
-      [{ metadata: { ...metadata, ownerReferences: [stranger] } }, /does not belong to the GatewaySync/],
+      [{ metadata: { ...metadata, ownerReferences: [outsider] } }, /does not belong to the GatewaySync/],
     ];
     for (const [changes, words] of wrong) {
       await pod.client.create(revisionsOf(pod), { ...sound, ...changes });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { InspectionView } from '../../../cli/fleet/inspection.ts';
 import { type GitServer, startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { SyncReport } from '../../../shared/api/sync-report.ts';
-import { ALL, NOBODY } from '../../../shared/domain/waves.ts';
+import { ALL, NO_GATEWAY } from '../../../shared/domain/waves.ts';
 import { connectCluster } from '../../support/cluster.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { createGatewayPod } from '../agent/support/gateway-pod.ts';
@@ -100,7 +100,7 @@ suite('kubectl stoker diff and drift', () => {
       phase: 'Progressing',
       commit: second,
       ...releases,
-      admitted: { canary: ALL, rest: NOBODY },
+      admitted: { canary: ALL, rest: NO_GATEWAY },
     });
     await pod.start(await play.label());
     const before = await pod.untilSynced(first);
@@ -131,8 +131,8 @@ suite('kubectl stoker diff and drift', () => {
     const drift = await stoker('drift', 'gw');
     assert.match(drift.output, /\n\+changed\n/);
     assert.equal((await pod.report()).status?.state, 'Synced');
-    const nobody = await stoker('diff', 'gw', '--gateway', 'other');
-    assert.match(nobody.notes, /gw has no gateway other/);
+    const unknown = await stoker('diff', 'gw', '--gateway', 'other');
+    assert.match(unknown.notes, /gw has no gateway other/);
   });
 
   test('show why gateways would refuse a commit', async (t) => {

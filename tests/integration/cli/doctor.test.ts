@@ -142,9 +142,9 @@ suite('kubectl stoker doctor', () => {
 
   test("doesn't report success to a user who can't read GatewaySyncs", async () => {
     await world.add(corePath('serviceaccounts', GATEWAYS), { metadata: { name: 'stranger' } });
-    const stranger = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'stranger' });
+    const outsider = await server.kubeconfigFor({ namespace: GATEWAYS, serviceAccount: 'stranger' });
     for (const line of [[], ['--all-namespaces'], ['plant']]) {
-      const { output, status } = await runCli(['doctor', '--kubeconfig', stranger, ...line]);
+      const { output, status } = await runCli(['doctor', '--kubeconfig', outsider, ...line]);
       assert.equal(status, 3, output);
       assert.match(output, /! not allowed to read the GatewaySyncs in /);
     }

@@ -168,8 +168,8 @@ suite('the commands of kubectl stoker', { concurrency: 4 }, () => {
       refused.notes,
       new RegExp(`changed in the meantime; the new effect would be: .* from ${third.slice(0, 8)}`),
     );
-    const told = await read(address);
-    assert.equal(told.metadata.annotations?.['sync.io/rollback'], undefined);
+    const reported = await read(address);
+    assert.equal(reported.metadata.annotations?.['sync.io/rollback'], undefined);
     const noisy: Host = {
       confirm: async () => {
         await callApi({

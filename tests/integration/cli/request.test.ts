@@ -131,11 +131,11 @@ async function startWay(t: TestContext) {
   await writeFile(config, (await readFile(kubeconfig, 'utf8')).replaceAll(url, `https://127.0.0.1:${own}`));
   return {
     config,
-    cutUntil: async (meanwhile: () => Promise<unknown>) => {
+    cutUntil: async (inBetween: () => Promise<unknown>) => {
       way.isCut = true;
       end();
       await until(async () => way.refused, { describe: 'two that were sent away', accept: (count) => count >= 2 });
-      await meanwhile();
+      await inBetween();
       way.isCut = false;
     },
   };

@@ -216,10 +216,10 @@ suite('kubectl stoker ui', { concurrency: 4 }, () => {
     assert.deepEqual(update.cards.map(({ name }) => name).sort(), ['plant', 'shop']);
     assert.equal(update.totals.resources, 2);
     assert.match(update.limits.join(), /not allowed to read pods/);
-    const stranger = `?namespace=${other.namespace}&name=secret`;
-    const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, stranger);
+    const outsider = `?namespace=${other.namespace}&name=secret`;
+    const asked = await untilUpdate(entered, ({ detail }) => detail !== undefined, outsider);
     assert.equal(asked.detail, null);
-    const { headers, ...trace } = await send(`${entered.page}trace${stranger}`, entered.own);
+    const { headers, ...trace } = await send(`${entered.page}trace${outsider}`, entered.own);
     assert.equal(trace.status, 409);
     assert.match(trace.text, /not allowed to read GatewaySyncs in the namespace test-/);
     const all = await startUi(t, viewer, '-A').catch(({ message }: Error) => message);

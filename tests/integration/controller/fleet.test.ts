@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '../../../scripts/testbed/free-port.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
-import { gatewayPod, injectedPod, report, strangerUID } from '../../support/gateway-pods.ts';
+import { gatewayPod, injectedPod, outsiderUID, report } from '../../support/gateway-pods.ts';
 import { type Address, applyGatewaySync, condition, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { gitServerFor } from '../../support/git-server-for.ts';
 import { startController } from '../../support/start-controller.ts';
@@ -150,7 +150,7 @@ suite('the status of the fleet', { concurrency: 4 }, () => {
     const { address, commit } = await arrange(t);
     const { namespace, name } = address;
     await apply(injectedPod(namespace, 'gateway-0', name));
-    await report({ namespace, name: 'gateway-0', ownerUID: strangerUID() }, { commit });
+    await report({ namespace, name: 'gateway-0', ownerUID: outsiderUID() }, { commit });
     const { status } = await untilGatewaySync(address, 'the pod', (resource) => resource.status?.gateways?.total === 1);
     assert.equal(status?.discoveredGateways?.[0]?.syncStatus, 'Pending');
   });

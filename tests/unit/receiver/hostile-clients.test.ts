@@ -130,10 +130,10 @@ suite('a slow client', () => {
   test("with a known token isn't dropped in favor of unauthenticated clients", async (t) => {
     const app = await startApp(t, { limits: { maxBytes: 100_000, budgetBytes: 200_000 } });
     const known = dial(t, app.port, head('Content-Length: 99999') + '{"ref":"v1"}'.padEnd(90_000));
-    const stranger = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
+    const outsider = `${head('Content-Length: 99999').replace('Bearer token', 'Bearer wrong')}${'x'.repeat(99_000)}`;
     await untilRead(app, 90_000);
-    const strangers = Array.from({ length: 10 }, () => dial(t, app.port, stranger));
-    const refused = () => strangers.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
+    const outsiders = Array.from({ length: 10 }, () => dial(t, app.port, outsider));
+    const refused = () => outsiders.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
     await until(refused, { describe: 'strangers to be refused', accept: (count) => count >= 8 });
     known.socket.write(' '.repeat(9_999));
     await until(() => known.received().startsWith('HTTP/1.1 202 '), { describe: 'the delivery to be taken' });

@@ -10,12 +10,12 @@ test('an idle connection stays open for longer than clients reuse it', async (t)
   t.after(() => listening.close(0));
   const agent = new Agent({ keepAlive: true });
   t.after(() => agent.destroy());
-  const told = await new Promise<string>((resolve, reject) => {
+  const reported = await new Promise<string>((resolve, reject) => {
     get({ port, host: '127.0.0.1', agent }, (response) => resolve(String(response.resume().headers['keep-alive']))).on(
       'error',
       reject,
     );
   });
   // The API server: 90 s. Load balancers of Google Cloud: 600 s.
-  assert.ok(Number(/timeout=(\d+)/.exec(told)?.[1]) > 600, told);
+  assert.ok(Number(/timeout=(\d+)/.exec(reported)?.[1]) > 600, reported);
 });

@@ -9,7 +9,7 @@ import {
   ALL,
   fittingWaves,
   isWithin,
-  NOBODY,
+  NO_GATEWAY,
   planOf,
   rolloutKey,
   waveNames,
@@ -72,8 +72,8 @@ suite('the wave of a gateway', () => {
       [[true, true], [ALL, ALL], 0],
       [[false, true], [ALL, ALL], 1],
       [[false, false], [ALL, ALL], 2],
-      [[true, true], [NOBODY, ALL], 1],
-      [[true, true], [NOBODY, NOBODY], 2],
+      [[true, true], [NO_GATEWAY, ALL], 1],
+      [[true, true], [NO_GATEWAY, NO_GATEWAY], 2],
       [[true], [key], 0],
       [[true], [`${key.slice(0, -1)} `], 1],
       [[true, true], [], 2],
@@ -95,7 +95,7 @@ suite('the wave of a gateway', () => {
 
   test('includes the boundary key and those before it', () => {
     assert.deepEqual(
-      [isWithin('b', 'b'), isWithin('a', 'b'), isWithin('c', 'b'), isWithin('z', ALL), isWithin('a', NOBODY)],
+      [isWithin('b', 'b'), isWithin('a', 'b'), isWithin('c', 'b'), isWithin('z', ALL), isWithin('a', NO_GATEWAY)],
       [true, true, false, true, false],
     );
   });

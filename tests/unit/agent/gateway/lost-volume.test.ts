@@ -43,11 +43,11 @@ suite('an agent that lost the volume while it notified its gateway', () => {
     await later.sync({ repo, commit: two, reload });
     slow.waiting[0]?.end('ok');
     await assert.rejects(notifying, { code: 'data.lost' });
-    const told = later.reload({ repo, commit: two, reload });
-    const isTold = await Promise.race([once(busy.gateway, 'asked').then(() => true), told]);
+    const reported = later.reload({ repo, commit: two, reload });
+    const isReported = await Promise.race([once(busy.gateway, 'asked').then(() => true), reported]);
     for (const response of busy.waiting) response.end('ok');
-    await told;
-    assert.ok(isTold, 'the gateway of the next owner never hears of commit two');
+    await reported;
+    assert.ok(isReported, 'the gateway of the next owner never hears of commit two');
   });
 
   test('writes nothing more to the touch file', { timeout: 30_000 }, async (t) => {

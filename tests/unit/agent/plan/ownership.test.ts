@@ -370,10 +370,10 @@ suite('a mount of the pod inside the data volume', () => {
 
   test('is named once in the error, under its own name even if case is ignored', () => {
     const files = { 'data/cache/x': '1', 'data/cache/y': '1', 'logs/z': '1' };
-    const told = refusal(new MemoryVolume(), files, { mounts });
+    const reported = refusal(new MemoryVolume(), files, { mounts });
     const first = problem('data/cache/x', 'data/cache');
     const second = problem('logs/z', 'logs');
-    assert.equal(told, `${first}; ${second.replace('PathConflict: ', '')}`);
+    assert.equal(reported, `${first}; ${second.replace('PathConflict: ', '')}`);
     const other = { mounts: ['Data/Cache'], folding: CASELESS };
     assert.equal(refusal(new MemoryVolume(), { 'data/cache/x': '1' }, other), problem('data/cache/x', 'Data/Cache'));
     assert.deepEqual(describe(plan(new MemoryVolume(), { 'data/cache/x': '1' }, { mounts: ['Data/Cache'] })).length, 1);

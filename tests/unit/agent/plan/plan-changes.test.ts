@@ -12,7 +12,7 @@ interface Case {
   /** Files delivered by earlier syncs. */
   before?: Files | undefined;
   /** Later changes by others; null removes. */
-  meanwhile?: Record<string, string | null> | undefined;
+  inBetween?: Record<string, string | null> | undefined;
   desired: Files;
   retained?: string[];
   changes: string[];
@@ -39,21 +39,21 @@ const cases: Case[] = [
   {
     name: 'foreign files stay, also beside owned ones that go',
     before: { 'd/a': '1', 'd/b': '1' },
-    meanwhile: { 'd/own': 'x', other: 'y' },
+    inBetween: { 'd/own': 'x', other: 'y' },
     desired: {},
     changes: ['delete d/a NoLongerMapped', 'delete d/b NoLongerMapped'],
     after: { 'd/own': 'x', other: 'y' },
   },
   {
     name: 'a file of somebody else in the place is taken over',
-    meanwhile: { a: 'x' },
+    inBetween: { a: 'x' },
     desired: { a: '1' },
     changes: ['modify a TakenOver'],
     after: { a: '1' },
   },
   {
     name: 'a file of somebody else that is right already is not written',
-    meanwhile: { a: '1' },
+    inBetween: { a: '1' },
     desired: { a: '1' },
     changes: [],
     after: { a: '1' },
@@ -61,7 +61,7 @@ const cases: Case[] = [
   {
     name: 'drift is repaired: changed and removed',
     before: { a: '1', b: '1' },
-    meanwhile: { a: 'x', b: null },
+    inBetween: { a: 'x', b: null },
     desired: { a: '1', b: '1' },
     changes: ['modify a Drifted', 'add b Missing'],
     after: { a: '1', b: '1' },
@@ -69,7 +69,7 @@ const cases: Case[] = [
   {
     name: 'a file that was touched and not changed is right',
     before: { a: '1' },
-    meanwhile: { a: '1' },
+    inBetween: { a: '1' },
     desired: { a: '1' },
     changes: [],
     after: { a: '1' },
@@ -101,34 +101,34 @@ const cases: Case[] = [
 const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
   {
     name: 'a foreign file where a folder is needed',
-    meanwhile: { a: 'x' },
+    inBetween: { a: 'x' },
     desired: { 'a/b': '1' },
     message: /^a is a file/,
   },
   {
     name: 'a foreign folder where a file is needed',
-    meanwhile: { 'a/x': 'x' },
+    inBetween: { 'a/x': 'x' },
     desired: { a: '1' },
     message: /^a is a directory/,
   },
   {
     name: 'an own folder with a foreign file where a file is needed',
     before: { 'a/b': '1' },
-    meanwhile: { 'a/x': 'x' },
+    inBetween: { 'a/x': 'x' },
     desired: { a: '1' },
     message: /^a is a directory in the data volume with files/,
   },
   {
     name: 'a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
-    meanwhile: { 'a/b': 'x' },
+    inBetween: { 'a/b': 'x' },
     desired: { 'a/b/c': '1', z: '1' },
     message: /^a\/b is a file in the data volume that the agent did not write, but a directory is needed/,
   },
   {
     name: 'an own folder where a file is needed, with a foreign file in the place of an own folder',
     before: { 'a/b/c': '1', z: '1' },
-    meanwhile: { 'a/b': 'x' },
+    inBetween: { 'a/b': 'x' },
     desired: { a: '1', z: '1' },
     message: /^a is a directory in the data volume with files/,
   },
@@ -136,10 +136,10 @@ const conflicts: (Omit<Case, 'changes' | 'after'> & { message: RegExp })[] = [
 
 const describe = ({ changes }: Plan) => changes.map(({ kind, path, reason }) => `${kind} ${path} ${reason}`);
 
-function prepare({ before = {}, meanwhile = {} }: Pick<Case, 'before' | 'meanwhile'>): MemoryVolume {
+function prepare({ before = {}, inBetween = {} }: Pick<Case, 'before' | 'inBetween'>): MemoryVolume {
   const volume = new MemoryVolume();
   sync(volume, before);
-  for (const [path, content] of Object.entries(meanwhile)) {
+  for (const [path, content] of Object.entries(inBetween)) {
     if (content === null) volume.files.delete(path);
     else volume.write(path, content);
   }
@@ -153,9 +153,9 @@ function sync(volume: MemoryVolume, files: Files): void {
 }
 
 suite('planChanges', () => {
-  for (const { name, before, meanwhile, desired, retained = [], changes, after } of cases) {
+  for (const { name, before, inBetween, desired, retained = [], changes, after } of cases) {
     test(name, () => {
-      const volume = prepare({ before, meanwhile });
+      const volume = prepare({ before, inBetween });
       const result = volume.plan(desiredFiles(desired, retained));
       assert.ok(result.kind === 'plan');
       assert.deepEqual(describe(result.plan), changes);
@@ -164,9 +164,9 @@ suite('planChanges', () => {
     });
   }
 
-  for (const { name, before, meanwhile, desired, message } of conflicts) {
+  for (const { name, before, inBetween, desired, message } of conflicts) {
     test(`rejects ${name}`, () => {
-      const result = prepare({ before, meanwhile }).plan(desiredFiles(desired));
+      const result = prepare({ before, inBetween }).plan(desiredFiles(desired));
       assert.ok(result.kind === 'refused');
       assert.match(result.problems.join('\n'), message);
     });

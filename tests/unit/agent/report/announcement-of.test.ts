@@ -334,8 +334,8 @@ suite('a message combines all of', () => {
   for (const [name, outcome, expected] of cases) {
     test(`${name}, and repeats only what it counts`, () => {
       const [first, second] = announce(outcome, outcome) as [Announcement, Announcement];
-      const { memory: _, ...told } = first;
-      assert.deepEqual(told, expected);
+      const { memory: _, ...reported } = first;
+      assert.deepEqual(reported, expected);
       const isDone = outcome.kind === 'synced';
       assert.deepEqual(second.report, isDone ? first.report : undefined);
     });

@@ -25,8 +25,8 @@ suite('an agent whose requests are refused', () => {
 
   test('logs it less and less often', () => {
     const refusals = new Refusals();
-    const told = Array.from({ length: 100 }, () => refusals.next() > 0 && refusals.isNews);
-    assert.equal(told.filter(Boolean).length, 7);
-    assert.equal(told[0], true);
+    const reported = Array.from({ length: 100 }, () => refusals.next() > 0 && refusals.isNews);
+    assert.equal(reported.filter(Boolean).length, 7);
+    assert.equal(reported[0], true);
   });
 });

@@ -33,7 +33,7 @@ const failure = (code: string, what: string) => codedError(code, `${code}: ${wha
 
 interface KillOptions extends PlayOptions {
   /** Done right before the step, which then happens as well: the kill comes after it. */
-  meanwhile?: () => void;
+  inBetween?: () => void;
   /** The error of all calls from then on: for an outage, in which the agent lives on. */
   code?: string;
 }
@@ -45,7 +45,7 @@ export function killAt(volume: string, { step, isTorn = false }: Kill, options: 
     throw killed;
   };
   return play(volume, { ...options, step, onLater }, (call) => {
-    if (options.meanwhile) return options.meanwhile();
+    if (options.inBetween) return options.inBetween();
     if (isTorn && call.isWrite) call.tear();
     throw killed;
   });
@@ -53,13 +53,13 @@ export function killAt(volume: string, { step, isTorn = false }: Kill, options: 
 
 interface FailOptions extends PlayOptions {
   /** Done right before that. */
-  meanwhile?: () => void;
+  inBetween?: () => void;
 }
 
 /** Makes the given change of the volume fail, once. */
 export function failAt(volume: string, step: number, code: string, options: FailOptions = {}): Play {
   return play(volume, { ...options, step }, () => {
-    options.meanwhile?.();
+    options.inBetween?.();
     throw failure(code, 'played');
   });
 }

@@ -17,7 +17,7 @@ import { GitMemory } from '../support/remembering-clone.ts';
 import { createSandbox, type Sandbox } from '../support/sandbox.ts';
 
 const isRoot = process.getuid?.() === 0;
-const NOBODY = 65_534;
+const UNPRIVILEGED_UID = 65_534;
 
 /** Returns all entries of the data volume with their modes, and the manifest, without the lock and times. */
 async function snapshot({ data }: Sandbox): Promise<Record<string, string>> {
@@ -111,14 +111,14 @@ suite('a failed sync leaves everything as it was', () => {
   test("in a directory that isn't its own", { skip: !isRoot && 'another user needs root' }, async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'denied');
     await chmod(sandbox.directory, 0o755);
-    await chown(sandbox.data, NOBODY, NOBODY);
+    await chown(sandbox.data, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
     const locked = path.join(sandbox.data, 'locked');
     await mkdir(locked, { mode: 0o755 });
     await writeFile(path.join(locked, 'x'), 'theirs');
     const target = { repo, commit: await commit({ files: { a: '1', 'b/c': '1', 'locked/x': '1' } }) };
     await sandbox.sync({ ...target, profile: { dryRun: true } });
-    execFileSync('chown', ['-R', `${NOBODY}`, sandbox.repo]);
-    process.seteuid?.(NOBODY);
+    execFileSync('chown', ['-R', `${UNPRIVILEGED_UID}`, sandbox.repo]);
+    process.seteuid?.(UNPRIVILEGED_UID);
     try {
       await assert.rejects(sandbox.sync(target), { code: 'EACCES' });
       assert.deepEqual(await sandbox.files(), { 'locked/x': 'theirs' });
@@ -126,7 +126,7 @@ suite('a failed sync leaves everything as it was', () => {
     } finally {
       process.seteuid?.(0);
     }
-    await chown(locked, NOBODY, NOBODY);
+    await chown(locked, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
     await sandbox.sync(target);
     assert.deepEqual(await sandbox.files(), { a: '1', 'b/c': '1', 'locked/x': '1' });
   });

@@ -77,11 +77,11 @@ for (const hasLinks of [true, false]) {
         await sandbox.sync(target).finally(played.end);
       };
       await run(one);
-      const meanwhile = () => {
+      const inBetween = () => {
         fs.writeFileSync(at('new'), 'THEIRS');
         fs.renameSync(at('new'), at('f'));
       };
-      const played = killAt(sandbox.data, kill, { hasLinks, meanwhile });
+      const played = killAt(sandbox.data, kill, { hasLinks, inBetween });
       await sandbox.sync(gone).catch(() => {});
       played.end();
       await startNext(sandbox);

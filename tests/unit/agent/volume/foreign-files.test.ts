@@ -26,7 +26,7 @@ async function prepare(t: TestContext, files: Changes) {
 }
 
 /** Does something while a sync runs, after the plan was made and before anything changes. */
-async function meanwhile<T>({ data }: Sandbox, act: () => void, run: () => Promise<T>): Promise<T> {
+async function inBetween<T>({ data }: Sandbox, act: () => void, run: () => Promise<T>): Promise<T> {
   const played = actAt(data, 1, act);
   try {
     return await run();
@@ -39,7 +39,7 @@ async function meanwhile<T>({ data }: Sandbox, act: () => void, run: () => Promi
 /** Makes a sync fail at the first change of a file, and runs a function right before. */
 async function failsAt({ data }: Sandbox, file: string, run: () => Promise<unknown>, act?: () => void): Promise<void> {
   const from = new RegExp(`/data/${file}$`);
-  const played = failAt(data, 1, 'EIO', { from, ...(act && { meanwhile: act }) });
+  const played = failAt(data, 1, 'EIO', { from, ...(act && { inBetween: act }) });
   await assert.rejects(run().finally(played.end), /EIO: played/);
 }
 
@@ -61,7 +61,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1' });
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => fs.writeFileSync(at('new'), 'theirs'),
           () => sync({ new: '1', z: '1' }),
@@ -83,7 +83,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       make(t);
       const { sandbox, at, sync, again } = await prepare(t, { a: '1', b: '1', c: '1', keep: '1' });
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => fs.appendFileSync(at('a'), ' of theirs'),
           () => sync({ a: '2' }),
@@ -93,7 +93,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       assert.equal(await readFile(at('a'), 'utf8'), '1 of theirs');
       await again();
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => {
             fs.writeFileSync(at('mine'), 'theirs');
@@ -110,7 +110,7 @@ for (const [kind, make] of Object.entries(volumes)) {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1', z: '1' });
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => fs.truncateSync(at('a'), 8e12),
           () => sync({ a: null }),
@@ -123,7 +123,7 @@ for (const [kind, make] of Object.entries(volumes)) {
     test('a file that was rewritten with the same content counts as the same', async (t) => {
       make(t);
       const { sandbox, at, sync } = await prepare(t, { a: '1' });
-      await meanwhile(
+      await inBetween(
         sandbox,
         () => {
           fs.rmSync(at('a'));
@@ -143,7 +143,7 @@ for (const [kind, make] of Object.entries(volumes)) {
         fs.writeFileSync(at(`${name}/theirs`), 'theirs');
       };
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => exchange('a'),
           () => sync({ a: null }),
@@ -151,7 +151,7 @@ for (const [kind, make] of Object.entries(volumes)) {
         changed('a'),
       );
       await assert.rejects(
-        meanwhile(
+        inBetween(
           sandbox,
           () => exchange('b'),
           () => sync({ b: '2' }),
@@ -254,7 +254,7 @@ suite('links are never followed', () => {
       fs.symlinkSync(outside, at(name));
     };
     await assert.rejects(
-      meanwhile(
+      inBetween(
         sandbox,
         () => exchange('d'),
         () => sync({ 'd/a': '2' }),
@@ -264,7 +264,7 @@ suite('links are never followed', () => {
     assert.equal(await readFile(path.join(outside, 'a'), 'utf8'), '1');
     await rm(at('d'));
     await rename(outside, at('d'));
-    await meanwhile(
+    await inBetween(
       sandbox,
       () => exchange('e'),
       () => sync({ 'e/a': null }),
@@ -272,7 +272,7 @@ suite('links are never followed', () => {
     assert.deepEqual(await readdir(outside), ['a']);
     await rm(outside, { recursive: true });
     await rm(path.join(at('f/g/a')));
-    await meanwhile(
+    await inBetween(
       sandbox,
       () => exchange('f'),
       () => sync({ 'f/g/a': null }),

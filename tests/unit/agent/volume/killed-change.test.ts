@@ -10,7 +10,7 @@ const FILE_SYSTEMS: FileSystem[] = [
 ];
 const OURS: Files = { a: '1', b: '1' };
 /** Fewer than a change takes. */
-const LEAST_KILLS = 12;
+const MIN_KILLS = 12;
 
 interface KilledChange {
   /** Files before the agent's first sync. */
@@ -40,7 +40,7 @@ async function atEachKill(
         throw new Error(`killed at call ${killAt}, ${JSON.stringify(fileSystem)}: ${cause.message}`, { cause });
       });
       if (isKilled) continue;
-      assert.ok(killAt > LEAST_KILLS, `only ${killAt - 1} kills`);
+      assert.ok(killAt > MIN_KILLS, `only ${killAt - 1} kills`);
       break;
     }
   }

@@ -37,11 +37,11 @@ const update = (changes: Partial<ManifestUpdate>): ManifestUpdate => ({
 const summary = ({ applied, files }: Manifest) => [applied?.commit, [...files.keys()]];
 
 async function createManifest(t: TestContext) {
-  const folder = await temporaryDirectory(t, 'manifest-');
-  const root = await DataRoot.open(folder);
+  const directory = await temporaryDirectory(t, 'manifest-');
+  const root = await DataRoot.open(directory);
   await mkdir(root.agentDirectory);
   return {
-    file: path.join(folder, '.sync-agent/manifest.jsonl'),
+    file: path.join(directory, '.sync-agent/manifest.jsonl'),
     root,
     open: () => new ManifestFile(root, log),
     /** Returns the manifest as a newly started agent reads it. */
@@ -60,8 +60,8 @@ const readMany = (files: number, { areChanged = false } = {}) =>
     import { DataRoot } from ${importable('agent/volume/data-root.ts')};
     import { ManifestFile } from ${importable('agent/volume/manifest-file.ts')};
     import { MANIFEST_HEADER, updateText } from ${importable('agent/volume/manifest-text.ts')};
-    const folder = mkdtempSync(tmpdir() + '/manifest-');
-    mkdirSync(folder + '/.sync-agent');
+    const directory = mkdtempSync(tmpdir() + '/manifest-');
+    mkdirSync(directory + '/.sync-agent');
     const hex = (number, length) => number.toString(16).padStart(length, '0');
     const files = function* (from) {
       for (let n = 0; n < ${files}; n += 1) {
@@ -71,15 +71,15 @@ const readMany = (files: number, { areChanged = false } = {}) =>
       }
     };
     const rest = { folders: [], forgottenFiles: [], forgottenFolders: [], applied: undefined };
-    const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
+    const file = openSync(directory + '/.sync-agent/manifest.jsonl', 'w');
     writeSync(file, MANIFEST_HEADER);
     const updates = ${areChanged} ? [files(0), files(1e6)] : [files(0)];
     for (const files of updates) for (const text of updateText({ ...rest, files })) writeSync(file, text);
-    await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
+    await new ManifestFile(await DataRoot.open(directory), { warn: console.log }).read().then(
       ({ files }) => console.log(files.size),
       ({ code }) => console.log(code),
     );
-    rmSync(folder, { recursive: true });`);
+    rmSync(directory, { recursive: true });`);
 
 /** Reads a manifest of 100 MiB that repeats a line, an expression with the variable `n`, in the heap of a small container. */
 const readHostile = (line: string) =>
@@ -89,9 +89,9 @@ const readHostile = (line: string) =>
     import { DataRoot } from ${importable('agent/volume/data-root.ts')};
     import { ManifestFile } from ${importable('agent/volume/manifest-file.ts')};
     import { MANIFEST_HEADER } from ${importable('agent/volume/manifest-text.ts')};
-    const folder = mkdtempSync(tmpdir() + '/manifest-');
-    mkdirSync(folder + '/.sync-agent');
-    const file = openSync(folder + '/.sync-agent/manifest.jsonl', 'w');
+    const directory = mkdtempSync(tmpdir() + '/manifest-');
+    mkdirSync(directory + '/.sync-agent');
+    const file = openSync(directory + '/.sync-agent/manifest.jsonl', 'w');
     writeSync(file, MANIFEST_HEADER);
     let written = 0;
     for (let n = 0, text = ''; written < 100 * 1024 ** 2; n += 1) {
@@ -100,11 +100,11 @@ const readHostile = (line: string) =>
       written += writeSync(file, text);
       text = '';
     }
-    await new ManifestFile(await DataRoot.open(folder), { warn: console.log }).read().then(
+    await new ManifestFile(await DataRoot.open(directory), { warn: console.log }).read().then(
       ({ files }) => console.log(files.size),
       ({ code }) => console.log(code),
     );
-    rmSync(folder, { recursive: true });`);
+    rmSync(directory, { recursive: true });`);
 
 const HOSTILE_LINES = {
   'tiny records': `{ path: n.toString(36), blob: '', sha256: '', fingerprint: [0.5, 0.5, 0.5] }`,
@@ -195,12 +195,12 @@ suite('the manifest on disk', () => {
     const { file, root, reread } = await createManifest(t);
     await mkdir(file);
     const conflict = { name: 'TerminalError', reason: 'PathConflict' };
-    const isFolder = {
+    const isDirectory = {
       ...conflict,
       code: 'manifest.folder',
       message: new RegExp(`^${file} is a directory, but must be .*: remove it`),
     };
-    await assert.rejects(reread(), isFolder);
+    await assert.rejects(reread(), isDirectory);
     await rm(root.agentDirectory, { recursive: true });
     await writeFile(root.agentDirectory, '');
     const isFile = {

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { withSmallVolume } from '../support/small-volume.ts';
 
 const isRoot = process.getuid?.() === 0;
-const NOBODY = 65_534;
+const UNPRIVILEGED_UID = 65_534;
 const marker = (digit: string) => `${digit.repeat(40)} 2026-01-0${digit}T00:00:00.000Z\n`;
 
 const identity = {
@@ -69,8 +69,9 @@ suite('touchFile', () => {
     await writeFile(at('watched'), 'theirs');
     await chmod(at('watched'), 0o666);
     await utimes(at('watched'), 0, 0);
-    for (const own of ['.sync-agent', '.sync-agent/owner.json']) await chown(at(own), NOBODY, NOBODY);
-    process.seteuid?.(NOBODY);
+    for (const own of ['.sync-agent', '.sync-agent/owner.json'])
+      await chown(at(own), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
+    process.seteuid?.(UNPRIVILEGED_UID);
     try {
       touchFile('watched', marker('1'), volume);
     } finally {
@@ -90,8 +91,9 @@ suite('touchFile', () => {
       const { volume, at } = await makeVolume(t);
       await writeFile(at('watched'), 'theirs');
       await mkdir(at('closed'));
-      for (const own of ['.sync-agent', '.sync-agent/owner.json']) await chown(at(own), NOBODY, NOBODY);
-      process.seteuid?.(NOBODY);
+      for (const own of ['.sync-agent', '.sync-agent/owner.json'])
+        await chown(at(own), UNPRIVILEGED_UID, UNPRIVILEGED_UID);
+      process.seteuid?.(UNPRIVILEGED_UID);
       try {
         assert.throws(() => touchFile(name ?? '', marker('1'), volume), {
           code: 'gateway.touchFile',

@@ -17,16 +17,16 @@ const demo: Target = { namespace: 'team', name: 'demo' };
 class World {
   readonly stored = new Map<string, Record<string, string>>();
   writes = 0;
-  underWay = 0;
-  mostUnderWay = 0;
+  inProgress = 0;
+  maxInProgress = 0;
   /** Errors of the next writes. */
   readonly errors: unknown[] = [];
 
   readonly annotate: Annotate = async ({ namespace, name }, annotations) => {
     this.writes++;
-    this.mostUnderWay = Math.max(this.mostUnderWay, ++this.underWay);
+    this.maxInProgress = Math.max(this.maxInProgress, ++this.inProgress);
     await sleep(10);
-    this.underWay--;
+    this.inProgress--;
     const error = this.errors.shift();
     if (error !== undefined) throw error;
     const key = `${namespace}/${name}`;
@@ -66,7 +66,7 @@ suite('deliveries for one resource', () => {
     const queue = new AnnotationQueue({ annotate: world.annotate, log });
     const results = await Promise.all(Array.from({ length: 500 }, (_, id) => queue.enqueue(demo, request(id))));
     assert.equal(world.writes, 2);
-    assert.equal(world.mostUnderWay, 1);
+    assert.equal(world.maxInProgress, 1);
     assert.equal(world.stored.get('team/demo')?.['sync.io/requested-ref'], 'v499');
     assert.deepEqual(results.at(0), { kind: 'stored', superseded: false });
     assert.deepEqual(results.at(-1), { kind: 'stored', superseded: false });
@@ -342,7 +342,7 @@ suite('the load on the API server', () => {
     await Promise.all(
       Array.from({ length: 40 }, (_, i) => queue.enqueue({ namespace: 'team', name: `r${i}` }, request(i))),
     );
-    assert.equal(world.mostUnderWay, 4);
+    assert.equal(world.maxInProgress, 4);
     assert.equal(world.stored.size, 40);
   });
 

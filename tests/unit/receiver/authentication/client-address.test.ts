@@ -45,8 +45,8 @@ suite('the address of a client', () => {
   }
 
   test('has a limited length for any header', () => {
-    for (const told of ['x'.repeat(10_000), ':'.repeat(10_000), '1:'.repeat(5000), `[${'a'.repeat(9000)}`]) {
-      assert.ok(clientAddress({ remoteAddress: '::1', forwardedFor: told, trustedHops: 1 }).length <= 64);
+    for (const reported of ['x'.repeat(10_000), ':'.repeat(10_000), '1:'.repeat(5000), `[${'a'.repeat(9000)}`]) {
+      assert.ok(clientAddress({ remoteAddress: '::1', forwardedFor: reported, trustedHops: 1 }).length <= 64);
     }
     assert.equal(clientAddress({ remoteAddress: undefined, forwardedFor: undefined, trustedHops: 0 }), '');
   });

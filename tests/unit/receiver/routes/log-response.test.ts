@@ -20,7 +20,7 @@ const record: HandledRequest = {
   outcome: { kind: 'stored', ref: 'v1', source: 'github', superseded: false },
   seconds: 0.0123,
 };
-const stranger: HandledRequest = { ...record, requestId: undefined, outcome: refused('Unauthorized') };
+const outsider: HandledRequest = { ...record, requestId: undefined, outcome: refused('Unauthorized') };
 
 /** The lines that these records make. */
 function linesOf(records: HandledRequest[]): Record<string, unknown>[] {
@@ -61,11 +61,11 @@ test('a log line contains neither credentials nor an unknown path', () => {
   const basic = { ...record, headers: { authorization: `Basic ${btoa('hook:s3cret')}` } };
   assert.doesNotMatch(JSON.stringify(linesOf([basic])), /Basic|s3cret/);
   const odd = { ...record, target: { namespace: 's3cret path', name: '' } };
-  assert.ok(!JSON.stringify(linesOf([record, odd, stranger])).includes('s3cret'));
+  assert.ok(!JSON.stringify(linesOf([record, odd, outsider])).includes('s3cret'));
 });
 
 test('a flood of unauthenticated requests causes no flood of log lines, and hides no others', () => {
-  const lines = linesOf([...Array<HandledRequest>(1000).fill(stranger), record]);
+  const lines = linesOf([...Array<HandledRequest>(1000).fill(outsider), record]);
   assert.ok(lines.length >= 11 && lines.length <= 21, `${lines.length} lines`);
   assert.equal(lines.at(-1)?.requestId, 'id-1');
 });

@@ -115,11 +115,11 @@ suite('a sync that fails at any step', () => {
         const { sandbox, file, sync } = await make();
         const read = () => fs.readFileSync(file, 'utf8');
         let isWritten = false;
-        const meanwhile = () => {
+        const inBetween = () => {
           isWritten = read() === 'two';
           if (isWritten) fs.writeFileSync(file, 'GATEWAY');
         };
-        const played = failAt(sandbox.data, step, 'ENOSPC', { meanwhile });
+        const played = failAt(sandbox.data, step, 'ENOSPC', { inBetween });
         await sync().catch((error) => assert.match(error.message, /ENOSPC: played/));
         played.end();
         // After the sync has delivered everything, the file is the agent's, and is repaired.
