@@ -5,7 +5,7 @@ import { isExecutable } from '../../scripts/testbed/is-executable.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** A browser on the PATH; undefined where there is none. */
+/** Returns a browser on the PATH, if there is one. */
 function findChromium(): string | undefined {
   const directories = (process.env.PATH ?? '').split(path.delimiter);
   return directories.flatMap((directory) => NAMES.map((name) => path.join(directory, name))).find(isExecutable);
@@ -28,7 +28,7 @@ export async function openPage(t: TestContext, address: string, options: Browser
   page.setDefaultTimeout(30_000);
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
-  // The browser notes each answer that refuses something, and each that breaks off when the program ends.
+  // The browser logs each response with an error status and each one that is interrupted when the program exits.
   const isNews = (text: string) => !text.startsWith('Failed to load resource');
   page.on('console', (message) => message.type() === 'error' && isNews(message.text()) && errors.push(message.text()));
   t.after(() => {

@@ -17,7 +17,7 @@ type Gateway = NonNullable<GatewaySyncStatus['discoveredGateways']>[number];
 
 const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
 
-/** Writes a GatewaySync and its status as the controller does, as if it had looked at it already. */
+/** Writes a GatewaySync and its status as if the controller had already reconciled it. */
 export async function writeResource(
   { namespace, name }: { namespace: string; name: string },
   { status, spec = {} }: { status: GatewaySyncStatus; spec?: object },
@@ -33,7 +33,7 @@ export async function writeResource(
   });
 }
 
-/** Writes a report as an agent does, of a pod that nobody made. */
+/** Writes a report as an agent does, for a pod that doesn't exist. */
 async function writeReport(namespace: string, name: string, status: Partial<SyncReportStatus>): Promise<void> {
   const metadata = { name, namespace };
   await apply({
@@ -44,7 +44,7 @@ async function writeReport(namespace: string, name: string, status: Partial<Sync
   });
 }
 
-/** Gateways named `name-1` and so on; `states` says what is different about some of them. */
+/** Returns gateways named `name-1` and so on; `states` overrides fields of some, by number. */
 export function gatewaysOf(
   { namespace, name, count }: { namespace: string; name: string; count: number },
   states: Record<number, Partial<Gateway>> = {},
@@ -62,7 +62,7 @@ export function gatewaysOf(
   }));
 }
 
-/** The part of a status that follows from its gateways. */
+/** Returns the part of a status that is derived from the gateways. */
 export function statusOf(
   gateways: Gateway[],
   [ready, reason, message]: ['True' | 'False' | 'Unknown', string, string],
@@ -88,7 +88,7 @@ export function statusOf(
   };
 }
 
-/** A GatewaySync of two gateways that were taken back; gives the commit that they left, and the one that they have. */
+/** Writes a GatewaySync of two gateways that were rolled back. Returns the rejected and the current commit. */
 export async function writeRolledBack({ namespace, name }: { namespace: string; name: string }) {
   const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
   const plan = [{ name: 'canary', gateways: 1 }];
@@ -132,7 +132,7 @@ const waves = [
   { name: 'main', gateways: '90%', approval: true },
 ];
 
-/** A rollout that is in the middle of its second wave. */
+/** Writes a rollout in the middle of its second wave. */
 async function writeRollout(namespace: string, name: string): Promise<void> {
   const gateways = gatewaysOf({ namespace, name, count: 26 });
   const keys = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
@@ -203,7 +203,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
   );
 }
 
-/** Writes a fleet of which each GatewaySync is in another state. */
+/** Writes a fleet in which each GatewaySync is in a different state. */
 export async function writeExampleFleet(namespace: string): Promise<void> {
   const many = (name: string, count: number, states: Record<number, Partial<Gateway>> = {}) =>
     gatewaysOf({ namespace, name, count }, states);

@@ -9,7 +9,7 @@ import { viewerOf } from '../support/viewer-of.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { gatewaysOf, statusOf, writeExampleFleet, writeResource, writeRolledBack } from './example-fleet.ts';
 
-/** The page of a namespace, with the rights of an administrator unless a kubeconfig is given. */
+/** Opens the page of a namespace, with an administrator's permissions if the kubeconfig is omitted. */
 async function openNamespace(
   t: TestContext,
   namespace: string,
@@ -37,7 +37,7 @@ async function exampleNamespace(t: TestContext): Promise<string> {
   return namespace;
 }
 
-/** What axe-core finds against WCAG 2.2, level AA, as `rule: element`. */
+/** Returns the violations of WCAG 2.2, level AA, that axe-core finds, as `rule: element`. */
 async function faultsOf(page: Page): Promise<string[]> {
   // In the page's own way it would be refused: nothing from elsewhere runs there.
   await page.evaluate(axe.source);
@@ -194,7 +194,7 @@ suite('the page of kubectl stoker ui', { skip: skipWithoutChromium, concurrency:
       const isFocused = (element: typeof panel) =>
         element.evaluate((each) => each === each.ownerDocument.activeElement);
       assert.equal(await isFocused(panel), true);
-      // What it shows may change meanwhile.
+      // The content can change while the page is open.
       gateways[2] = { ...(gateways[2] as (typeof gateways)[number]), message: 'the volume is read-only' };
       await writeResource({ namespace, name }, { status: statusOf(gateways, ['False', 'GatewaysFailed', message]) });
       await panel.getByText('the volume is read-only').waitFor();

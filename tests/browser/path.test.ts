@@ -15,7 +15,7 @@ const waves = [
   { name: 'west', approval: true },
 ];
 
-/** Receiver, controller and three gateways with a real git server, whose changes go by waves. */
+/** Starts a receiver, a controller, and three gateways with a real git server; changes are delivered in waves. */
 async function arrange(t: TestContext) {
   const world = await startPath(t, { 'config/a.txt': 'first' });
   const { namespace, name } = world.address;
@@ -52,7 +52,7 @@ const looksOf = (page: Page) =>
 const untilLooks = (page: Page, looks: string) =>
   until(() => looksOf(page), { describe: looks, accept: (seen) => seen === looks });
 
-/** Presses Tab until what has the focus has a name. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');

@@ -6,16 +6,16 @@ import { startUi } from '../support/start-ui.ts';
 import { closeBrowser, openPage, skipWithoutChromium } from './browser.ts';
 import { writeExampleFleet } from './example-fleet.ts';
 
-/** UI_PICTURES=docs/images makes the pictures of the docs; in any other folder they are to be looked at. */
+/** UI_PICTURES=docs/images makes the pictures of the docs; any other directory gets them for review. */
 const directory = process.env.UI_PICTURES;
-const skip = skipWithoutChromium || (!directory && 'UI_PICTURES names no folder');
+const skip = skipWithoutChromium || (!directory && 'UI_PICTURES names no directory');
 
 const PICTURES = [
   { name: 'ui-fleet', colorScheme: 'light', view: 'fleet', width: 1_200, height: 690 },
   { name: 'ui-rollout', colorScheme: 'light', view: 'plant-north', width: 1_200, height: 1_180 },
 ] as const;
 
-/** What the docs do not show: in the dark, and as narrow and as wide as it has to work. */
+/** Pictures that aren't in the docs: the dark theme, and the smallest and largest supported widths. */
 const OTHERS = [
   { name: 'ui-rollout-dark', colorScheme: 'dark', view: 'plant-north', width: 1_200, height: 1_180 },
   { name: 'ui-fleet-dark', colorScheme: 'dark', view: 'fleet', width: 1_200, height: 690 },

@@ -7,7 +7,7 @@ import { environmentOf, pick, render } from './support/render.ts';
 
 const git = { repo: 'http://127.0.0.1:1/app.git' };
 
-/** The variables by which the chart tells the controller what all sidecars get. */
+/** Returns the variables with the defaults of all sidecars, which the chart sets for the controller. */
 async function defaultsOf(values: object): Promise<Record<string, string>> {
   const { AGENT_LOG_LEVEL = '', AGENT_RESOURCES = '' } = environmentOf(pick(await render(values), 'Deployment'));
   return { AGENT_LOG_LEVEL, AGENT_RESOURCES };

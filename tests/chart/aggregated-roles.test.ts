@@ -13,7 +13,7 @@ const reading = ['get', 'list', 'watch'].flatMap((verb) => [
 const writing = ['create', 'update', 'patch', 'delete', 'deletecollection'].map(
   (verb) => `${verb} gatewaysyncs.sync.io`,
 );
-/** Programs write these, and nobody else. */
+/** Only programs write these. */
 const reserved = ['patch gatewaysyncs.sync.io/status', 'create syncreports.sync.io', 'patch syncreports.sync.io'];
 
 const people = {

@@ -40,7 +40,7 @@ test("all objects are in the namespace of namespaceOverride instead of the relea
   }
 });
 
-/** Fields that hold names, wherever they are in an object. */
+/** Yields all fields of an object that contain names. */
 function* namesIn(value: unknown, place = ''): Generator<[place: string, name: unknown]> {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {

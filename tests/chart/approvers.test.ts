@@ -25,7 +25,7 @@ const site = (name: string, annotations = {}) => ({
   spec,
 });
 
-/** A namespace with a GatewaySync and two people: both may edit, one may approve as well. */
+/** Creates a namespace with a GatewaySync and two users: both can edit it, and one can approve as well. */
 async function arrange(t: TestContext) {
   const namespace = await installRights(t, { values: { rollout: { approverRole: { enabled: true } } } });
   const bind = (name: string, role: string) => ({

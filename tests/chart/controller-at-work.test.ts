@@ -22,7 +22,7 @@ test('the controller does all its work with the permissions and the environment 
   await installRights(t, { namespace, values });
   const objects = await render(values, { namespace });
   const configuration = pick(objects, 'MutatingWebhookConfiguration');
-  // Nobody could reach the controller at the name of its Service.
+  // The API server couldn't reach the controller under the name of its Service.
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply([configuration, pick(objects, 'Secret', '-certificate')]);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', configuration.metadata.name));

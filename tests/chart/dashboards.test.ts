@@ -6,7 +6,7 @@ import { pick, render } from './support/render.ts';
 const dashboards = await readDashboards();
 const chosen = { type: 'prometheus', uid: '$datasource' };
 
-/** Names that stand for something that a person chooses, or for Grafana's own. */
+/** Returns the names of variables that a user selects or that Grafana provides. */
 const variablesIn = (text: string) => [...text.matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name);
 
 const overlap = ({ gridPos: a }: Panel, { gridPos: b }: Panel) =>
@@ -116,7 +116,7 @@ test('one ConfigMap contains both dashboards with the labels that Grafana looks 
     Object.fromEntries(held),
     Object.fromEntries(dashboards.map(({ file, ...model }) => [`stoker-operator-${file}`, model])),
   );
-  // What kubectl keeps in an annotation may not be longer.
+  // The annotation that kubectl stores can't be longer.
   assert.ok(JSON.stringify(data).length < 262_144);
 });
 

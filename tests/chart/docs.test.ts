@@ -62,7 +62,7 @@ interface Document {
   spec?: any;
 }
 
-/** The objects in the YAML of a page, and the values files, which say so in their first line. */
+/** Returns the objects in the YAML of a page, and the values files, which are marked in their first line. */
 function documentsOf(page: Page): { objects: Document[]; values: object[] } {
   const objects: Document[] = [];
   const values: object[] = [];
@@ -82,7 +82,7 @@ function documentsOf(page: Page): { objects: Document[]; values: object[] } {
   return { objects, values };
 }
 
-/** Of other projects, or a file that kube-apiserver reads. */
+/** Documents of other projects, or files that kube-apiserver reads. */
 const isForeign = ({ apiVersion = '', kind }: Document) =>
   /argoproj\.io|fluxcd\.io|prometheus|trust\.cert-manager\.io|apiserver\.config\.k8s\.io/.test(apiVersion) ||
   kind === 'Config';
@@ -122,7 +122,7 @@ interface Schema {
   properties?: Record<string, Schema>;
 }
 
-/** Whether a dotted path is a value, or lies in one that holds what Kubernetes defines. */
+/** Checks whether a dotted path is a value, or is inside one whose content Kubernetes defines. */
 function isValue(root: Schema, node: Schema | undefined, [key, ...rest]: string[]): boolean {
   const { properties } = node?.$ref ? (root.$defs?.[node.$ref.split('/').at(-1) ?? ''] ?? {}) : (node ?? {});
   if (key === undefined || !properties) return true;

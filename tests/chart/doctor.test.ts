@@ -12,7 +12,7 @@ const now = Date.parse('2026-01-02T00:00:00Z');
 const seen = <T>(value: unknown): ReadResult<T> => ({ kind: 'seen', value: value as T });
 const caBundle = Buffer.from(makeAuthority(now).certificate).toString('base64');
 
-/** What a cluster holds once the chart is installed and its programs are at work. */
+/** Returns the survey of a cluster in which the chart is installed and its programs run. */
 function installed(objects: Rendered[]): Survey {
   const allOf = (kind: string) => objects.filter((object) => object.kind === kind);
   const components: Rendered[] = allOf('Deployment').map((object) => ({

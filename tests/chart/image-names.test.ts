@@ -4,7 +4,7 @@ import { environmentOf, pick, render } from './support/render.ts';
 
 const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
-/** What a person may say of an image, and the reference that comes out. */
+/** Values of an image, and the resulting reference. */
 const cases: [image: Record<string, string>, reference: string][] = [
   [{ repository: 'quay.io/team/x' }, 'quay.io/team/x:0.1.0'],
   [{ repository: 'quay.io/team/x', registry: 'r.test' }, 'r.test/team/x:0.1.0'],

@@ -14,7 +14,7 @@ import { addSystem, assembleImage, type ImageRoot, obstacle, startInRoot } from 
 
 const checkout = path.join(import.meta.dirname, '../..');
 
-/** A cluster that nobody answers for: a program starts all the same, since API servers come back. */
+/** A cluster without an API server. A program starts anyway, because API servers recover. */
 const kubeconfig = `
 apiVersion: v1
 kind: Config
@@ -61,7 +61,7 @@ test('all images can be built from the files that .dockerignore includes', async
   assert.deepEqual((await readdir(path.join(context, 'out'))).sort(), PROGRAMS.toSorted());
 });
 
-/** Waits until the health endpoint of a program answers, then ends the program and expects a clean end. */
+/** Waits until the health endpoint of a program responds, then stops the program and expects a clean exit. */
 async function expectStart({ child, stop, hasExited }: GuardedProcess, healthPort: number): Promise<void> {
   const output = Promise.all([text(child.stdout!), text(child.stderr!)]);
   const isUp = async () => hasExited() || (await fetch(`http://127.0.0.1:${healthPort}/healthz`)).ok;

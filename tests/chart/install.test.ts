@@ -12,7 +12,7 @@ for (const file of await listValuesFiles()) {
   test(`the API server accepts every object and field of ${path.basename(file)}`, async (t) => {
     const namespace = await createNamespace(t);
     const objects = (await renderFile(file, { namespace })).filter(({ apiVersion }) => !isForeign(apiVersion));
-    // Some may go into a namespace that is not there.
+    // Some objects can belong to a namespace that doesn't exist.
     for (const { metadata } of objects) {
       if (['gitops', 'grafana', 'prometheus'].includes(metadata.namespace ?? '')) metadata.namespace = namespace;
     }

@@ -125,7 +125,7 @@ interface User {
   groups: string[];
 }
 
-/** Whom the API server takes the bearer of a token for. */
+/** Returns the user as which the API server authenticates a token. */
 async function userOf(client: KubernetesClient, token: string): Promise<User> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
   const { status } = await client.create<{ status: { user: User } }>(

@@ -40,7 +40,7 @@ function ingressOf(...hosts: string[]): string[] {
   ];
 }
 
-/** What the notes warn of, and values with which they do not. */
+/** Warnings in the notes, with values that cause them and values that don't. */
 const warnings: { words: RegExp; warned: string[][]; silent: string[][] }[] = [
   {
     words: /WARNING: the receiver requires no authentication/,

@@ -14,7 +14,7 @@ import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 const sync = { profiles: { default: { mappings: [{ source: 'a', destination: 'b' }] } } };
 
-/** Creates a GatewaySync, and gives what the policy says of a delivery about a repository. */
+/** Creates a GatewaySync and returns the policy's verdict on a delivery about a repository. */
 async function judgeFor(
   { namespace, client }: { namespace: string; client: KubernetesClient },
   { name, repo, repositories = [] }: { name: string; repo: string; repositories?: string[] },

@@ -158,7 +158,7 @@ suite("the chart's policies", { concurrency: 4 }, () => {
 
 test('an agent can write only its own report, whatever other roles its service account has', async (t) => {
   const { namespace } = await arrange(t);
-  // The gateway's own account may read and write what developers may.
+  // The gateway's account can read and write the same objects as developers.
   await apply({
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',

@@ -176,7 +176,7 @@ test('an agent can write only the report of its own pod', async (t) => {
   const orphan = { metadata: { ownerReferences: null } };
   await refused(client.mergePatch(`${reports}/own`, orphan), /owned by the pod/);
   await refused(client.delete(`${reports}/own`), /cannot delete resource/);
-  // Somebody else's stay, and the agent goes on.
+  // Other finalizers remain, and the agent continues.
   await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(hold)}`);
   await client.mergePatch(`${reports}/own`, { status: { message: 'still here' } });
   await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', '--patch={"metadata":{"finalizers":null}}');
@@ -235,7 +235,7 @@ test('the controller can write the revisions of GatewaySyncs, but not those of a
       spec: { replicas: 0, selector: { matchLabels: labels }, template, serviceName: 'web' },
     },
   ]);
-  // The garbage collector deletes what nobody owns who is there.
+  // The garbage collector deletes objects whose owners don't exist.
   const ownerOf = async (apiVersion: string, kind: string) => {
     const uid = await kubectl('get', `${kind}/site`, '-n', namespace, '--output=jsonpath={.metadata.uid}');
     return { apiVersion, kind, name: 'site', uid, controller: true };
@@ -268,7 +268,7 @@ test('the controller can change only the CA of its webhook', async (t) => {
   const values = { certManager: { enabled: false }, fullnameOverride: namespace };
   const configuration = pick(await render(values, { namespace }), 'MutatingWebhookConfiguration');
   const { name } = configuration.metadata;
-  // The cluster is shared with other tests, and nobody answers.
+  // The cluster is shared with other tests, and no webhook server runs.
   configuration.webhooks[0].namespaceSelector.matchLabels = { 'test.sync.io/webhook': namespace };
   await apply(configuration);
   t.after(() => kubectl('delete', 'mutatingwebhookconfiguration', name));

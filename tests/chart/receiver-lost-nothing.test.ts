@@ -20,7 +20,7 @@ interface Delivery {
   name: string;
   sentAt: number;
   answeredAt: number;
-  /** Undefined where the connection broke. */
+  /** Undefined if the connection broke. */
   status: number | undefined;
   body: Record<string, unknown>;
 }
@@ -83,7 +83,7 @@ async function replaceAll({ replicas }: Balancer, start: () => Promise<Receiver>
   await sleep(1000);
 }
 
-/** Each 202 that was not superseded was stored, and what is stored in the end is older than none that was answered 202. */
+/** Checks that each delivery accepted with 202 was stored or superseded, and that none is newer than the stored one. */
 async function assertNothingLost(deliveries: Delivery[], { ids }: StoredRequests): Promise<void> {
   const accepted = deliveries.filter(({ status }) => status === 202);
   const byId = new Map(accepted.map((delivery) => [delivery.body.requestId, delivery]));
@@ -92,7 +92,7 @@ async function assertNothingLost(deliveries: Delivery[], { ids }: StoredRequests
   await until(missing, { describe: 'all accepted requests in the history', accept: (list) => list.length === 0 });
   for (const name of names) {
     const last = byId.get(ids.get(name)?.at(-1) ?? '');
-    // The last one may have been stored by a replica that was killed before it could answer.
+    // The last one may have been stored by a replica that was killed before it could respond.
     if (!last) continue;
     const newer = accepted.filter((delivery) => delivery.name === name && delivery.sentAt > last.answeredAt);
     assert.deepEqual(newer, [], `${name} holds a request that was done before these were sent`);

@@ -8,7 +8,7 @@ import { kubectl } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { installReceiverRights } from './support/install-receiver-rights.ts';
 
-/** What the API server says to a call: `allowed`, or the status of its refusal. */
+/** Returns `allowed`, or the status with which the API server rejects a call. */
 async function verdict(call: Promise<unknown>): Promise<string> {
   return await call.then(
     () => 'allowed',
@@ -61,7 +61,7 @@ test("the receiver's credentials can't get, list, or create any object", async (
   const rules = await kubectl(
     ...['auth', 'can-i', '--list', '-n', namespace, `--as=system:serviceaccount:${namespace}:${serviceAccount}`],
   );
-  // What everybody with an account may: from Kubernetes 1.37 on, read the trust bundles of the cluster as well.
+  // Permissions of all accounts. From Kubernetes 1.37 on, they include reading the cluster's trust bundles.
   const everybodys = /selfsubject|^clustertrustbundles\.|\[\/|^Resources/;
   const own = rules.split('\n').filter((line) => !everybodys.test(line) && line.trim() !== '');
   assert.deepEqual(
@@ -196,7 +196,7 @@ test('deliveries are stored even if a resource has so many field owners that the
   assert.ok(managedFields.some(({ manager }: { manager: string }) => manager === 'ancient-changes'));
 });
 
-/** The API server drops what a patch says of the status, so that such a patch changes nothing; a refusal for the test. */
+/** Checks that the status is unchanged, because the API server drops it from a patch. Throws like a refusal. */
 async function unchanged(before: { metadata: { namespace: string }; status?: object }): Promise<never> {
   assert.deepEqual((await storedAs(before.metadata.namespace)).status, before.status);
   throw new ApiError(403, '');

@@ -9,7 +9,7 @@ import { installReceiverRights } from './support/install-receiver-rights.ts';
 
 const cluster = await connectCluster();
 
-/** Environment of a program that takes the time to be so many milliseconds later than it is. */
+/** Returns the environment of a program whose clock is ahead by this many milliseconds. */
 function wrongClock(byMs: number): Record<string, string> {
   const script = `const D=Date;globalThis.Date=class extends D{constructor(...a){a.length?super(...a):super(D.now()+${byMs})}static now(){return D.now()+${byMs}}}`;
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
@@ -76,7 +76,7 @@ for (const [name, byMs] of [
       assert.deepEqual(await ask(i % 2 ? right : wrong, `v${i}`), accepted);
       const annotations = await stored();
       assert.equal(annotations['sync.io/requested-ref'], `v${i}`);
-      // The first answer has told it the time.
+      // The first response of the API server has corrected its time.
       const at = Date.parse(String(annotations['sync.io/requested-at']));
       if (i > 2) assert.ok(at > askedAt - 2000 && at < Date.now() + 2000, `${at}, asked at ${askedAt}`);
     }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readReceiverConfig } from '../../receiver/config.ts';
 import { environmentOf, pick, type Rendered, render } from './support/render.ts';
 
-/** Autoscaling goes by the request, which by default is that of an idle receiver. */
+/** Autoscaling depends on the CPU request, whose default suits an idle receiver. */
 const roomy = { resources: { requests: { cpu: '100m' } } };
 
 const renderReceiver = (webhookReceiver: object) => render({ webhookReceiver: { enabled: true, ...webhookReceiver } });
@@ -14,7 +14,7 @@ const ingressFor = (host: string) => ({
   ingress: { enabled: true, hosts: [{ host, paths: [{ path: '/webhook', pathType: 'Prefix' }] }] },
 });
 
-/** Where a file variable of the receiver leads: the name of the Secret and the key in it. */
+/** Returns the name and the key of the Secret to which a file variable of the receiver points. */
 function mountedAt(objects: Rendered[], variable: string): { secret: string; key: string } | undefined {
   const deployment = pick(objects, 'Deployment', '-receiver');
   const file = environmentOf(deployment)[variable];

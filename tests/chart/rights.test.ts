@@ -7,9 +7,9 @@ import { clientFor, connectAdministrator } from './support/client-for.ts';
 import { installRights } from './support/install-rights.ts';
 import { isAllowed, listRights, type Right } from './support/rights.ts';
 
-/** What an account may do, next to what everybody may. */
+/** Permissions of an account beyond those that all accounts have. */
 interface Expected {
-  /** Where it works. */
+  /** In the namespaces in which it works. */
   there: Right[];
   /** In the namespace of the release alone. */
   own: Right[];
@@ -38,7 +38,7 @@ const reconciling = [
   'create events',
 ];
 
-/** What nobody in this chart may do anywhere, whatever the values. */
+/** Permissions that no account of this chart has in any namespace, regardless of the values. */
 const never: Right[] = [
   ...all('list watch delete deletecollection patch', 'secrets'),
   ...all('create update patch delete deletecollection', 'pods'),
@@ -90,7 +90,7 @@ const never: Right[] = [
 
 interface Case {
   values?: object;
-  /** Gives the account and what it may do; the first of the namespaces is that of the release. */
+  /** Returns the account and its permissions; the first namespace is the release's. */
   expect: (namespace: string) => { account: string; expected: Expected };
 }
 
@@ -203,7 +203,7 @@ interface Subject {
   client: KubernetesClient;
 }
 
-/** Holds an account to what it is to have in each namespace: nothing is missing, and nothing is too much. */
+/** Checks that an account has exactly the expected permissions in each namespace. */
 async function checkPermissions({ account, client }: Subject, expected: Record<string, Right[]>): Promise<void> {
   const administrator = await connectAdministrator();
   const unprivileged = await clientFor({ namespace: account.namespace, serviceAccount: 'default' });
@@ -218,7 +218,7 @@ async function checkPermissions({ account, client }: Subject, expected: Record<s
     });
     const answer = (right: Right) => isAllowed(administrator, account, { right, namespace });
     const others = Object.values(expected).flat();
-    // In every namespace the whole list is compared; that the API server itself refuses each of these is asked in one.
+    // The whole list is compared in every namespace. The API server's own refusal of each is checked in only one.
     const refused = [...(namespace === first ? never : []), ...others].filter((right) => !rights.includes(right));
     const wrong = [
       ...(await filter(rights, async (right) => !(await answer(right)))).map((right) => `misses ${right}`),

@@ -98,7 +98,7 @@ const stored = {
   webhook: 'mutatingwebhookconfiguration/stoker-stoker-operator-webhook',
 };
 
-/** Writes what the controller keeps in objects that the chart makes. */
+/** Writes the data that the controller stores in the chart's objects. */
 async function writeAsController(caBundle: string): Promise<void> {
   const merge = ['--namespace=upgraded', '--type=merge'];
   await cluster.kubectl('patch', stored.secret, ...merge, `--patch={"data":{"ca.crt":"${caBundle}"}}`);
@@ -106,7 +106,7 @@ async function writeAsController(caBundle: string): Promise<void> {
   await cluster.kubectl('patch', stored.webhook, '--type=json', `--patch=${JSON.stringify([add])}`);
 }
 
-/** Reads what the controller keeps, and takes it away: a new installation does not have it. */
+/** Reads and removes the data that the controller stores, which a new installation doesn't have. */
 async function takeFromController(): Promise<string[]> {
   const read = (what: string, path: string) =>
     cluster.kubectl('get', what, '--namespace=upgraded', `--output=jsonpath=${path}`);

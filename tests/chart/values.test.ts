@@ -75,7 +75,7 @@ const schema = JSON.parse(await readFile(path.join(chart, 'values.schema.json'),
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Gives the leaves of a tree of values by their dotted path; an empty object is a leaf. */
+/** Returns the leaves of a tree of values by their dotted path; an empty object is a leaf. */
 function leavesOf(value: unknown, at = ''): [string, unknown][] {
   if (!isObject(value) || Object.keys(value).length === 0) return [[at, value]];
   return Object.entries(value).flatMap(([key, below]) => leavesOf(below, at ? `${at}.${key}` : key));
@@ -117,7 +117,7 @@ test('the schema contains exactly the values in values.yaml', () => {
 const host = 'webhookReceiver.ingress.hosts[0]';
 const hostFlags = [`${host}.host=a.test`, `${host}.paths[0].path=/webhook`, `${host}.paths[0].pathType=Prefix`];
 
-/** What a person may write by mistake, and the words that tell. */
+/** Mistakes in values, and the messages that report them. */
 const mistakes = {
   'unknown=1': /additional properties 'unknown' not allowed/,
   'webhookReceiver.hmac.secretref.name=x':
@@ -198,13 +198,13 @@ const mistakes = {
   'extraEnv[0].name=LOG_LEVEL,extraEnv[0].value=debug': /extraEnv must not set LOG_LEVEL, which the chart sets/,
 };
 
-/** Maps that only null can empty, since helm merges what a person writes into them. */
+/** Maps that only null can empty, because helm merges other values into them. */
 const emptied = /(^|\.)(resources|podSecurityContext|securityContext)$/;
 const isEmpty = (value: unknown) =>
   value === '' || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
-/** All that may be left out: null is the same as the default there. */
+/** Optional values, for which null equals the default. */
 const optional = leavesOf(values).filter(([, value]) => isEmpty(value));
-/** What has no effect while it is off. */
+/** Parts that are disabled by default and have no effect then. */
 const parts = leavesOf(values).flatMap(([name, value]) => (/\.enabled$/.test(name) && value === false ? [name] : []));
 const allParts = parts.filter((name) => name !== 'webhookReceiver.httpRoute.enabled').map((name) => `${name}=true`);
 const whole = [...allParts, ...hostFlags, 'webhookReceiver.resources.requests.cpu=1', 'webhookReceiver.hmac.secret=x'];

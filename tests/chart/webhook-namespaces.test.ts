@@ -5,7 +5,7 @@ import { gatewayPod } from '../support/gateway-pods.ts';
 import { until } from '../support/until.ts';
 import { pick, render } from './support/render.ts';
 
-/** Creates a pod without keeping it, and tells whether the API server called the webhook, which nobody answers here. */
+/** Dry-runs the creation of a pod. Returns whether the API server called the webhook, which has no server here. */
 async function callsWebhook(namespace: string, label: string): Promise<boolean> {
   const { kubectlWith } = await connectCluster();
   const pod = gatewayPod(namespace, 'gateway');

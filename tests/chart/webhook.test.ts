@@ -13,7 +13,7 @@ const podOf = (namespace: string, annotations?: Record<string, string>) => ({
   spec: { containers: [{ name: 'gateway', image: 'gateway:1' }] },
 });
 
-/** Creates a pod without keeping it, and tells whether the API server called the webhook, which nobody answers here. */
+/** Dry-runs the creation of a pod. Returns whether the API server called the webhook, which has no server here. */
 async function callsWebhook(pod: object): Promise<boolean> {
   const { kubectlWith } = await connectCluster();
   return await kubectlWith(pod, 'create', '--dry-run=server', '--filename', '-').then(

@@ -15,7 +15,7 @@ import { createSteps } from './support/steps.ts';
 const release = newRelease();
 const { namespace } = release;
 const site = `${release.name}-site`;
-/** Next to the site, since it does not keep the restricted standard. */
+/** A separate namespace, because the git server doesn't meet the restricted standard. */
 const source = `${release.name}-git`;
 const step = createSteps(namespace, site);
 
@@ -68,7 +68,7 @@ function template(app: string, command: string[], spec: object = {}) {
   };
 }
 
-// It ends as soon as it is asked to.
+// It exits immediately on SIGTERM.
 const idle = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 1; done'];
 
 const workload = (kind: string, app: string, spec: object = {}) => {
@@ -183,7 +183,7 @@ step('a node drains within the grace period of its pods, and the pods come back'
   t.diagnostic(`drained in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   await kubectl('uncordon', name);
   const exits = await watched.stop();
-  // What has to be killed exits with 137.
+  // Containers that have to be killed exit with 137.
   assert.deepEqual(
     leaving.map((uid) => exits.get(uid)),
     leaving.map(() => 'sync-agent=0 gateway=0'),
@@ -213,7 +213,7 @@ step('a pod that is created while the only controller restarts is delayed by a f
   const lateMs = (await creating) - usualMs;
   const [usual, down, late] = [usualMs, downMs, lateMs].map((ms) => `${(ms / 1000).toFixed(1)} s`);
   t.diagnostic(`usually ${usual}; the controller was down for ${down}, and the pod late by ${late}`);
-  // Twice the time, and what it takes until the node knows of the new controller.
+  // Twice the downtime, plus the delay until the node routes to the new controller.
   assert.ok(lateMs < 2 * downMs + 5_000, `${lateMs} ms`);
   await kubectl('delete', 'deployment', 'usual', 'late', '--namespace', site);
 });

@@ -159,7 +159,7 @@ async function gatewaysOf(name: string): Promise<{ total?: number; synced?: numb
   return status?.gateways ?? {};
 }
 
-/** Gives the status with which an https server in the cluster answers; its certificate is its own. */
+/** Returns the response status of an HTTPS server in the cluster; its certificate is self-signed. */
 async function statusOf(url: string, token?: string): Promise<number> {
   const headers = JSON.stringify(token ? { authorization: `Bearer ${token.trim()}` } : {});
   const script = `

@@ -11,7 +11,7 @@ import { portForward } from './support/port-forward.ts';
 import { newRelease } from './support/release.ts';
 import { createSteps } from './support/steps.ts';
 
-/** The chart's switches, one after the other, each by what changes in the cluster. */
+/** Tests the chart's switches in sequence, each by its effect in the cluster. */
 const release = newRelease();
 const { namespace } = release;
 const site = `${release.name}-site`;
@@ -37,7 +37,7 @@ after(async () => {
 
 const statusFor = async (proof: Proof) => (await deliverPush(git, `${base}/webhook/${site}/site`, proof)).status;
 
-/** A Service may lead to the pods of before for a moment. */
+/** A Service can briefly route to the previous pods. */
 const untilAnswered = (status: number, proof: Proof, timeout = 30_000) =>
   until(() => statusFor(proof), {
     describe: `the answer ${status}`,
@@ -143,7 +143,7 @@ step('a rolling update under load loses no delivery and rejects no sender', asyn
   await loadRuns(git);
   await kubectl('rollout', 'restart', `deployment/${receiver}`, '--namespace', namespace);
   await kubectl('rollout', 'status', `deployment/${receiver}`, '--namespace', namespace, '--timeout=120s');
-  // The pods of before answer on until the cluster knows that they go.
+  // The previous pods respond until the cluster knows that they terminate.
   await until(async () => (await podsOf('receiver')).every(({ metadata }) => !before.includes(metadata.uid)), {
     describe: 'the pods of before to be gone',
     timeout: 60_000,

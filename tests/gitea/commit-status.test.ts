@@ -74,7 +74,7 @@ interface CombinedStatus {
   statuses: { status: string; context: string; description: string }[];
 }
 
-/** Waits until Gitea shows the status on the commit, and gives what it says of it. */
+/** Waits until Gitea shows the state on the commit, and returns the commit's statuses. */
 async function untilShown(gitea: Gitea, place: string, state: string): Promise<CombinedStatus['statuses']> {
   const read = () => gitea.api<CombinedStatus>('GET', `/repos/plant/${place}/status`);
   const shown = await until(read, { describe: `${state} at ${place}`, accept: (seen) => seen.state === state });

@@ -19,7 +19,7 @@ export interface Gitea {
   caFile: string;
   ca: string;
   user: { name: string; password: string };
-  /** Calls its API as the user; throws what is no 2xx. */
+  /** Calls its API as the user; throws if the status isn't 2xx. */
   api<T>(method: string, path: string, body?: object): Promise<T>;
   /** Makes a token with scopes such as `write:repository`. */
   token(name: string, scopes: string[]): Promise<string>;
@@ -28,7 +28,7 @@ export interface Gitea {
 
 const user = { name: 'plant', password: 'a-long-password-for-tests' };
 
-/** Starts Gitea with SQLite on a free loopback port, by https with a certificate of its own CA. */
+/** Starts Gitea with SQLite on a free loopback port, over HTTPS with a certificate of a private CA. */
 export async function startGitea(): Promise<Gitea> {
   const { gitea } = await findBinaries('gitea');
   const directory = await makeTemporaryDirectory('gitea-');
@@ -81,7 +81,7 @@ interface Call {
   body?: object | undefined;
 }
 
-/** The body of an answer; throws what is no 2xx. */
+/** Returns the body of a response; throws if the status isn't 2xx. */
 async function call(url: string, { body, ...options }: Call): Promise<string> {
   const sent = request(url, { ...options, headers: { 'Content-Type': 'application/json' } });
   sent.end(body && JSON.stringify(body));
@@ -97,7 +97,7 @@ interface Places {
   port: number;
   certFile: string;
   keyFile: string;
-  /** Folder of the files that Gitea comes with. */
+  /** Directory of the files that Gitea ships. */
   data: string;
 }
 

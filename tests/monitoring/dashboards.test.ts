@@ -12,7 +12,7 @@ const stats = dashboards.flatMap(queriesOf).filter(({ panel }) => panel.type ===
 const chosen = { namespace: 'team', name: 'site', pod: '.*' };
 const seen = 'namespace="operator", job="controller", instance="a"';
 
-/** Evaluates queries at the tenth minute, by what they are expected to give, and fails where one gives something else. */
+/** Evaluates queries at the tenth minute, and fails if a result isn't the expected one. */
 async function expectOf(t: TestContext, series: string[], expected: [query: PanelQuery, values: number[]][]) {
   const directory = await temporaryDirectory(t, 'queries-');
   const promql_expr_test = expected.map(([{ expr }, values]) => ({

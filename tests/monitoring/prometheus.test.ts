@@ -17,10 +17,10 @@ import { assumptionsOf } from './support/syntax.ts';
 /** It waits for a drift to be repaired, among others; a busy machine takes its time. */
 const limit = { timeout: 600_000 };
 
-/** Has no series before a watch has ended, which takes minutes. */
+/** A metric without series until a watch has ended, which takes minutes. */
 const SELDOM = 'sync_controller_watch_restarts_total';
 
-/** Those on the number of ready pods ask kube-state-metrics, which is not there. */
+/** Excludes alerts on the number of ready pods, which query kube-state-metrics; it isn't installed here. */
 const isOfOurs = ({ expr }: Alert) => !expr.includes('kube_deployment_');
 
 test('dashboards and alerts work with a Prometheus server that scrapes a real installation', limit, async (t) => {
@@ -30,7 +30,7 @@ test('dashboards and alerts work with a Prometheus server that scrapes a real in
   await makeNews(world, prometheus);
   const dashboards = await readDashboards();
   const alerts = await listAlerts({ webhookReceiver: { enabled: true } });
-  // Longer than the test takes: what happened at its beginning counts as well.
+  // Longer than the test, to include events from its beginning.
   const chosen = { namespace, name, pod: '.*', __rate_interval: '10m', __range: '10m' };
 
   for (const dashboard of dashboards) {
@@ -110,7 +110,7 @@ async function scrape(t: TestContext, { address: { namespace }, metricsPorts }: 
   ]);
 }
 
-/** Installs the account of the chart that may read the metrics of the controller, and gives its token. */
+/** Installs the chart's account that can read the controller's metrics, and returns its token. */
 async function readToken(t: TestContext, namespace: string, objects: Rendered[]): Promise<string> {
   const name = `${namespace}-metrics-reader`;
   await apply(objects.filter(({ metadata }) => metadata.name === name));
@@ -122,7 +122,7 @@ async function readToken(t: TestContext, namespace: string, objects: Rendered[])
   return Buffer.from(token, 'base64').toString();
 }
 
-/** Lets something happen that each of the programs counts, now that Prometheus looks. */
+/** Causes events that each of the programs counts, after Prometheus has started to scrape. */
 async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void> {
   const { address, repository, data } = world;
   const file = path.join(data, 'config/a.txt');
@@ -145,7 +145,7 @@ async function makeNews(world: WholePath, prometheus: Prometheus): Promise<void>
   const profiles = { default: { mappings: [{ source: 'config', destination: 'config' }] } };
   const sync = { defaults: { syncPeriod: 5 }, profiles };
   await applyGatewaySync(address, { repo: repository.url }, { rollout: {}, sync });
-  // A sync that another one replaces counts nothing of what it repaired.
+  // A sync that is superseded doesn't count its repairs.
   await untilGatewaySync(address, 'a rollout that is complete', ({ metadata, status }) => {
     return status?.rollout?.phase === 'Complete' && status.observedGeneration === metadata?.generation;
   });

@@ -13,7 +13,7 @@ export interface ImageRoot extends TemporaryDirectory {
   entryPoint: string[];
 }
 
-/** Assembles what an image holds above its base. */
+/** Assembles the content of an image above its base. */
 export async function assembleImage(program: Program): Promise<ImageRoot> {
   const directory = await makeTemporaryDirectory(`image-${program}-`);
   const script = path.join(scripts, 'assemble-root.ts');
@@ -30,7 +30,7 @@ export async function addSystem(root: ImageRoot, program: Program): Promise<void
   await runCommand(path.join(scripts, 'make-root.sh'), [root.path, ...given]);
 }
 
-/** Says why a program cannot be run in a root of its own here; nothing where it can. */
+/** Returns the reason why programs can't run in a separate root on this machine, if there is one. */
 export async function obstacle(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'it needs Linux';
   if (process.getuid?.() !== 0) return 'it needs root';
@@ -45,7 +45,7 @@ const enter = 'mkdir -p "$1/dev" && mount --rbind /dev "$1/dev" && exec chroot -
 
 /** Runs a command that sees nothing but a root, as the user of the images. */
 export function startInRoot(root: ImageRoot, command: string[], environment: Record<string, string>): GuardedProcess {
-  // The last folder is for chroot itself, and empty in the root.
+  // The last directory is for chroot itself, and empty in the root.
   const env = { PATH: '/usr/local/bin:/usr/bin:/usr/sbin', ...environment };
   return startGuarded('unshare', ['--mount', 'sh', '-c', enter, 'sh', root.path, ...command], { env, output: 'pipe' });
 }

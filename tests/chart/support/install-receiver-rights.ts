@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 import { clientFor } from './client-for.ts';
 import { installRights } from './install-rights.ts';
 
-/** A namespace with the GatewaySync `demo`, in which the receiver has the rights and the limits of the chart. */
+/** A namespace with the GatewaySync `demo`, in which the receiver has the permissions and the limits of the chart. */
 export interface ReceiverRights {
   namespace: string;
   serviceAccount: string;

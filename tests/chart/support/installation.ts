@@ -10,7 +10,7 @@ interface ResourceList {
   resources: { name: string; verbs: string[] }[];
 }
 
-/** Objects by `kind namespace/name`, without what the cluster adds to them. */
+/** Objects by `kind namespace/name`, without the fields that the cluster adds. */
 export type Snapshot = Record<string, Rendered>;
 
 /** Helm and a look at the world, for one release on its own control plane. */
@@ -42,7 +42,7 @@ export class Installation {
     );
   }
 
-  /** Uninstalls the release, if it is there, and deletes the CRDs with all that is left of them. */
+  /** Uninstalls the release, if it exists, and deletes the CRDs with all remaining objects. */
   async remove(): Promise<void> {
     await this.helm('uninstall', this.release, '--ignore-not-found');
     await this.#cluster.kubectl('delete', 'crd', 'gatewaysyncs.sync.io', 'syncreports.sync.io', '--ignore-not-found');
@@ -58,7 +58,7 @@ export class Installation {
   async snapshot(): Promise<Snapshot> {
     const query = { labelSelector: `app.kubernetes.io/instance=${this.release}` };
     const list = (path: string) => this.#client.get<{ kind: string; items: Rendered[] }>(path, { query });
-    // A resource whose CRD has just come, changed or gone is listed, and not served, for a moment.
+    // A resource whose CRD was just created, changed, or deleted is briefly listed but not served.
     const listAll = async () => await Promise.all((await this.#listPaths()).map(list));
     const lists = await until(listAll, { describe: 'lists of all resources' });
     const objects = lists.flatMap(({ kind, items }) =>
@@ -93,7 +93,7 @@ export class Installation {
 const nameOf = ({ kind, metadata }: Pick<Rendered, 'kind' | 'metadata'>) =>
   `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** Leaves what helm, or somebody in its place, has written. */
+/** Returns the part of an object that helm, or another client, has written. */
 function withoutAdditions({ status: _, ...object }: Rendered): Rendered {
   const { name, namespace, labels, annotations = {} } = object.metadata;
   const own = Object.entries(annotations).filter(([key]) => key !== 'deployment.kubernetes.io/revision');

@@ -9,8 +9,8 @@ const NAME = 'stoker-operator';
 const AT_A_TIME = 40;
 
 /**
- * Renders the chart as `render` does, with one set of values after the other, in a few runs of helm: to start it and to
- * read the chart and its schema takes four fifths of the processor time of a run.
+ * Renders the chart as `render` does, with each set of values, in a few runs of helm. Starting helm and reading the
+ * chart and its schema use four fifths of the CPU time of a run.
  */
 export async function renderTogether(sets: object[]): Promise<Rendered[][]> {
   const directory = await makeTemporaryDirectory('charts-');

@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { findBinaries } from '../../../scripts/testbed/find-binaries.ts';
 import { runCommand } from '../../../scripts/testbed/run-command.ts';
 
-/** Folder of the chart. */
+/** Directory of the chart. */
 export const chart = path.join(import.meta.dirname, '../../../chart');
 
 /** A rendered object; what lies deeper is read with `any`, as tests do. */
@@ -38,14 +38,14 @@ export async function listValuesFiles(): Promise<string[]> {
   return (await readdir(directory)).map((file) => path.join(directory, file)).sort();
 }
 
-/** Gives the only object of a kind whose name ends as given. */
+/** Returns the only object of a kind whose name ends with the suffix. */
 export function pick(objects: Rendered[], kind: string, suffix = ''): Rendered {
   const found = objects.filter((object) => object.kind === kind && object.metadata.name.endsWith(suffix));
   if (found.length !== 1) throw new Error(`${found.length} objects of kind ${kind} are named *${suffix}, not one.`);
   return found[0]!;
 }
 
-/** Gives the plain environment variables of a Deployment's only container. */
+/** Returns the plain environment variables of a Deployment's only container. */
 export function environmentOf(deployment: Rendered): Record<string, string | undefined> {
   const variables: { name: string; value?: string }[] = deployment.spec.template.spec.containers[0].env;
   return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
@@ -54,7 +54,7 @@ export function environmentOf(deployment: Rendered): Record<string, string | und
 /** By their text: most are the same in every rendering, and the CRDs take longer to parse than helm to render. */
 const parsed = new Map<string, Rendered[]>();
 
-/** Gives the objects that helm wrote. */
+/** Parses the objects in helm's output. */
 export function parse(output: string): Rendered[] {
   return output.split(/^---$/m).flatMap((text) => {
     const objects = parsed.get(text) ?? parseText(text);

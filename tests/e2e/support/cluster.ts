@@ -19,7 +19,7 @@ export async function kubectlWith(input: string | object, ...args: string[]): Pr
   return await runCommand((await find()).kubectl, args, { input: text });
 }
 
-/** Gives an object, or a list of them, as kubectl's JSON. */
+/** Returns an object, or a list of objects, from kubectl's JSON. */
 export async function getJson<T>(...args: string[]): Promise<T> {
   return JSON.parse(await kubectl('get', ...args, '--output', 'json')) as T;
 }
@@ -34,7 +34,7 @@ export async function helm(...args: string[]): Promise<string> {
   return await runCommand((await find()).helm, args);
 }
 
-/** Gives the name of a program's image as the end-to-end tests use it, in two parts as the chart's values want it. */
+/** Returns the image of a program in the end-to-end tests, in two parts as in the chart's values. */
 export function imageOf(program: 'agent' | 'controller' | 'receiver'): { repository: string; tag: string } {
   const { E2E_IMAGE_REGISTRY = 'stoker-operator', E2E_IMAGE_TAG = 'e2e' } = process.env;
   return { repository: `${E2E_IMAGE_REGISTRY}/${program}`, tag: E2E_IMAGE_TAG };

@@ -1,4 +1,4 @@
-/** A command of a page, and what the page says that it prints; empty where it says nothing. */
+/** A command of a page, and its output on the page; empty if the page shows none. */
 export interface ConsoleCommand {
   command: string;
   output: string;

@@ -1,7 +1,7 @@
 import { signDelivery } from '../../../scripts/testbed/sign-delivery.ts';
 import type { GitServer } from './git-server.ts';
 
-/** What a sender proves itself by. */
+/** Credentials of a sender. */
 export interface Proof {
   hmac?: string;
   token?: string;
@@ -12,7 +12,7 @@ export interface Answer {
   body: string;
 }
 
-/** Sends what GitHub sends for a push, from inside the cluster, and gives the receiver's answer. */
+/** Sends GitHub's delivery for a push from inside the cluster, and returns the receiver's response. */
 export async function deliverPush(git: GitServer, url: string, { hmac, token }: Proof = {}): Promise<Answer> {
   const body = JSON.stringify({ ref: 'refs/heads/main', after: '1'.padStart(40, '0') });
   const headers = {

@@ -1,6 +1,6 @@
 import { kubectl } from './cluster.ts';
 
-/** Gives all that helps to understand a failure: objects, events and logs of namespaces. */
+/** Returns details that explain a failure: objects, events, and logs of namespaces. */
 export async function describeNamespaces(...namespaces: string[]): Promise<string> {
   const parts: string[] = [];
   for (const namespace of namespaces) {
@@ -13,7 +13,7 @@ export async function describeNamespaces(...namespaces: string[]): Promise<strin
     for (const pod of (await see('get', 'pods', ...inNamespace, '--output=name')).split('\n').slice(1)) {
       if (!pod) continue;
       const logs = ['logs', pod, ...inNamespace, '--all-containers', '--prefix', '--tail=60'];
-      // Of a container that was restarted, the log before tells why.
+      // The previous log of a restarted container shows the cause.
       parts.push(await see(...logs, '--previous'), await see(...logs));
     }
   }

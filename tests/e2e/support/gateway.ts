@@ -1,6 +1,6 @@
 import { imageOf } from './cluster.ts';
 
-/** Gives the template of a gateway's pod: something that runs, has a data volume and asks for the agent. */
+/** Returns the template of a gateway's pod, which idles, has a data volume, and requests the agent. */
 export function gatewayPod(): { metadata: object; spec: object } {
   const { repository, tag } = imageOf('agent');
   const container = {
@@ -16,7 +16,7 @@ export function gatewayPod(): { metadata: object; spec: object } {
   };
 }
 
-/** Gives a Deployment of {@link gatewayPod}. */
+/** Returns a Deployment of {@link gatewayPod}. */
 export function gatewayDeployment(namespace: string): object {
   return {
     apiVersion: 'apps/v1',
@@ -26,7 +26,7 @@ export function gatewayDeployment(namespace: string): object {
   };
 }
 
-/** Gives a GatewaySync that follows `main` and brings the folder `config`; polling is off. */
+/** Returns a GatewaySync that follows `main` and delivers the directory `config`; polling is disabled. */
 export function gatewaySync(namespace: string, repo: string): object {
   const mappings = [{ source: 'config', destination: 'config', type: 'dir' }];
   return {

@@ -14,7 +14,7 @@ export interface GitServer {
 
 const labels = { app: 'git' };
 
-/** Starts a git server with one empty repository and waits until it answers. */
+/** Starts a git server with one empty repository and waits until it responds. */
 export async function startGitServer(namespace: string): Promise<GitServer> {
   await apply(await program(namespace), deployment(namespace), service(namespace));
   await kubectl('rollout', 'status', 'deployment/git', '--namespace', namespace, '--timeout=120s');

@@ -1,7 +1,7 @@
 import { until } from '../../support/until.ts';
 import { kubectlWith } from './cluster.ts';
 
-/** Asks the API server what it would make of a pod of this template; tells whether it would have the sidecar. */
+/** Dry-runs the creation of a pod of this template; returns whether it would have the sidecar. */
 export async function wouldBeInjected(namespace: string, template: { metadata: object; spec: object }) {
   const { metadata, spec } = template;
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'probe', namespace }, spec };

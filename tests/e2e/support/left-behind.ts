@@ -6,7 +6,7 @@ const standard = /^(configmap\/kube-root-ca\.crt|serviceaccount\/default|event(\
 const kept =
   /^(customresourcedefinition\.apiextensions\.k8s\.io\/(gatewaysyncs|syncreports)\.sync\.io|lease\.coordination\.k8s\.io\/.+-controller)$/;
 
-/** Lists what a release left: objects with its label anywhere, and objects in its namespace. */
+/** Lists the remaining objects of a release: those with its label anywhere, and those in its namespace. */
 export async function leftBehind({ release, namespace }: { release: string; namespace: string }): Promise<string[]> {
   const label = `--selector=app.kubernetes.io/instance=${release}`;
   const left = [

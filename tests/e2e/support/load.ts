@@ -1,17 +1,17 @@
 import { until } from '../../support/until.ts';
 import type { GitServer } from './git-server.ts';
 
-/** What a load of deliveries came to. */
+/** Result of a load of deliveries. */
 export interface Load {
-  /** Number of answers by status; `broken` counts connections that gave none. */
+  /** Number of responses by status; `broken` counts connections without one. */
   answers: Record<string, number>;
-  /** When the last delivery that was answered 202 was sent, by path: RFC 3339 UTC, milliseconds. */
+  /** Time at which the last delivery accepted with 202 was sent, by path (RFC 3339, UTC, milliseconds). */
   lastAccepted: Record<string, string>;
 }
 
 /**
  * Sends deliveries from inside the cluster, ten clients at a time and each on its own connection, to `paths` in turn,
- * until the file `/tmp/enough` is there; see {@link stopLoad}.
+ * until the file `/tmp/enough` exists; see {@link stopLoad}.
  */
 export async function sendLoad(git: GitServer, base: string, paths: string[], token: string): Promise<Load> {
   const output = await git.exec(
@@ -26,7 +26,7 @@ export async function sendLoad(git: GitServer, base: string, paths: string[], to
   return JSON.parse(output) as Load;
 }
 
-/** Resolves when the load is under way. */
+/** Resolves when the load runs. */
 export async function loadRuns(git: GitServer): Promise<void> {
   const hasBegun = () => git.exec('test', '-e', '/tmp/sending');
   await until(hasBegun, { describe: 'the first answers', timeout: 60_000, interval: 250, accept: () => true });

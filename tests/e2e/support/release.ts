@@ -11,13 +11,13 @@ export interface Release {
   fullName: string;
   /** Installs, or upgrades to exactly these values and the images under test; waits until all is ready and no pod of before is left. */
   install(values?: Record<string, unknown>): Promise<void>;
-  /** Uninstalls and waits; nothing to do where nothing is installed. */
+  /** Uninstalls the release, if it is installed, and waits. */
   uninstall(): Promise<void>;
 }
 
 const chart = path.join(import.meta.dirname, '../../../chart');
 
-/** Gives a release that nobody has yet; the namespace has to be made. */
+/** Returns a release with an unused name; its namespace has to be created. */
 export function newRelease(): Release {
   const name = `e2e-${randomBytes(3).toString('hex')}`;
   const namespace = `${name}-system`;
@@ -43,7 +43,7 @@ export function newRelease(): Release {
   };
 }
 
-/** A pod that ends answers on for some seconds, and a Service may still lead to it. */
+/** Lists terminating pods: for some seconds, they still respond and a Service can still route to them. */
 async function endingPods(namespace: string): Promise<string[]> {
   const { items } = await getJson<PodList>('pods', '--namespace', namespace);
   return items.flatMap(({ metadata }) => (metadata.deletionTimestamp ? [metadata.name] : []));

@@ -13,8 +13,8 @@ const root = path.join(import.meta.dirname, '../../..');
 const SKIPPED = /^(git clone|cd|kind|for program in) /;
 
 /**
- * Runs the commands of a tutorial one after the other in one shell, and prints the ones that it skips. Fails if a
- * command fails, or prints something else than the page shows. `adapt` replaces what the tests can't provide.
+ * Runs the commands of a tutorial in order in one shell, and prints the ones that it skips. Fails if a command
+ * fails, or if its output differs from the page. `adapt` replaces what the tests can't provide.
  */
 export async function runTutorial(name: string, adapt: (command: string) => string): Promise<void> {
   const text = await readFile(path.join(root, 'docs/tutorials', name), 'utf8');
@@ -42,7 +42,7 @@ function withImages(command: string): string {
   return command.replace(/^helm install .*/s, (install) => [install, '--take-ownership', ...values].join(' '));
 }
 
-/** Of what a command prints, ids of commits and the age in the last column are others each time. */
+/** Commit IDs, and the age in the last column, differ in the output of each run. */
 const CHANGING = 's/[0-9a-f]{40}/COMMIT/g; s/ +([0-9]+[dhms])+$/ AGE/';
 
 /** Shell that runs a command, and fails where it prints something else than the page says. */
@@ -55,7 +55,7 @@ function asserted(command: string, output: string): string {
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Runs a script as a person's shell would, with the kubectl and helm of the tests. */
+/** Runs a script like a user's shell, with the kubectl and helm of the tests. */
 async function run(script: string): Promise<void> {
   const binaries = await findBinaries('helm', 'kubectl');
   const directories = [...new Set(Object.values(binaries).map((file) => path.dirname(file)))];

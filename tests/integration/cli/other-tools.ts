@@ -12,8 +12,8 @@ export interface GitSyncRun {
 }
 
 /**
- * Does what a sync of git-sync v4 leaves behind, as its README says: a repository in the root, a worktree for the
- * commit, and a link to it. (Its module is not published, so the program itself cannot be built here.)
+ * Creates the files that a sync of git-sync v4 leaves, according to its README: a repository in the root, a worktree
+ * for the commit, and a link to it. (Its module isn't published, so the program itself can't be built here.)
  */
 export async function gitSyncV4({ repo, ref, root, link }: GitSyncRun): Promise<void> {
   await mkdir(root, { recursive: true });

@@ -64,7 +64,7 @@ suite('from push to file', { concurrency: 2 }, () => {
     await world.repository.commit({ files: { 'config/b.txt': null, 'config/a.txt': 'second' } });
     assert.equal(await world.post('push', { ref: 'refs/heads/main' }), 202);
     await untilContent(world, 'second');
-    // Files come and go one after the other.
+    // Files are created and removed one at a time.
     await until(() => readdir(path.join(world.data, 'config')), {
       describe: 'the other file to be gone',
       accept: (names) => names.join() === 'a.txt',

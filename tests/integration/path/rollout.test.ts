@@ -16,7 +16,7 @@ import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
 const GATEWAYS = Number(process.env.ROLLOUT_TEST_GATEWAYS ?? '5');
 const KILLS = Number(process.env.ROLLOUT_TEST_KILLS ?? '6');
 
-/** What the file says that every gateway gets. */
+/** Returns the content of the file that every gateway gets. */
 function contentOf(data: string): string | undefined {
   try {
     return readFileSync(path.join(data, 'config/a.txt'), 'utf8');
@@ -25,7 +25,7 @@ function contentOf(data: string): string | undefined {
   }
 }
 
-/** Looks at the disks of all gateways again and again, and notes what each had. */
+/** Reads the disks of all gateways repeatedly, and records their contents. */
 class Disks {
   readonly had: string[][];
   readonly #data: string[];
@@ -46,7 +46,7 @@ class Disks {
   }
 }
 
-/** All gateways answer here, in place of their pods: badly, while one of them has a bad file. */
+/** Starts the health endpoint of all gateways, which fails while one of them has a bad file. */
 async function startGateways(t: TestContext, data: () => string[]): Promise<number> {
   const server = createServer((_, response) => {
     const isBad = data().some((each) => contentOf(each) === 'bad');

@@ -114,7 +114,7 @@ suite('without IPv4', { concurrency: 3 }, () => {
 });
 
 suite('if the kernel has no IPv6, one log line says so, and IPv4 is used by', { concurrency: 3 }, () => {
-  /** What the kernel answers then: EAFNOSUPPORT. */
+  /** Makes IPv6 fail with EAFNOSUPPORT, as a kernel without it does. */
   const refusing = 'data:text/javascript,process.binding("tcp_wrap").TCP.prototype.bind6=()=>-97';
   const how: Pick<ProgramOptions, 'nodeArgs'> = { nodeArgs: ['--no-deprecation', '--import', refusing] };
   const saysSo = (output: string) => assert.equal(output.match(/the kernel has no IPv6/g)?.length, 1, output);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 const module = new URL('../../../scripts/testbed/free-port.ts', import.meta.url);
-/** Draws ports, prints them, and lives on until its stdin ends: what it was given stays its own. */
+/** Draws ports, prints them, and keeps them reserved by running until its stdin ends. */
 const program = `
   const { freePort } = await import('${module}');
   const ports = [];

@@ -32,7 +32,7 @@ function largeProfiles(bytes: number) {
   return { default: { mappings: Array.from({ length: count }, () => mapping) } };
 }
 
-/** A separate control plane: what it is made to hold would be in everybody's way. */
+/** Starts a separate control plane, because the amount of data would slow down other tests. */
 async function arrange(t: TestContext) {
   const cluster = await startApiServer();
   t.after(() => cluster.stop());
@@ -62,7 +62,7 @@ async function createLarge(create: Create): Promise<void> {
   }
 }
 
-/** Each as large as the CRD allows, of pods that are not there. */
+/** Creates reports of the maximum size that the CRD allows, for pods that don't exist. */
 async function createReports(client: KubernetesClient): Promise<void> {
   const inspection = { id: 'x', sealed: '\u{1f600}'.repeat(INSPECTION.sealed) };
   const message = '\u{1f600}'.repeat(BOUNDS.message);
@@ -101,7 +101,7 @@ async function start(t: TestContext, kubeconfig: string, metricsPort: number): P
   return program;
 }
 
-/** Asks for v1, and gives the milliseconds until the status says that it is applied. */
+/** Requests v1, and returns the time until the status reports it as applied (ms). */
 async function measureRequest(client: KubernetesClient, program: Program): Promise<number> {
   const path = gatewaySyncPath(other, 'app');
   const id = `${Math.random()}`;
@@ -119,7 +119,7 @@ async function measureRequest(client: KubernetesClient, program: Program): Promi
   return performance.now() - asked;
 }
 
-/** What is waited for, or the last words of a program that died. */
+/** Resolves to the awaited value, or rejects with the last output of a program that died. */
 function whileAlive<T>(program: Program, awaited: Promise<T>): Promise<T> {
   const death = program.exited.then((end) => {
     throw new Error(`the controller ended (${JSON.stringify(end)}): ${program.output.slice(-2_000)}`);

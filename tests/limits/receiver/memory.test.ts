@@ -26,7 +26,7 @@ async function kubeconfigThrough(t: TestContext, url: string): Promise<string> {
   return file;
 }
 
-/** A push as GitHub sends it, with as many commits as fill so many bytes. */
+/** Returns a push as GitHub sends it, with enough commits to reach this size (bytes). */
 function pushOf(bytes: number): Buffer {
   const commit = (n: number) => ({
     id: createHmac('sha1', key).update(String(n)).digest('hex'),

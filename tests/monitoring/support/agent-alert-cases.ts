@@ -9,7 +9,7 @@ const syncs = `sync_agent_syncs_total{${agent}, result="error"}`;
 const reloads = (result: string) => `sync_agent_reloads_total{${agent}, result="${result}"}`;
 const drift = `sync_agent_drift_total{${agent}}`;
 
-/** What sets the alerts on agents off, by the name of the alert. */
+/** Series that trigger the alerts on agents, by the name of the alert. */
 export const AGENT_ALERT_CASES: Record<string, AlertCase> = {
   SyncAgentFails: {
     firing: [

@@ -2,12 +2,12 @@
 type Series = Record<string, string>;
 
 interface Moment {
-  /** When the rules are looked at, such as `20m`. */
+  /** Time at which the rules are evaluated. For example, `20m`. */
   at: string;
   series: Series;
 }
 
-/** What sets an alert off, and what must not. The release is in the namespace `operator`. */
+/** Series that trigger an alert, and series that must not. The release is in the namespace `operator`. */
 export interface AlertCase {
   firing: (Moment & { labels?: Record<string, string>; summary: string })[];
   quiet: Moment[];

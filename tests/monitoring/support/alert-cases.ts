@@ -27,7 +27,7 @@ const DAY = 86_400;
 const noLeader = 'No controller of the sync operator is the leader.';
 const notReady = { labels: site, summary: 'GatewaySync team/site is not ready.' };
 
-/** What kube-state-metrics says of a Deployment that has no ready pod. */
+/** Returns the case of a Deployment without ready pods, as kube-state-metrics reports it. */
 function isDown(program: string, deployment: string): AlertCase {
   const series = (available: string, wanted: string) => ({
     [replicas(deployment, 'status_replicas_available')]: available,
@@ -46,7 +46,7 @@ function isDown(program: string, deployment: string): AlertCase {
   };
 }
 
-/** Prometheus sees nothing of a program, by a series that it always has. */
+/** Returns the case of a program that Prometheus doesn't scrape, detected by a series that it always has. */
 function isNotScraped(program: string, always: string): AlertCase {
   const labels = { namespace: 'operator' };
   const summary = `Prometheus scrapes no ${program} of the sync operator.`;
@@ -137,7 +137,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
       { at: '20m', series: { [ready('Unknown')]: '1x60', [paused]: '0x60' }, ...notReady },
       { at: '20m', series: { [ready('Unknown')]: '1x60', [rollout('Complete')]: '1x60' }, ...notReady },
       { at: '20m', series: { [ready('False')]: '1x60', [rollout('RolledBack')]: '1x60' }, ...notReady },
-      // A git server that fails while a rollout goes on.
+      // A git server that fails during a rollout.
       { at: '20m', series: { [ready('False')]: '1x60', [rollout('Soaking')]: '1x60' }, ...notReady },
       { at: '20m', series: { [ready('False')]: '1x9 0x60', [ready('Unknown')]: '0x9 1x60' }, ...notReady },
     ],

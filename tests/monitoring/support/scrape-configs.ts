@@ -2,14 +2,14 @@ import type { Rendered } from '../../chart/support/render.ts';
 
 /** A pod that a monitor selects, as service discovery describes it. */
 export interface ScrapedPod {
-  /** Where its metrics are, host and port. */
+  /** Host and port of its metrics. */
   address: string;
   namespace: string;
   pod: string;
   annotations?: Record<string, string>;
 }
 
-/** How the Prometheus operator configures the server for the only endpoint of a ServiceMonitor or PodMonitor, as far as the chart uses it. */
+/** Returns the Prometheus operator's configuration for the only endpoint of a monitor, for the fields in the chart. */
 export function scrapeConfigOf(monitor: Rendered, scraped: ScrapedPod, token?: string): object {
   const { kind, metadata, spec } = monitor;
   const [endpoint] = spec.endpoints ?? spec.podMetricsEndpoints;

@@ -1,10 +1,10 @@
 import type { SyntaxNode } from './start-prometheus.ts';
 
-/** What a query takes for granted. */
+/** Labels and metrics that a query requires. */
 export interface Assumptions {
   /** Metrics with the labels that they are selected by. */
   selectors: { metric: string; labels: string[] }[];
-  /** Labels by which series are grouped or matched. */
+  /** Labels used to group or match series. */
   labels: string[];
 }
 

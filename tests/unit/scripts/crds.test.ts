@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { generateCrds } from '../../../scripts/generate/crds.ts';
 import type { SchemaNode } from '../../../scripts/generate/json-schema.ts';
 
-/** Of what the API server itself knows, it checks the size. */
+/** Fields whose size the API server checks itself. */
 const EXCEPTIONS = ['.apiVersion', '.kind', '.metadata'];
 
 /** CEL rules that bound the keys of a map, which OpenAPI cannot. */

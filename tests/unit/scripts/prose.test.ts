@@ -66,7 +66,7 @@ const ODD: [rule: string, text: string, kind?: Kind, file?: string][] = [
   ['term in an identifier', 'staging folder', 'identifier'],
 ];
 
-/** Ordinary English that is close to what the rules look for. */
+/** Ordinary English that resembles the patterns of the rules. */
 const PLAIN: [text: string, kind?: Kind][] = [
   ['What is a gateway? What happens when it fails?'],
   ['# What it writes'],

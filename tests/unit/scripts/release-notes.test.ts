@@ -7,7 +7,7 @@ import { suite, type TestContext, test } from 'node:test';
 
 const script = path.join(import.meta.dirname, '../../../scripts/release-notes.ts');
 
-/** Makes a checkout of a version and gives what the script says of a tag of it. */
+/** Creates a checkout of a version and returns the script's output for a tag. */
 async function releaseNotes(t: TestContext, tag: string, given: { manifest?: string; appVersion?: string } = {}) {
   const { manifest = '1.2.3', appVersion = '1.2.3' } = given;
   const root = await mkdtemp(path.join(tmpdir(), 'release-'));

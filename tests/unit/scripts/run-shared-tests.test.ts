@@ -21,7 +21,7 @@ for (const status of [0, 3]) {
     const wellBehaved = [await add('a/1.test.cjs', passing), await add('a/2.test.cjs', failing)];
     const ending = `require('node:test').test('ends', () => process.exit(${status}));`;
     const ended = [await add('b/1.test.cjs', failing), await add('b/2.test.cjs', ending)];
-    // Of the runner of this test itself.
+    // Removes the variable that the runner of this test sets.
     const env = { NODE_TEST_CONTEXT: undefined };
     const options = { group: 'unit', flags: [], env, concurrency: 2, print: () => {} };
     const { passed, failed, skipped } = await runSharedTests([...wellBehaved, ...ended], options);

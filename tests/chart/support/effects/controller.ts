@@ -21,7 +21,7 @@ const expression = { key: 'env', operator: 'NotIn', values: ['test'] };
 const two = { replicaCount: 2 };
 const withCrds = { 'crds.install': true };
 
-/** What the values of controller, injection and agent do. */
+/** Effects of the values of controller, injection, and agent. */
 export const controllerEffects: Effects = {
   'crds.install': { to: false, in: count('CustomResourceDefinition'), is: 0, given: withCrds },
   'crds.keep': {

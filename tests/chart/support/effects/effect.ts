@@ -1,12 +1,12 @@
 import type { Rendered } from '../render.ts';
 
-/** What a value does: where it shows in the rendered objects, and what is there once it is set. */
+/** Effect of a value: the changed place in the rendered objects, and its content if the value is set. */
 export interface Effect {
   /** Another value than the default. */
   to: unknown;
-  /** Reads what the value changes; gives undefined where that does not exist. */
+  /** Reads the place that the value changes; undefined if it doesn't exist. */
   in: (objects: Rendered[]) => unknown;
-  /** What is read there with the value set; without it something else is. */
+  /** Content of the place if the value is set; otherwise, the content differs. */
   is: unknown;
   /** Further values, by their dotted path, that both renderings share. */
   given?: Record<string, unknown>;

@@ -27,7 +27,7 @@ function monitored(value: string, kind: string, read: (name: string) => Effects[
   };
 }
 
-/** What the values of monitoring do, which is on in all its parts. */
+/** Effects of the values of monitoring, with all of its parts enabled. */
 export const monitoringEffects: Effects = {
   'metrics.enabled': {
     to: false,

@@ -27,7 +27,7 @@ const secret = (suffix: string) => inFirst('Secret', suffix, ({ data }) => data)
 const roomy = { 'webhookReceiver.resources.requests.cpu': '100m' };
 const scaled = { 'webhookReceiver.autoscaling.enabled': true, ...roomy };
 
-/** What the values of the receiver do, which is on. */
+/** Effects of the values of the receiver, which is enabled. */
 export const receiverEffects: Effects = prefixed('webhookReceiver', {
   ...podEffects(receiver, 'ghcr.io/stoker-operator/receiver'),
   enabled: { to: false, in: receiver.spec('replicas'), is: undefined },

@@ -10,7 +10,7 @@ import { makeResources } from './make-resources.ts';
 
 const delivery = { target: 'n/r', event: 'push', payload: {} };
 
-/** Senders whose receiver answers each delivery like this. */
+/** Returns senders whose receiver responds to each delivery with this listener. */
 async function sendersTo(t: TestContext, listener: RequestListener): Promise<Senders> {
   const receiver = createServer(listener).listen(0, '127.0.0.1');
   t.after(() => receiver.close());
