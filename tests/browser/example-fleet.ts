@@ -93,7 +93,7 @@ export async function writeRolledBack({ namespace, name }: { namespace: string; 
   const gateways = gatewaysOf({ namespace, name, count: 2 }).map((gateway) => ({ ...gateway, syncedCommit: OLD }));
   const plan = [{ name: 'canary', gateways: 1 }];
   const [first = ''] = gateways.map((gateway) => rolloutKey(gateway.name, gateway.podName)).sort();
-  const message = `the gateways are back on commit ${OLD}: ${NEW.slice(0, 8)} is not tried again`;
+  const message = `the gateways were rolled back to commit ${OLD}; to retry ${NEW.slice(0, 8)}, set sync.io/retry-rollout: ${NEW}, or push a new commit`;
   const rollout: RolloutStatus = {
     number: 5,
     phase: 'RolledBack',
@@ -182,7 +182,7 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     });
   }
   const busy = gateways.filter((gateway) => isIn(gateway, admitted) && !isIn(gateway, 6)).map(({ name }) => name);
-  const says = `the wave early waits for ${busy.join(' and ')}, which are being verified`;
+  const message = `waiting for ${busy.join(' and ')} in wave early since ${minutesAgo(2).replace(/\.\d+/, '')}`;
   const history = [
     { commit: OLD, ref: 'v1.3.0', revision, time: minutesAgo(3_100) },
     { commit: 'c77ab0193f1e2d3c4b5a69788796a5b4c3d2e1f0', ref: 'v1.2.9', revision, time: minutesAgo(11_800) },
@@ -193,8 +193,8 @@ async function writeRollout(namespace: string, name: string): Promise<void> {
     {
       spec: { rollout: { waves } },
       status: {
-        ...statusOf(placed, ['Unknown', 'RolloutProgressing', '6/26']),
-        rollout: { ...rollout, message: says },
+        ...statusOf(placed, ['Unknown', 'RolloutProgressing', message]),
+        rollout: { ...rollout, message },
         history,
         lastSyncTime: minutesAgo(16),
         lastPush: { ref: 'refs/heads/main', at: minutesAgo(16.02), outcome: 'Applied' },
@@ -210,9 +210,13 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
   const full = {
     syncStatus: 'Error',
     syncedCommit: OLD,
-    message: 'the volume is full: free some space, or make it larger',
+    message: 'the data volume is full (ENOSPC, config/limits.json)',
   } as const;
-  const bare = { syncStatus: 'MissingSidecar', message: 'the pod has no sidecar: create it again' } as const;
+  const bare = {
+    syncStatus: 'MissingSidecar',
+    message:
+      'the pod was created while injection was not available; delete it so that its replacement gets the sidecar',
+  } as const;
   await Promise.all([
     writeRollout(namespace, 'plant-north'),
     writeResource(
@@ -224,7 +228,7 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
       {
         status: statusOf(many('till', 140, { 17: full, 58: full, 121: bare }), [
           ...(['False', 'GatewaysFailed'] as const),
-          '137/140 synced; till-17: the volume is full: free some space, or make it larger, and 2 more',
+          `137/140 synced; till-17: ${full.message}; till-58: ${full.message}`,
         ]),
       },
     ),
@@ -232,7 +236,7 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
       { namespace, name: 'kiosks' },
       {
         spec: { paused: true },
-        status: statusOf(many('kiosk', 12), ['Unknown', 'Paused', 'paused']),
+        status: statusOf(many('kiosk', 12), ['Unknown', 'Paused', 'the resource is paused']),
       },
     ),
     writeResource(
@@ -252,7 +256,7 @@ export async function writeExampleFleet(namespace: string): Promise<void> {
             2: { syncStatus: 'Skewed', syncedCommit: OLD },
             5: { syncStatus: 'Skewed', syncedCommit: OLD },
           }),
-          ['Unknown', 'GatewaysSyncing', '4/6 synced; 2 are on their way'],
+          ['Unknown', 'Syncing', '4/6 synced'],
         ),
       },
     ),
