@@ -59,7 +59,7 @@ async function measure(world: World, files: number, changes: number): Promise<Ro
     aim,
   ];
   return [
-    row('the answer 202', 'answered'),
+    row('the response 202', 'answered'),
     row('the commit in the status', 'resolved'),
     row("the file on the gateway's disk", 'onDisk', files > 1_000 ? '< 600, < 800 ms' : '< 300, < 800 ms'),
   ];

@@ -68,13 +68,13 @@ async function measure(
   const { perSecond, p50, p99, statuses } = result;
   const isAccepted = load.secret === SECRET;
   const count = [...statuses.values()].reduce((sum, each) => sum + each, 0);
-  const merged: Row = [`${what}: accepted for one patch`, ((statuses.get('202') ?? 0) / newPatches).toFixed(1)];
+  const merged: Row = [`${what}: deliveries per patch`, ((statuses.get('202') ?? 0) / newPatches).toFixed(1)];
   return [
-    [`${what}: ${isAccepted ? 'accepted' : 'refused'} a second`, `${perSecond.toFixed(0)}/s`],
-    [`${what}: p50, p99`, `${p50.toFixed(0)}, ${p99.toFixed(0)} ms`],
+    [`${what}: ${isAccepted ? 'accepted' : 'rejected'} per second`, `${perSecond.toFixed(0)}/s`],
+    [`${what}: time to the response, p50, p99`, `${p50.toFixed(0)}, ${p99.toFixed(0)} ms`],
     ...(isAccepted ? [merged] : []),
-    [`${what}: CPU time of one`, `${((cpuSeconds / count) * 1e6).toFixed(0)} µs`],
-    [`${what}: answers`, Array.from(statuses, ([status, each]) => `${each} × ${status}`).join(', ')],
+    [`${what}: CPU time per delivery`, `${((cpuSeconds / count) * 1e6).toFixed(0)} µs`],
+    [`${what}: responses`, Array.from(statuses, ([status, each]) => `${each} × ${status}`).join(', ')],
     [`memory after ${WARM_UP_SECONDS + seconds} s of ${what} (peak)`, megabytes(memory), '< 120 MB'],
   ];
 }

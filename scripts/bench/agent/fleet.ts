@@ -33,6 +33,6 @@ export async function measureFleet(world: World, count: number): Promise<Row[]> 
   await Promise.all([controller, ...agents.map(({ program }) => program)].map((program) => program.stop()));
   return [
     [`${count} agents: one file changed on all`, `${applied.toFixed(1)} s`],
-    [`${count} agents: writes of the GatewaySync a second`, ((writes - before) / seconds).toFixed(2), '≤ 1'],
+    [`${count} agents: writes of the GatewaySync per second`, ((writes - before) / seconds).toFixed(2), '≤ 1'],
   ];
 }

@@ -61,8 +61,8 @@ export async function measureRollout(world: World, gateways: number): Promise<Ro
   await controller.stop();
   const what = `${gateways} gateways in ${WAVES} waves`;
   return [
-    [`${what}: all of it`, `${seconds.toFixed(1)} s`],
-    [`${what}: writes of the GatewaySync a second`, ((writes - before) / seconds).toFixed(2), '≤ 3'],
+    [`${what}: complete rollout`, `${seconds.toFixed(1)} s`],
+    [`${what}: writes of the GatewaySync per second`, ((writes - before) / seconds).toFixed(2), '≤ 3'],
     [`${what}: memory of the controller (peak)`, memory],
   ];
 }
