@@ -17,7 +17,7 @@ for (const file of await listValuesFiles()) {
       if (['gitops', 'grafana', 'prometheus'].includes(metadata.namespace ?? '')) metadata.namespace = namespace;
     }
     const { kubectl, kubectlWith } = await connectCluster();
-    // A control plane that has just started makes its own namespaces a moment later.
+    // A new control plane creates the system namespaces with a short delay.
     const places = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
     await until(() => kubectl('get', 'namespace', ...places), { describe: 'the namespaces' });
     const list = { apiVersion: 'v1', kind: 'List', items: objects };

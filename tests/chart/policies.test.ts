@@ -183,7 +183,7 @@ test('an agent can write only the report of its own pod', async (t) => {
   // A report without its owner, such as a restored one, is the agent's again when it writes.
   await kubectl('patch', 'syncreport/own', '-n', namespace, '--type=merge', `--patch=${JSON.stringify(orphan)}`);
   await client.mergePatch(`${reports}/own`, { metadata: { ownerReferences: [owner] }, status: { message: 'again' } });
-  // People are not held to it.
+  // The policy doesn't apply to users.
   await (await connectCluster()).kubectlWith(report('other'), 'create', '--filename', '-');
   const foreign = { status: { message: 'not mine' } };
   await refused(client.mergePatch(`${reports}/other`, foreign), /only the report of its own pod/);

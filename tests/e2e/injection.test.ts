@@ -99,7 +99,7 @@ const untilWhole = (count: number) =>
       pods.length === count && pods.every((pod) => isWhole(pod) && pod.metadata.deletionTimestamp === undefined),
   });
 
-/** Follows pods, by UID, until it is stopped, which gives how the containers of each ended: `sync-agent=0 gateway=0`. */
+/** Follows pods, by UID, until stopped; then returns their containers' exit codes: `sync-agent=0 gateway=0`. */
 async function watchExits(uids: string[]): Promise<{ stop(): Promise<ReadonlyMap<string, string>> }> {
   const exits = new Map<string, string>();
   const end = '{{.name}}={{with .state.terminated}}{{.exitCode}}{{end}}';

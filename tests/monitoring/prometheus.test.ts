@@ -85,7 +85,7 @@ test('dashboards and alerts work with a Prometheus server that scrapes a real in
   });
 });
 
-/** Starts a Prometheus server that is configured by the monitors of the chart, as if the release were in the namespace `operator`. */
+/** Starts Prometheus with the monitors of the chart, as if the release were in the namespace `operator`. */
 async function scrape(t: TestContext, { address: { namespace }, metricsPorts }: WholePath): Promise<Prometheus> {
   const values = {
     serviceMonitor: { enabled: true, namespace, tokenSecret: { create: true } },

@@ -9,7 +9,7 @@ export interface Release {
   namespace: string;
   /** Name of the chart's objects, before their suffix. */
   fullName: string;
-  /** Installs, or upgrades to exactly these values and the images under test; waits until all is ready and no pod of before is left. */
+  /** Installs or upgrades to these values and the images under test. Waits for ready pods and the end of previous pods. */
   install(values?: Record<string, unknown>): Promise<void>;
   /** Uninstalls the release, if it is installed, and waits. */
   uninstall(): Promise<void>;
