@@ -298,7 +298,7 @@ function dataDirectory(volumes: Volumes, { gatewaySync, pod }: { gatewaySync: Ma
   assert.ok(injection.kind === 'patched');
   // Containers that mount a part of the volume are unchanged.
   assert.deepEqual(
-    injection.warnings.filter((warning) => !warning.includes('by subPath')),
+    injection.warnings.filter((warning) => !warning.includes('with subPath')),
     [],
   );
   const added = injection.patch.find((each) => each.path === '/spec/initContainers');

@@ -78,7 +78,7 @@ suite('pods that were created without the sidecar', { concurrency: 2 }, () => {
     await applyGatewaySync({ namespace, name: 'app' }, git);
     const after = await untilPodOf('owned', (pod) => pod !== undefined && hasSidecar(pod));
     assert.notEqual(after?.metadata.name, before?.metadata.name);
-    await controller.waitForLog(/"pod":"denied-[^"]+".*the new one would not get the sidecar/);
+    await controller.waitForLog(/"pod":"denied-[^"]+".*its replacement would not get the sidecar/);
     assert.deepEqual(
       (await pods()).flatMap((pod) => (hasSidecar(pod) ? [] : [pod.metadata.labels?.app ?? pod.metadata.name])).sort(),
       ['bare', 'denied'],

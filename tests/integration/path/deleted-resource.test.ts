@@ -28,7 +28,7 @@ test('pods report that their resource was deleted, until it is back', async (t) 
     describe: 'a report of what is so',
     accept: (report) => report.status?.state === 'Pending',
   });
-  assert.match(status?.message ?? '', /^there is no GatewaySync of that name/);
+  assert.match(status?.message ?? '', /^the GatewaySync does not exist/);
   assert.doesNotMatch(running.agent.output, /forbidden/);
 
   await applyGatewaySync(address, { repo: repository.url });
