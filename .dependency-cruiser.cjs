@@ -26,14 +26,17 @@ const pure = [
   '^controller/intent/',
   '^controller/rollout/',
   '^controller/commit-status/(wanted-status|next-post|destination|azure-devops|requests)\\.ts$',
-  '^controller/reconcile/(decide|conditions|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
+  '^controller/reconcile/(decide|conditions|judge-range|merge-conditions|discover-gateways|status-transitions|observation|roll-out|observe-rollout|merge-patch|status-memory)\\.ts$',
   '^controller/watch/observed-',
   '^agent/plan/',
   '^cli/(checks|fleet|migrate|terminal)/',
   '^shared/(api|domain)/',
   '^shared/errors\\.ts$',
 ];
-const pureLibraries = ['node_modules/(valibot|croner|diff|yaml)/', '^(node:)?(crypto|buffer|path|path/posix|util)$'];
+const pureLibraries = [
+  'node_modules/(valibot|croner|diff|semver|yaml)/',
+  '^(node:)?(crypto|buffer|path|path/posix|util)$',
+];
 
 const programs = Object.keys(modules);
 const anyOf = (paths) => paths.join('|');

@@ -138,15 +138,16 @@ function commitWords({ commit, backOn, resolvedAt }: ResourceView, host: Host): 
   return commit && `${commit}${resolvedAt ? `, ${ageOf(resolvedAt, host.now())} ago` : ''}`;
 }
 
-function followed({ ref, source, unfollowed }: ResourceView): string | undefined {
-  if (unfollowed) return `${ref}, unchanged: spec.git.ref is now ${unfollowed.ref}, which ${fateOf(unfollowed)}`;
+function followed({ ref, range, source, unfollowed }: ResourceView): string | undefined {
+  if (unfollowed) return `${ref}, unchanged: spec.git now names ${unfollowed.ref}, which ${fateOf(unfollowed)}`;
+  if (range !== undefined) return `${ref}, the newest tag in ${range}`;
   const by = { Spec: 'set in spec.git.ref', Request: 'requested', Push: 'pushed' };
   return ref && (source ? `${ref}, ${by[source]}` : `${ref}, not resolved yet`);
 }
 
 function fateOf({ reason }: NonNullable<ResourceView['unfollowed']>): string {
   if (reason === undefined) return 'is not resolved yet';
-  return reason === 'RefNotFound' ? 'was not found' : `could not be resolved (${reason})`;
+  return reason === 'RefNotFound' || reason === 'NoMatchingTag' ? 'was not found' : `could not be resolved (${reason})`;
 }
 
 function countsOf({ counts }: ResourceView): string {

@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { Condition, ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
 import { allGateways } from './all-gateways.ts';
 import { type Beyond, labelsIn, reportsOf } from './beyond.ts';
 import { type GatewayView, gatewayView } from './gateway.ts';
@@ -19,8 +20,10 @@ export interface ResourceView {
   repo: string;
   /** The followed ref, and its source. */
   ref?: string;
+  /** The range of versions for which the tag was chosen, with spec.git.semver. */
+  range?: string;
   source?: 'Spec' | 'Request' | 'Push';
-  /** The new value of spec.git.ref if it isn't followed yet, and the reason of RefResolved. */
+  /** The new value of spec.git.ref or spec.git.semver if it isn't followed yet, and the reason of RefResolved. */
   unfollowed?: { ref: string; reason?: string };
   /** The newest commit, even if no gateway has it. */
   commit?: string;
@@ -92,7 +95,8 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
     name,
     ...verdictOf(gatewaySync),
     repo: spec.git.repo,
-    ref: target?.ref ?? spec.git.ref,
+    ref: target?.ref ?? specRef(spec.git),
+    range: target?.range,
     source: target?.source,
     ...unfollowedBy(gatewaySync),
     commit: lastSyncCommit,
@@ -109,11 +113,11 @@ export function resourceView(gatewaySync: GatewaySync, beyond: Beyond): Resource
   });
 }
 
-/** Returns a new spec.git.ref that isn't followed yet: the target changes only together with the commit. */
+/** Returns a new ref or range that isn't followed yet: the target changes only together with the commit. */
 function unfollowedBy({ spec, status = {} }: GatewaySync): Pick<ResourceView, 'unfollowed'> {
   const { target, conditions } = status;
-  const { ref } = spec.git;
-  if (target?.source !== 'Spec' || target.ref === ref) return {};
+  const ref = specRef(spec.git);
+  if (target?.source !== 'Spec' || (target.range ?? target.ref) === ref) return {};
   const resolved = conditionOf(conditions, 'RefResolved');
   return { unfollowed: { ref, ...(resolved?.status === 'False' && { reason: resolved.reason }) } };
 }

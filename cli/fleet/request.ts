@@ -11,14 +11,16 @@ export interface OpenRequest {
 
 /**
  * Returns the followed ref: spec.git.ref, unless a newer request replaced it. `status.target` alone is outdated between
- * an edit and its resolution.
+ * an edit and its resolution. A range stands for itself.
  */
 export function followedRef({ spec: { git }, status = {} }: GatewaySync): string {
+  if (git.semver !== undefined) return git.semver;
+  const { ref = '' } = git;
   const { target, targetTime, observedRef, observedRepo, observedRefTime } = status;
-  if (!target || target.source === 'Spec') return git.ref;
-  const isEdited = observedRef !== git.ref || (observedRepo !== undefined && observedRepo !== git.repo);
+  if (!target || target.source === 'Spec') return ref;
+  const isEdited = observedRef !== ref || (observedRepo !== undefined && observedRepo !== git.repo);
   const isOlder = Date.parse(targetTime ?? '') < Date.parse(observedRefTime ?? '');
-  return isEdited || isOlder ? git.ref : target.ref;
+  return isEdited || isOlder ? ref : target.ref;
 }
 
 /** Returns the request that waits for the controller or the git server, or undefined. */

@@ -2,6 +2,7 @@ import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
 import type { DiscoveredGateway } from '../../shared/api/gateway-sync-status.ts';
 import type { RolloutStatus } from '../../shared/api/rollout.ts';
 import { parseDuration } from '../../shared/domain/duration.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
 import { shortCommit } from './gateway.ts';
 import { isBackwards } from './waves.ts';
 
@@ -49,7 +50,7 @@ export function lastDelivery({ spec, status = {} }: GatewaySync): Delivery | und
   ].filter(({ at }) => !Number.isNaN(Date.parse(at)));
   const [last] = asked.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   if (last) return last;
-  return lastSyncTime ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
+  return lastSyncTime ? { kind: 'poll', ref: target?.ref ?? specRef(spec.git), at: lastSyncTime } : undefined;
 }
 
 /** Reconstructs the last delivery from status and events; undefined if there was none. */
@@ -122,7 +123,7 @@ function found(
   const isHandled = (event: ObservedEvent) => event.reason.toLowerCase() === reason;
   const handled = eventTimes(events, isHandled).find((time) => Date.parse(time) >= Date.parse(at));
   const isLater = Date.parse(lastSyncTime) > Date.parse(handled ?? '') + SECOND_MS;
-  return isLater ? { kind: 'poll', ref: target?.ref ?? spec.git.ref, at: lastSyncTime } : undefined;
+  return isLater ? { kind: 'poll', ref: target?.ref ?? specRef(spec.git), at: lastSyncTime } : undefined;
 }
 
 /** Ranks steps of the same millisecond: the start first, gateways last. */

@@ -192,7 +192,7 @@ function pathNotes({ place }: Source, { containers }: PodSpec): Note[] {
 }
 
 function timeNotes({ isOneTime, git, title }: Source, same: readonly Source[]): Note[] {
-  if (!isOneTime || isCommitHash(git.ref) || same.some((each) => !each.isOneTime)) return [];
+  if (!isOneTime || isCommitHash(git.ref ?? '') || same.some((each) => !each.isOneTime)) return [];
   return [
     differs(
       `${title} delivered the files once, but the operator keeps following ${git.ref}: to pin one state, set spec.git.ref to a full commit hash`,

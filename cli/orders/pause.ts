@@ -1,4 +1,5 @@
 import type { GatewaySync } from '../../shared/api/gateway-sync.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
 import { addressOf, gatewaysDo, keeperOf } from '../fleet/names.ts';
 import type { Plan } from './plan.ts';
 
@@ -23,7 +24,7 @@ export function planResume(gatewaySync: GatewaySync): Plan {
   const address = addressOf(gatewaySync);
   if (!gatewaySync.spec.paused) return { kind: 'done', says: `${address} is not paused.` };
   const { spec, status } = gatewaySync;
-  const ref = status?.target?.ref ?? spec.git.ref;
+  const ref = status?.target?.ref ?? specRef(spec.git);
   return {
     kind: 'change',
     says: `${address} will be resumed: ${gatewaysDo(gatewaySync, {

@@ -2,12 +2,14 @@ import type { GatewaySyncStatus } from '../../shared/api/gateway-sync-status.ts'
 import { isCommitHash, isValidRefName } from '../../shared/domain/check-ref-name.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import { isSameRepository } from '../../shared/domain/repository.ts';
+import { specRef, specRefField } from '../../shared/domain/spec-ref.ts';
 import type {
   ObservedGatewaySync,
   Origin,
   PushAnnotations,
   RequestAnnotations,
 } from '../watch/observed-gateway-sync.ts';
+import { keptTag } from './kept-tag.ts';
 import { refPrefixes } from './resolve-ref.ts';
 import { LAST_TIME, readStatedTime } from './stated-time.ts';
 
@@ -30,7 +32,9 @@ export type Open<TAnnotations> = TAnnotations & {
 /** All wishes of a resource; `foldIntents` selects one. */
 export interface Intents {
   /** `spec.git`, as the owner of the resource wrote it. */
-  edit: Wish & { field: 'spec.git.ref' | 'spec.git.repo' };
+  edit: Wish & { field: 'spec.git.ref' | 'spec.git.semver' | 'spec.git.repo' };
+  /** `spec.git.semver`, and the tag that is followed for it. */
+  range: { text: string; keptTag: string | undefined } | undefined;
   /** Result of an earlier request or push. */
   kept: Wish | undefined;
   request: Open<RequestAnnotations> | undefined;
@@ -44,11 +48,13 @@ export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
   const { status, request, push, createdAt } = gatewaySync;
   const { lastRequest, lastPush } = status;
   const isDone = (annotations: RequestAnnotations, echo: EchoedRequest | undefined) =>
-    status.observedRef !== undefined && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
+    !isUnseen(status) && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
   const openPush = push && !isDone(push, lastPush) ? open(gatewaySync, push) : undefined;
+  const { semver } = gatewaySync.spec.git;
   const wasApplied = lastPush?.outcome === 'Applied' && !openPush;
   return {
     edit: editOf(gatewaySync),
+    range: semver === undefined ? undefined : { text: semver, keptTag: keptTag(gatewaySync) },
     kept: keptOf(gatewaySync),
     request: request && !isDone(request, lastRequest) ? open(gatewaySync, request) : undefined,
     push: openPush,
@@ -72,16 +78,17 @@ const NEVER = Number.NEGATIVE_INFINITY;
  * the same manager. The time at which it was first seen is therefore kept in the status.
  */
 function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: ObservedGatewaySync): Intents['edit'] {
-  const { observedRef, observedRefTime } = status;
-  const target: Target = { ref: spec.git.ref, source: 'Spec' };
-  const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : 'spec.git.ref';
-  if (observedRef === undefined) {
+  const { observedRefTime } = status;
+  const target: Target = { ref: specRef(spec.git), source: 'Spec' };
+  const field = isOtherRepository({ spec, status }) ? 'spec.git.repo' : specRefField(spec.git);
+  const isSameRef = status.observedRef === spec.git.ref && status.observedSemver === spec.git.semver;
+  if (isUnseen(status)) {
     const writtenAt = Math.max(refWrittenAt ?? NEVER, repoWrittenAt ?? NEVER);
     return { target, field, at: writtenAt > createdAt ? writtenAt : NEVER };
   }
-  if (field === 'spec.git.ref' && observedRef === spec.git.ref)
+  if (field !== 'spec.git.repo' && isSameRef)
     return { target, field, at: readStatedTime(observedRefTime ?? '') ?? NEVER };
-  const times = [field === 'spec.git.repo' && repoWrittenAt, observedRef !== spec.git.ref && refWrittenAt];
+  const times = [field === 'spec.git.repo' && repoWrittenAt, !isSameRef && refWrittenAt];
   const known = times.filter((time) => typeof time === 'number');
   // An edit follows everything that was done without it, even within the same second.
   return { target, field, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
@@ -89,9 +96,15 @@ function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: Observ
 
 /** A tag or a branch requested in one repository has no meaning in another. */
 function keptOf({ spec, status }: Pick<ObservedGatewaySync, 'spec' | 'status'>): Intents['kept'] {
-  const { target, observedRef } = status;
-  if (!target || target.source === 'Spec' || observedRef === undefined) return undefined;
+  const { target } = status;
+  if (!target || target.source === 'Spec' || isUnseen(status)) return undefined;
+  if (spec.git.semver !== undefined) return undefined;
   return isOtherRepository({ spec, status }) ? undefined : { target, at: keptAt(status) };
+}
+
+/** Whether no controller has seen a spec yet, or the status was lost. */
+function isUnseen({ observedRef, observedSemver }: GatewaySyncStatus): boolean {
+  return observedRef === undefined && observedSemver === undefined;
 }
 
 function keptAt({ targetTime }: GatewaySyncStatus): number {
@@ -118,7 +131,7 @@ function whyIgnored(
   { applied: isApplied, madeAt, repo }: Origin & { madeAt: number; repo?: string },
 ): string | undefined {
   if (isApplied) return applied;
-  if (status.observedRef === undefined && madeAt < createdAt) return stale;
+  if (isUnseen(status) && madeAt < createdAt) return stale;
   // The receiver's admission policy prevents this, but it may not be installed.
   if (repo !== undefined && !isAcceptedRepository(repo, spec)) return otherRepository(repo);
   return undefined;
@@ -165,13 +178,18 @@ export function eventOf(gatewaySync: ObservedGatewaySync, { request, push }: Int
   return JSON.stringify([request?.id, request?.ref, request?.at, request?.by, push?.ref, push?.at, change]);
 }
 
-/** Refs to query the git server for, by full name, and a requested hash that isn't known to exist. */
+/** Refs to query the git server for, by full name, the newest tag in a range, and a requested hash that isn't known to exist. */
 export interface NeededRefs {
   prefixes: string[];
+  range?: string;
   commit: string | undefined;
 }
 
-export function neededRefs({ edit, kept, request, push }: Intents): NeededRefs {
+export function neededRefs({ edit, kept, request, push, range }: Intents): NeededRefs {
+  if (range) {
+    const prefixes = range.keptTag === undefined ? [] : [`refs/tags/${range.keptTag}`];
+    return { prefixes, range: range.text, commit: undefined };
+  }
   const refs = [edit.target.ref, kept?.target.ref, request?.ref, push?.ref];
   const names = refs.filter((ref) => ref !== undefined && isValidRefName(ref)) as string[];
   const isUnknownHash = request && isCommitHash(request.ref) && !pinnedHashes({ edit, kept }).has(request.ref);

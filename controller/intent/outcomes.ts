@@ -29,7 +29,7 @@ interface JudgedIntents {
   now: number;
 }
 
-type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
+export type Ending = Pick<NonNullable<GatewaySyncStatus['lastRequest']>, 'outcome' | 'message'>;
 
 /** Returns the outcomes of the request and the push, whether new or applied before. */
 export function outcomesOf(judged: JudgedIntents): Outcomes {
@@ -101,7 +101,7 @@ export function pendingEcho({ request, push }: Intents, message: string): Echo {
   });
 }
 
-const requestFields = ({ ref, at, by, id, repo }: RequestAnnotations): RequestAnnotations =>
+export const requestFields = ({ ref, at, by, id, repo }: RequestAnnotations): RequestAnnotations =>
   withoutUndefined({ ref, at, by, id, repo });
 
-const pushFields = ({ ref, at, repo }: PushAnnotations): PushAnnotations => withoutUndefined({ ref, at, repo });
+export const pushFields = ({ ref, at, repo }: PushAnnotations): PushAnnotations => withoutUndefined({ ref, at, repo });

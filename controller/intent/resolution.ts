@@ -2,9 +2,11 @@ import { hashAdvice } from '../../shared/domain/check-ref-name.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { foldIntents } from './fold-intents.ts';
-import { type Intents, isMentioned, pinnedHashes, type Target, type Wish } from './intents.ts';
+import { followRange } from './follow-range.ts';
+import type { Followed, Settled } from './followed.ts';
+import { type Intents, isMentioned, pinnedHashes, type Target } from './intents.ts';
 import { type Echo, pendingEcho } from './outcomes.ts';
-import { type AdvertisedRefs, noDefaultBranch, type ResolvedRef, resolveRef } from './resolve-ref.ts';
+import { type AdvertisedRefs, noDefaultBranch, resolveRef } from './resolve-ref.ts';
 
 /** The result of the last query; an error comes with the refs of the last success, if there was one. */
 export type QueryResult =
@@ -57,12 +59,6 @@ interface Failure {
   known: Followed | undefined;
 }
 
-/** The followed ref and its commit. */
-export interface Followed {
-  winner: Wish;
-  resolved: ResolvedRef;
-}
-
 const querying = 'the repository is being queried';
 
 /** Resolves the intents with a response of the repository; undefined for a paused resource. */
@@ -78,11 +74,22 @@ export function resolve(
   }
   if (query.kind === 'error') return failureOf(gatewaySync, intents, { query, now });
   const refs = new Map([...query.refs, ...pinnedHashes(intents)]);
+  const { followed, problem, echo, requeryInMs } = settle(gatewaySync, intents, refs, now);
+  if (followed) return { kind: 'resolved', followed, echo, requeryInMs };
+  const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
+  return { kind: 'failed', ...problem, ...failure, echo, requeryInMs };
+}
+
+function settle(gatewaySync: ObservedGatewaySync, intents: Intents, refs: AdvertisedRefs, now: number): Settled {
+  if (intents.range) return followRange({ gatewaySync, intents, text: intents.range.text, refs, now });
   const { winner, echo, requeryInMs } = foldIntents(gatewaySync, intents, refs, now);
   const resolved = resolveRef(winner.target.ref, refs);
-  if (resolved) return { kind: 'resolved', followed: { winner, resolved }, echo, requeryInMs };
-  const failure = { transient: false, retryAfterMs: undefined, isJudged: true, known: undefined };
-  return { kind: 'failed', ...noSuchRef(winner.target, gatewaySync.spec.git.repo), ...failure, echo, requeryInMs };
+  return {
+    followed: resolved && { winner, resolved },
+    problem: noSuchRef(winner.target, gatewaySync.spec.git.repo),
+    echo,
+    requeryInMs,
+  };
 }
 
 /** While the git server is unavailable, its last response serves for refs that need no new one. A full hash needs none. */
@@ -96,16 +103,16 @@ function failureOf(
   const transient = error instanceof TransientError;
   const before = { ...intents, request: undefined, push: undefined };
   const refs = new Map([...(transient && lastGood ? lastGood : []), ...pinnedHashes(intents)]);
-  const { winner, echo } = foldIntents(gatewaySync, before, refs, now);
-  const resolved = resolveRef(winner.target.ref, refs);
-  const known = resolved && { winner, resolved };
+  const hasAnswered = intents.range === undefined || (transient && lastGood !== undefined);
+  const settled = hasAnswered ? settle(gatewaySync, before, refs, now) : undefined;
+  const known = settled?.followed;
   const failure = { transient, retryAfterMs, requeryInMs: undefined, isJudged: known !== undefined, known };
   return {
     kind: 'failed',
     reason,
     message,
     ...failure,
-    echo: { ...(known && echo), ...pendingEcho(intents, message) },
+    echo: { ...(known && settled?.echo), ...pendingEcho(intents, message) },
   };
 }
 

@@ -6,6 +6,9 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
  */
 export type AdvertisedRefs = ReadonlyMap<string, string>;
 
+/** Where a query for ranges has the number of all tags: it keeps only those that a range needs. */
+export const TAG_COUNT = 'refs/tags/';
+
 export interface ResolvedRef {
   commit: string;
   /** Full name of the ref, or the commit hash if that was requested. */
@@ -42,6 +45,9 @@ function resolveShort(name: string, refs: AdvertisedRefs): ResolvedRef | undefin
 /** Explains why HEAD doesn't resolve. */
 export const noDefaultBranch =
   "the repository has no default branch; it is empty, or HEAD names a branch that doesn't exist";
+
+/** Whether two names of a tag differ only in a leading `v`. */
+export const isOtherSpelling = (one: string, other: string): boolean => withOrWithoutV(one) === other;
 
 /** Returns `v1.2` for `1.2`, and vice versa. */
 function withOrWithoutV(name: string): string {

@@ -27,6 +27,13 @@ export const answerTooLarge = (limit: string) =>
     { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
   );
 
+/** A tenant chooses the ranges and the tags, so their product is limited. */
+export const tooManyComparisons = (tags: number) =>
+  new TransientError(
+    `the repository has more than ${tags} tags, which is too many for the ranges of this namespace: use fewer or shorter ranges in spec.git.semver, or delete old tags`,
+    { code: 'git.answerTooLarge', reason: 'GitAnswerTooLarge' },
+  );
+
 export const apiAnswerTooLarge = () =>
   new TransientError('the response of the API of the git server exceeds 64 KiB; retrying', {
     code: 'git.answerTooLarge',

@@ -56,7 +56,7 @@ export async function lsRefs(
 ): Promise<AdvertisedRefs> {
   const body = commandOf('ls-refs', endpoint, [
     'peel\n',
-    ...prefixesToSend(query.prefixes).map((prefix) => `ref-prefix ${prefix}\n`),
+    ...prefixesToSend(query).map((prefix) => `ref-prefix ${prefix}\n`),
   ]);
   const wanted = new WantedRefs(query);
   let isComplete = false;

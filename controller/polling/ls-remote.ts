@@ -31,7 +31,7 @@ export interface RemoteAccess {
 
 /** Fetches the refs of a query with the git binary, over ssh and git://. */
 export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery): Promise<AdvertisedRefs> {
-  const patterns = prefixesToSend(query.prefixes).flatMap((prefix) =>
+  const patterns = prefixesToSend(query).flatMap((prefix) =>
     prefix.endsWith('/') ? [`${prefix}*`] : [prefix, `${prefix}^{}`],
   );
   const output = await git

@@ -1,14 +1,18 @@
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { answerTooLarge } from './host-errors.ts';
+import { NewestTags } from './newest-tags.ts';
 
 /** A query of a repository. */
 export interface RefQuery {
   /** Full names of refs. One that ends in a slash stands for all refs below it that point at `commit`. */
   prefixes: readonly string[];
+  /** Ranges of versions. The result has the newest tag of each, and the number of all tags. */
+  ranges?: readonly string[] | undefined;
   /** A full hash. If the repository has that commit, the result has it under its own hash. */
   commit?: string | undefined;
 }
 
+const TAGS = 'refs/tags/';
 /** Prefixes of all branches and tags. */
 export const ALL_PREFIXES: readonly string[] = ['refs/heads/', 'refs/tags/'];
 /** Maximum names in a query. With more, it requests all branches and tags. */
@@ -18,8 +22,12 @@ const MAX_AT_COMMIT = 10_000;
 /** Maximum characters of such a ref's name; longer ones can't be followed anyway. */
 const MAX_NAME = 1_024;
 
+/** Whether a query is about refs, and not only about a commit. */
+export const hasRefs = ({ prefixes, ranges = [] }: RefQuery): boolean => prefixes.length > 0 || ranges.length > 0;
+
 /** The prefixes to send. The server may return more refs than are wanted, but the query stays short. */
-export function prefixesToSend(prefixes: readonly string[]): readonly string[] {
+export function prefixesToSend({ prefixes, ranges = [] }: RefQuery): readonly string[] {
+  if (ranges.length > 0) return [TAGS, ...prefixes.filter((prefix) => !prefix.startsWith(TAGS))];
   if (prefixes.length <= MAX_PREFIXES) return prefixes;
   return [...ALL_PREFIXES, ...prefixes.filter((prefix) => !ALL_PREFIXES.some((all) => prefix.startsWith(all)))];
 }
@@ -30,9 +38,11 @@ export class WantedRefs {
   readonly #names: ReadonlySet<string>;
   readonly #directories: readonly string[];
   readonly #commit: string | undefined;
+  readonly #newestTags: NewestTags | undefined;
   #atCommit = 0;
 
-  constructor({ prefixes, commit }: RefQuery) {
+  constructor({ prefixes, ranges = [], commit }: RefQuery) {
+    this.#newestTags = ranges.length > 0 ? new NewestTags(ranges) : undefined;
     this.#names = new Set(prefixes);
     this.#directories = prefixes.filter((prefix) => prefix.endsWith('/'));
     this.#commit = commit;
@@ -40,11 +50,12 @@ export class WantedRefs {
 
   /** The refs kept so far. */
   get refs(): AdvertisedRefs {
-    return this.#kept;
+    return this.#newestTags ? new Map([...this.#kept, ...this.#newestTags.refs]) : this.#kept;
   }
 
   /** Adds a ref. The last commit for a name applies, which is the peeled one of a tag. Throws if there are too many. */
   add(name: string, commit: string): void {
+    this.#newestTags?.add(name, commit);
     if (!this.#names.has(name)) {
       if (!this.#isAtCommit(name, commit)) return;
       this.#atCommit += 1;

@@ -31,6 +31,8 @@ export class Repositories {
   readonly #queries = new Map<string, SharedQuery>();
   /** The queries that a resource shares. */
   readonly #subscribed = new Map<string, SharedQuery[]>();
+  /** The last event of a resource, such as a request. */
+  readonly #events = new Map<string, string>();
   /** Kept while a resource is paused or replaced, so that neither resets its limit. */
   readonly #commitLimit = new RateLimit(COMMIT_LIMIT);
 
@@ -48,7 +50,9 @@ export class Repositories {
   /** Includes what a resource needs in the next query of its repository, whichever resource causes it. */
   subscribe(key: string, { source, commit, ...interest }: Subscription): void {
     const queries: SharedQuery[] = [];
-    if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
+    this.#noteEvent(key, interest.event, source);
+    if (interest.range !== undefined) queries.push(this.#join(key, interest, source, RANGES));
+    else if (interest.prefixes.length > 0) queries.push(this.#join(key, interest, source));
     if (commit !== undefined) {
       const unpolled = { ...interest, prefixes: ALL_PREFIXES, intervalMs: undefined };
       queries.push(this.#join(key, unpolled, source, commit));
@@ -67,6 +71,7 @@ export class Repositories {
   unsubscribe(key: string): void {
     for (const query of this.#queriesOf(key)) this.#leave(key, query);
     this.#subscribed.delete(key);
+    this.#events.delete(key);
   }
 
   /** Stops polling. */
@@ -74,12 +79,23 @@ export class Repositories {
     for (const query of this.#queries.values()) query.stop();
   }
 
+  /** An event of any resource can mean a new tag, so the query for ranges of the same repository is sent again. */
+  #noteEvent(key: string, event: string | undefined, source: RepositorySource): void {
+    if (event === this.#events.get(key)) return;
+    if (event === undefined) this.#events.delete(key);
+    else {
+      this.#events.set(key, event);
+      this.#queries.get(identityOf(source, RANGES))?.refresh();
+    }
+  }
+
   #queriesOf(key: string): readonly SharedQuery[] {
     return this.#subscribed.get(key) ?? [];
   }
 
-  #join(key: string, interest: Interest, source: RepositorySource, commit?: string): SharedQuery {
-    const id = identityOf(source, commit);
+  #join(key: string, interest: Interest, source: RepositorySource, about?: string): SharedQuery {
+    const id = identityOf(source, about);
+    const commit = about === RANGES ? undefined : about;
     const query = this.#queries.get(id) ?? this.#create(id, source, commit);
     query.subscribe(key, interest);
     return query;
@@ -110,9 +126,12 @@ export class Repositories {
   }
 }
 
-/** Namespace, repository and credential, and the commit if there is one. Secrets are read again for each query. */
-const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, commit: string | undefined) =>
-  JSON.stringify([namespace, repo, auth, caSecretRef, commit]);
+/** Marks the query for ranges, which fetches all tags and so is sent less often than one for a few refs. */
+const RANGES = 'ranges';
+
+/** Namespace, repository and credential, and the commit or the mark if there is one. Secrets are read again for each query. */
+const identityOf = ({ namespace, git: { repo, auth, caSecretRef } }: RepositorySource, about: string | undefined) =>
+  JSON.stringify([namespace, repo, auth, caSecretRef, about]);
 
 /** One result of several: nothing is known before all have arrived, and an error of one is an error of all. */
 function combine(parts: (QueryResult | PendingQuery)[]): QueryResult | PendingQuery {

@@ -27,7 +27,7 @@ import { timedOut } from './host-errors.ts';
 import { discover, type Endpoint, lsRefs, servesCommit } from './ls-refs.ts';
 import { fetchesCommit, lsRemote, type RemoteAccess, withFiles } from './ls-remote.ts';
 import { readSecret } from './read-secret.ts';
-import type { RefQuery } from './ref-query.ts';
+import { hasRefs, type RefQuery } from './ref-query.ts';
 
 /** Maximum bytes of an SSH key and of known_hosts: both are in memory during a query, for many hosts at a time. */
 const MAX_KEY_BYTES = 64 * 1024;
@@ -96,7 +96,7 @@ export class RepositoryClient {
       // A server with protocol version 0 sends all its refs with its capabilities, and can't be queried for a commit.
       if (endpoint.refs) return await withCommit(endpoint.refs, query, async () => false);
       this.#endpoint = endpoint;
-      const refs = query.prefixes.length > 0 ? await lsRefs(http, endpoint, query, options) : new Map();
+      const refs = hasRefs(query) ? await lsRefs(http, endpoint, query, options) : new Map();
       return await withCommit(refs, query, (commit) => servesCommit(http, endpoint, commit, options));
     } catch (error) {
       this.#endpoint = undefined;
@@ -133,7 +133,7 @@ export class RepositoryClient {
 
   async #runGit(query: RefQuery, remote: RemoteAccess): Promise<AdvertisedRefs> {
     const { git } = this.#tools;
-    const refs = query.prefixes.length > 0 ? await lsRemote(git, remote, query) : new Map();
+    const refs = hasRefs(query) ? await lsRemote(git, remote, query) : new Map();
     return await withCommit(refs, query, (commit) => fetchesCommit(git, remote, commit));
   }
 

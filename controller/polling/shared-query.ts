@@ -2,6 +2,7 @@ import { timerMs } from '../../shared/domain/duration.ts';
 import type { RateLimit } from '../../shared/domain/rate-limit.ts';
 import { isTyped } from '../../shared/errors.ts';
 import { gitErrorOf } from '../../shared/io/git/git-error.ts';
+import { hasManyTags, MANY_TAGS } from '../intent/many-tags.ts';
 import type { PendingQuery, QueryResult } from '../intent/resolution.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { backoff } from './back-off.ts';
@@ -13,6 +14,8 @@ import type { RepositoryClient } from './repository-client.ts';
 export interface Interest {
   /** Full names of refs. */
   prefixes: readonly string[];
+  /** A range of versions whose newest tag it needs. */
+  range?: string | undefined;
   /** Time limit of a query (ms); 20 s if undefined. The longest of all subscribers applies. */
   timeoutMs: number | undefined;
   /** Time between two polls (ms); undefined if the resource isn't polled. */
@@ -49,6 +52,12 @@ type Result = { startedAt: number; covered: ReadonlySet<string> } & (
   | (Extract<QueryResult, { kind: 'error' }> & { failingSince: number })
 );
 
+/** Full names of refs, and ranges of versions. */
+interface Asked {
+  prefixes: ReadonlySet<string>;
+  ranges: ReadonlySet<string>;
+}
+
 interface Subscriber extends Interest {
   /** When its event was first seen. */
   eventAt: number;
@@ -63,6 +72,7 @@ export class SharedQuery implements HostCall {
   #state: State = { kind: 'idle' };
   #result: Result | undefined;
   #poll: NodeJS.Timeout | undefined;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SharedQueryOptions) {
     this.#options = options;
@@ -144,26 +154,44 @@ export class SharedQuery implements HostCall {
     const startedAt = performance.now();
     this.#state = { kind: 'running', deadline: startedAt + this.timeoutMs };
     this.#schedulePoll();
-    const prefixes = new Set(Array.from(this.#subscribers.values(), (subscriber) => subscriber.prefixes).flat());
+    const subscribers = [...this.#subscribers.values()];
+    const prefixes = new Set(subscribers.flatMap((subscriber) => subscriber.prefixes));
+    const ranges = new Set(subscribers.flatMap(({ range }) => range ?? []));
     const before = this.#result;
-    const after = await this.#send(prefixes, startedAt, signal);
+    const after = await this.#send({ prefixes, ranges }, startedAt, signal);
     this.#state = { kind: 'idle' };
     if (this.isUnused) return;
     const outcome = after.kind === 'refs' ? 'success' : 'failure';
     this.#options.onQuery?.(outcome, (performance.now() - startedAt) / 1000);
     this.#result = after;
     this.#schedulePoll();
-    for (const [key, { waitingSince, intervalMs, prefixes }] of this.#subscribers) {
-      const isPolled = intervalMs !== undefined;
-      if (waitingSince !== undefined || (isPolled && isNews(before, after, prefixes))) this.#options.enqueue(key);
+    for (const [key, { waitingSince, intervalMs, prefixes, range }] of this.#subscribers) {
+      const hears = intervalMs !== undefined || range !== undefined;
+      const names = range === undefined ? prefixes : [...prefixes, ...tagsIn(before), ...tagsIn(after)];
+      if (waitingSince !== undefined || (hears && isNews(before, after, names))) this.#options.enqueue(key);
     }
+    if (this.#refreshedAt > startedAt) this.#queue(true);
   }
 
-  async #send(covered: ReadonlySet<string>, startedAt: number, signal: AbortSignal): Promise<Result> {
+  /** Queries again because of an event in the repository that another query has seen. */
+  refresh(): void {
+    this.#refreshedAt = performance.now();
+    this.#queue(true);
+  }
+
+  async #send({ prefixes, ranges }: Asked, startedAt: number, signal: AbortSignal): Promise<Result> {
     const { client, commit } = this.#options;
+    const covered = new Set([...prefixes, ...ranges]);
     try {
-      const refs = await client.query({ prefixes: [...covered], commit }, signal);
-      return { kind: 'refs', refs, startedAt, covered };
+      const asked = ranges.size > 0 ? { ranges: [...ranges] } : {};
+      const refs = await client.query({ prefixes: [...prefixes], ...asked, commit }, signal);
+      // A tag that was chosen needs no query of its own once it is followed.
+      return {
+        kind: 'refs',
+        refs,
+        startedAt,
+        covered: ranges.size > 0 ? new Set([...covered, ...refs.keys()]) : covered,
+      };
     } catch (thrown) {
       const error = isTyped(thrown) ? thrown : gitErrorOf('', { cause: thrown });
       const before = this.#result;
@@ -175,8 +203,9 @@ export class SharedQuery implements HostCall {
   }
 
   /** The refs of one subscriber only. A query about a commit returns the same refs to all of them. */
-  #resultFor({ prefixes }: Interest, result: Result): QueryResult {
-    if (this.#options.commit !== undefined) return result;
+  #resultFor({ prefixes, range }: Interest, result: Result): QueryResult {
+    // A query for ranges keeps no more than one tag for each of them.
+    if (this.#options.commit !== undefined || range !== undefined) return result;
     if (result.kind === 'refs') return { kind: 'refs', refs: onlyRefs(result.refs, prefixes) };
     return { ...result, lastGood: result.lastGood && onlyRefs(result.lastGood, prefixes) };
   }
@@ -202,6 +231,7 @@ export class SharedQuery implements HostCall {
     let waitMs = Number.POSITIVE_INFINITY;
     for (const { intervalMs } of this.#subscribers.values()) waitMs = Math.min(waitMs, intervalMs ?? waitMs);
     if (waitMs === Number.POSITIVE_INFINITY) return;
+    if (hasManyTags(refsOf(this.#result))) waitMs = Math.max(waitMs, MANY_TAGS.intervalMs);
     if (this.#result.kind === 'error') waitMs = Math.max(waitMs, this.#result.retryAfterMs);
     const due = this.#result.startedAt + waitMs * (0.95 + Math.random() * 0.1);
     const leftMs = Math.max(0, due - performance.now());
@@ -210,12 +240,13 @@ export class SharedQuery implements HostCall {
 }
 
 /** Whether a result has the refs of the subscriber, is newer than its event, and isn't an error that is due for a retry. */
-function suffices(result: Result, { prefixes, event, eventAt, waitingSince }: Subscriber): boolean {
+function suffices(result: Result, { prefixes, range, event, eventAt, waitingSince }: Subscriber): boolean {
   const { startedAt, covered } = result;
   if (event !== undefined && startedAt < eventAt) return false;
   const isCurrent = result.kind === 'refs' || performance.now() < startedAt + result.retryAfterMs;
   const isAwaited = waitingSince !== undefined && startedAt >= waitingSince;
-  return (isCurrent || isAwaited) && prefixes.every((prefix) => covered.has(prefix));
+  const isCovered = (range === undefined || covered.has(range)) && prefixes.every((prefix) => covered.has(prefix));
+  return (isCurrent || isAwaited) && isCovered;
 }
 
 /** Whether a result differs from the previous one for a subscriber with these refs. */
@@ -224,6 +255,11 @@ export function isNews(before: QueryResult | undefined, after: QueryResult, pref
   if (before?.kind !== 'refs' || after.kind !== 'refs') return true;
   return prefixes.some((name) => before.refs.get(name) !== after.refs.get(name));
 }
+
+const refsOf = (result: QueryResult | undefined): AdvertisedRefs | undefined =>
+  result?.kind === 'error' ? result.lastGood : result?.refs;
+
+const tagsIn = (result: QueryResult | undefined): Iterable<string> => refsOf(result)?.keys() ?? [];
 
 function onlyRefs(refs: AdvertisedRefs, names: readonly string[]): AdvertisedRefs {
   const own = new Map<string, string>();

@@ -8,6 +8,7 @@ import type { StatusNews } from '../commit-status/next-post.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import { heldOrders } from '../rollout/messages.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import { judgeRange } from './judge-range.ts';
 import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
 
 /** A cause that keeps agents from access. */
@@ -71,6 +72,7 @@ function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
   if (resolution.kind === 'querying') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
   if (resolution.kind === 'resolved') {
     const { winner, resolved } = resolution.followed;
+    if (gatewaySync.spec.git.semver !== undefined) return judgeRange(resolution.followed, gatewaySync);
     const { target } = winner;
     if (target.source === 'Spec' && isCommitHash(target.ref)) return { status: 'True', ...pinnedCommit };
     const message = `${target.ref} is ${resolved.commit}`;

@@ -3,10 +3,12 @@ import { clockWords } from '../../shared/domain/clock-skew.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 import { isObserved } from '../../shared/domain/is-observed.ts';
 import { withoutUndefined } from '../../shared/domain/objects.ts';
+import { specRef } from '../../shared/domain/spec-ref.ts';
 import { destinationOf, type FoundDestination } from '../commit-status/destination.ts';
 import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
-import { type Followed, type Resolution, resolve } from '../intent/resolution.ts';
+import type { Followed } from '../intent/followed.ts';
+import { type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
@@ -87,8 +89,8 @@ function isResolved({ status, generation }: ObservedGatewaySync, resolution: Res
 
 /** Whether the git server has responded about the current spec.git, and has its ref. */
 function isAnswered(sync: GatewaySyncStatus, gatewaySync: ObservedGatewaySync, resolution: Resolution): boolean {
-  const { repo, ref } = gatewaySync.spec.git;
-  const isSeen = sync.observedRef === ref && sync.observedRepo === repo;
+  const { repo, ref, semver } = gatewaySync.spec.git;
+  const isSeen = sync.observedRef === ref && sync.observedSemver === semver && sync.observedRepo === repo;
   return isSeen && (resolution.kind !== 'failed' || isResolved(gatewaySync, resolution));
 }
 
@@ -149,7 +151,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
     rollout: undefined,
     history: undefined,
     ...fields,
-    pendingRef: sync.target ? undefined : spec.git.ref,
+    pendingRef: sync.target ? undefined : specRef(spec.git),
     profileCount: Object.keys(spec.sync.profiles).length,
     discoveredGateways: listed(gateways),
     gateways: counts,
@@ -191,8 +193,14 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
 
 /** Records the current spec.git, so that the next edit is noticed. */
 function withSeen(fields: GatewaySyncStatus, { gatewaySync: { spec }, intents }: Observation): GatewaySyncStatus {
-  const { ref, repo } = spec.git;
-  return { ...fields, observedRef: ref, observedRepo: repo, observedRefTime: timestampOf(intents.edit.at) };
+  const { ref, semver, repo } = spec.git;
+  return {
+    ...fields,
+    observedRef: ref,
+    observedSemver: semver,
+    observedRepo: repo,
+    observedRefTime: timestampOf(intents.edit.at),
+  };
 }
 
 /** Undefined for an edit without a known time. */

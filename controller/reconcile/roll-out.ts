@@ -90,7 +90,7 @@ function requestOf(
   { spec, status: before }: RolloutObservation['gatewaySync'],
 ): Pick<RolledOut['fields'], 'lastRequest'> {
   const { lastRequest, target, lastSyncCommit: commit = '' } = sync;
-  const isMeant = target?.source === 'Request' && lastRequest?.ref === target.ref;
+  const isMeant = (target?.source === 'Request' || target?.range !== undefined) && lastRequest?.ref === target.ref;
   if (lastRequest?.outcome !== 'Applied' || !isMeant) return {};
   const isGivenUp = rollout.commit === commit && GIVEN_UP.includes(rollout.phase);
   const wasGivenUp = rollout.givenUp?.includes(givenUpName({ commit, revision: spec.revision ?? '' }));

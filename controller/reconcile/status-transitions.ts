@@ -62,6 +62,15 @@ export function evictionOf({ name, uid }: ObservedPod, owner: OwnerReference): T
 
 function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
   if (after.lastSyncCommit === undefined || before.lastSyncCommit === after.lastSyncCommit) return undefined;
+  const { target, observedRepo } = after;
+  const isSameRepo = before.observedRepo === observedRepo;
+  const isSameTag = before.target?.range === target?.range && before.target?.ref === target?.ref;
+  if (target?.range !== undefined && isSameRepo && isSameTag)
+    return {
+      type: 'Warning',
+      reason: 'TagMoved',
+      message: `the tag ${target.ref} was moved from ${before.lastSyncCommit} to ${after.lastSyncCommit}`,
+    };
   const from = before.lastSyncCommitShort ? `, was ${before.lastSyncCommitShort}` : '';
   return {
     type: 'Normal',

@@ -49,7 +49,7 @@ interface ObservedSync {
 
 type ObservedGit = Pick<
   GatewaySyncSpec['git'],
-  'repo' | 'ref' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
+  'repo' | 'ref' | 'semver' | 'auth' | 'caSecretRef' | 'verify' | 'commitStatus' | 'timeout'
 >;
 
 type Header = NonNullable<
@@ -100,7 +100,7 @@ export interface ObservedGatewaySync {
   orders?: Orders;
   /** Authors of the orders. */
   orderedBy?: { [Name in keyof Orders]?: Author };
-  /** When spec.git.ref was last written (ms since the epoch); whole seconds. */
+  /** When spec.git.ref or spec.git.semver was last written (ms since the epoch); whole seconds. */
   refWrittenAt?: number;
   /** The same for spec.git.repo. */
   repoWrittenAt?: number;
@@ -127,13 +127,16 @@ export function projectGatewaySync(
     ...requestOf(metadata),
     ...pushOf(metadata),
     ...ordersOf(metadata, spec),
-    ...withoutUndefined({ refWrittenAt: writtenAt('f:ref'), repoWrittenAt: writtenAt('f:repo') }),
+    ...withoutUndefined({
+      refWrittenAt: writtenAt(spec.git.semver === undefined ? 'f:ref' : 'f:semver'),
+      repoWrittenAt: writtenAt('f:repo'),
+    }),
   };
 }
 
 /** Reduces a spec to the fields used. */
 export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): ObservedSpec {
-  const { repo, ref, auth, caSecretRef, verify, commitStatus, timeout } = git;
+  const { repo, ref, semver, auth, caSecretRef, verify, commitStatus, timeout } = git;
   const { polling, webhook, agent, paused, rollout, history } = rest;
   const rolled = rollout && { rollout, history, revision: syncRevision(sync) };
   return {
@@ -142,7 +145,7 @@ export function projectSpec({ git, gateway, sync, ...rest }: GatewaySyncSpec): O
     paused,
     sync: projectSync(sync),
     gateway: projectGateway(gateway),
-    git: { repo, ref, ...withoutUndefined({ auth, caSecretRef, verify, commitStatus, timeout }) },
+    git: { repo, ...withoutUndefined({ ref, semver, auth, caSecretRef, verify, commitStatus, timeout }) },
     ...withoutUndefined({ agent, ...rolled }),
   };
 }

@@ -26,6 +26,8 @@ export const BOUNDS = {
   list: 64,
   /** Bytes of a git ref name. */
   ref: 255,
+  /** Characters of a range of versions: every tag is compared with each of its parts. */
+  range: 128,
   /** Total characters of the globs in `spec.webhook.allowedRefs`. */
   allowedRefs: 4_096,
   /** Characters of a repository URL. */

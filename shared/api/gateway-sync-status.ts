@@ -97,6 +97,7 @@ export const gatewaySyncStatusSchema = v.pipe(
       ),
     ),
     observedRef: v.optional(text('Last observed spec.git.ref.', BOUNDS.ref)),
+    observedSemver: v.optional(text('Last observed spec.git.semver.', BOUNDS.range)),
     observedRepo: v.optional(
       text('Last observed spec.git.repo. A request or push applies to one repository only.', BOUNDS.url),
     ),
@@ -106,14 +107,17 @@ export const gatewaySyncStatusSchema = v.pipe(
     target: v.optional(
       v.pipe(
         v.object({
-          ref: text('The ref that is followed.', BOUNDS.ref),
+          ref: text('The ref that is followed: with spec.git.semver, a tag.', BOUNDS.ref),
+          range: v.optional(text('The spec.git.semver for which the tag was chosen.', BOUNDS.range)),
           source: v.pipe(v.picklist(['Spec', 'Request', 'Push']), v.description('Origin of the ref.')),
           requestId: v.optional(text('ID of the request.', 128)),
         }),
         v.description('The ref that is followed. It changes only together with the commit.'),
       ),
     ),
-    pendingRef: v.optional(text('The ref to follow until one has been resolved: spec.git.ref.', BOUNDS.ref)),
+    pendingRef: v.optional(
+      text('The ref to follow until one has been resolved: spec.git.ref or spec.git.semver.', BOUNDS.ref),
+    ),
     targetTime: v.optional(
       timestamp('Time of the request or push that set the target. Absent if the target is spec.git.ref.'),
     ),

@@ -182,13 +182,35 @@ const commitStatusSchema = v.pipe(
   v.description('Status that the controller posts on the commit, on the git server: the progress of its delivery.'),
 );
 
+/** A version of npm's `semver` with up to three numbers, in RE2. */
+const VERSION = 'v?([0-9]+|[xX*])([.]([0-9]+|[xX*])){0,2}(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?';
+
+/** One alternative of a range: comparators next to each other, or two versions with a hyphen between them. */
+const RANGE_PART = `( *${VERSION} +- +${VERSION} *| *(~>?|\\\\^|[<>]?=?) *${VERSION}( +(~>?|\\\\^|[<>]?=?) *${VERSION})* *)`;
+
+const versionRangeSchema = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(BOUNDS.range),
+  cel({
+    rule: `self.matches('^${RANGE_PART}([|][|]${RANGE_PART})*$')`,
+    message: 'must be a range of versions such as ~1.4, ">=1.4 <2", "1.2 - 1.4" or "1.x || 2.x", as npm reads it',
+  }),
+  v.description(
+    'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v. Prereleases count only if the range names one, such as ">=1.5.0-0".',
+  ),
+);
+
 /** `spec.git`: the repository, the ref, and the credentials. */
 export const gitSchema = v.pipe(
   v.object({
     repo: repositorySchema,
-    ref: gitRef(
-      'Ref to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name of both a tag and a branch is the tag.',
+    ref: v.optional(
+      gitRef(
+        'Ref to follow: a branch, a tag, a full commit hash, a full ref name, or HEAD for the default branch. A short name of both a tag and a branch is the tag.',
+      ),
     ),
+    semver: v.optional(versionRangeSchema),
     auth: v.optional(authSchema),
     caSecretRef: v.optional(
       secretKeyRef('Secret that contains the CA bundle (PEM) of the git server, of at most 64 KiB.'),
@@ -206,6 +228,10 @@ export const gitSchema = v.pipe(
     ),
   }),
   cel(
+    {
+      rule: 'has(self.ref) != has(self.semver)',
+      message: 'exactly one of ref and semver must be given',
+    },
     {
       rule: "!has(self.auth) || !self.repo.matches('^(http|git)://')",
       message: 'credentials are sent only over https or ssh; change spec.git.repo, or remove spec.git.auth',

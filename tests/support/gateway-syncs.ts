@@ -15,7 +15,15 @@ export interface Address {
 /** A small valid GatewaySync; `spec` replaces keys at the first level. */
 export function gatewaySync(
   { namespace, name }: Address,
-  git: { repo: string; ref?: string; auth?: object; caSecretRef?: object; timeout?: string; commitStatus?: object },
+  git: {
+    repo: string;
+    ref?: string;
+    semver?: string;
+    auth?: object;
+    caSecretRef?: object;
+    timeout?: string;
+    commitStatus?: object;
+  },
   spec: object = {},
 ): object {
   return {
@@ -23,7 +31,7 @@ export function gatewaySync(
     kind: GATEWAY_SYNC.kind,
     metadata: { name, namespace },
     spec: {
-      git: { ref: 'main', ...git },
+      git: git.semver === undefined ? { ref: 'main', ...git } : git,
       polling: { enabled: false },
       sync: { profiles: { default: { mappings: [{ source: 'config', destination: 'config' }] } } },
       ...spec,

@@ -54,7 +54,7 @@ const status = (fields: Json) => ({
 const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
   ['no git', { git: undefined }, /spec\.git: Required/],
   ['no repository', { 'git.repo': undefined }, /spec\.git\.repo: Required/],
-  ['no ref', { 'git.ref': undefined }, /spec\.git\.ref: Required/],
+  ['no ref', { 'git.ref': undefined }, /exactly one of ref and semver must be given/],
   ['a local repository', { 'git.repo': 'file:///etc' }, /the scheme https, http, ssh, or git/],
   ['a command for a repository', { 'git.repo': 'ext::sh -c true' }, /the scheme https, http, ssh, or git/],
   ['a path for a repository', { 'git.repo': '/srv/app.git' }, /the scheme https, http, ssh, or git/],

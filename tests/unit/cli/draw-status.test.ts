@@ -264,10 +264,10 @@ suite('kubectl stoker status shows one resource', () => {
     assert.equal(facts({ source: 'Push' }).follows, 'main, pushed');
     const kept = (reason?: string) =>
       facts({ source: 'Spec', unfollowed: { ref: 'mian', ...(reason && { reason }) } }).follows;
-    assert.equal(kept('RefNotFound'), 'main, unchanged: spec.git.ref is now mian, which was not found');
-    const unresolved = 'main, unchanged: spec.git.ref is now mian, which could not be resolved (GitTimeout)';
+    assert.equal(kept('RefNotFound'), 'main, unchanged: spec.git now names mian, which was not found');
+    const unresolved = 'main, unchanged: spec.git now names mian, which could not be resolved (GitTimeout)';
     assert.equal(kept('GitTimeout'), unresolved);
-    assert.equal(kept(), 'main, unchanged: spec.git.ref is now mian, which is not resolved yet');
+    assert.equal(kept(), 'main, unchanged: spec.git now names mian, which is not resolved yet');
     assert.equal(facts({ commit: COMMIT }).commit, COMMIT);
     assert.equal(facts({ commit: COMMIT, resolvedAt: at(3) }).commit, `${COMMIT}, 2m ago`);
     const back = { commit: COMMIT, resolvedAt: at(3), backOn: 'f'.repeat(40) };

@@ -3,6 +3,7 @@ import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
+import { specRef } from '../../../shared/domain/spec-ref.ts';
 import { CREATED, FOREIGN } from './api-server.ts';
 import { type Delivery, liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
 
@@ -110,7 +111,7 @@ export function checkRest(world: World, setup: Setup): void {
   const request = annotations['sync.io/requested-ref'];
   const push = annotations['sync.io/pushed-ref'];
   // The last request must be followed, or a newer one, unless it was refused.
-  const open: number[] = [truth.followedAt, truth.edits[spec.git.ref] ?? 0];
+  const open: number[] = [truth.followedAt, truth.edits[specRef(spec.git)] ?? 0];
   if (request !== undefined && isAllowed(request, setup) && isFollowable(request) && !truth.givenUp.includes(request))
     open.push(truth.asked[annotations['sync.io/request-id'] ?? ''] ?? 0);
   if (

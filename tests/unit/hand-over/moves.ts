@@ -1,5 +1,6 @@
 import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import { UNKNOWN } from '../../../agent/resource/judge-resource.ts';
+import { specRef } from '../../../shared/domain/spec-ref.ts';
 import * as agents from './agents.ts';
 import { CREATED, createResource, edited, withStatus } from './api-server.ts';
 import * as controllers from './controllers.ts';
@@ -40,7 +41,7 @@ export function firstWorld(setup: Setup): World {
     left: budget,
     truth: {
       asked: {},
-      edits: { [resource.spec.git.ref]: CREATED },
+      edits: { [specRef(resource.spec.git)]: CREATED },
       accepted: {},
       stored: {},
       givenUp: [],

@@ -67,7 +67,7 @@ suite('the refs of a response', () => {
 
   test('are requested by name, and beyond 2,000 names with all branches and tags', () => {
     const names = (count: number) => Array.from({ length: count }, (_, n) => `refs/${n % 2 ? 'heads' : 'tags'}/${n}`);
-    assert.deepEqual(prefixesToSend(names(2_000)), names(2_000));
-    assert.deepEqual(prefixesToSend([...names(2_000), 'HEAD']), ['refs/heads/', 'refs/tags/', 'HEAD']);
+    assert.deepEqual(prefixesToSend({ prefixes: names(2_000) }), names(2_000));
+    assert.deepEqual(prefixesToSend({ prefixes: [...names(2_000), 'HEAD'] }), ['refs/heads/', 'refs/tags/', 'HEAD']);
   });
 });

@@ -16,6 +16,8 @@ export interface Wish {
   ref?: string;
   /** Instead of the names that the ref needs. */
   prefixes?: string[];
+  /** A range of versions. */
+  range?: string;
   /** A requested hash. */
   commit?: string;
   repo?: string;
@@ -44,7 +46,8 @@ export async function arrange(t: TestContext, timeoutMs?: number) {
   });
   const subscription = (key: string, wish: Wish) => ({
     source: { namespace: key.split('/')[0] ?? '', git: { repo: wish.repo ?? repository.url } },
-    prefixes: wish.prefixes ?? refPrefixes(wish.ref ?? 'main'),
+    prefixes: wish.prefixes ?? (wish.range === undefined ? refPrefixes(wish.ref ?? 'main') : []),
+    range: wish.range,
     commit: wish.commit,
     timeoutMs: wish.timeoutMs ?? timeoutMs,
     intervalMs: 'intervalMs' in wish ? wish.intervalMs : HOUR_MS,

@@ -14,6 +14,8 @@ export const at = (seconds: number): string => new Date(second(seconds)).toISOSt
 
 export interface Asked {
   ref?: string;
+  /** Instead of the ref. */
+  semver?: string;
   repo?: string;
   /** Second at which spec.git.ref was written; the resource was created at 0. */
   refWritten?: number;
@@ -41,7 +43,11 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
     createdAt: created,
     refWrittenAt: second(refWritten),
     repoWrittenAt: second(repoWritten),
-    spec: gatewaySpecOf({ git: { repo, ref }, webhook: { allowedRefs, repositories }, paused }),
+    spec: gatewaySpecOf({
+      git: asked.semver === undefined ? { repo, ref } : { repo, semver: asked.semver },
+      webhook: { allowedRefs, repositories },
+      paused,
+    }),
     status,
     ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
     ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),

@@ -1,0 +1,45 @@
+import { parse, Range, type SemVer } from 'semver';
+
+const TAGS = 'refs/tags/';
+
+/** A tag that is a version, such as `v1.2.3` or `1.2.3`. */
+export interface VersionTag {
+  /** Short name, as the repository has it. */
+  name: string;
+  version: SemVer;
+}
+
+/** Reads a range as npm does; undefined if it isn't one. */
+export function readRange(text: string): Range | undefined {
+  try {
+    return new Range(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the full name of a tag, or a short name; undefined if it isn't a version. */
+export function readVersionTag(ref: string): VersionTag | undefined {
+  const name = ref.startsWith(TAGS) ? ref.slice(TAGS.length) : ref;
+  const version = parse(name);
+  return version ? { name, version } : undefined;
+}
+
+/**
+ * Whether a tag comes after another one. Build metadata doesn't count, and neither does a leading `v`: of two tags with
+ * the same version, the one whose name sorts last comes after the other, so that all queries choose the same one.
+ */
+export function isAfter(one: VersionTag, other: VersionTag): boolean {
+  const order = one.version.compare(other.version);
+  return order > 0 || (order === 0 && one.name > other.name);
+}
+
+/** Returns the newest tag in a range. Other refs are skipped. */
+export function newestInRange(refs: Iterable<string>, range: Range): VersionTag | undefined {
+  let newest: VersionTag | undefined;
+  for (const ref of refs) {
+    const tag = ref.startsWith(TAGS) ? readVersionTag(ref) : undefined;
+    if (tag && (!newest || isAfter(tag, newest)) && range.test(tag.version)) newest = tag;
+  }
+  return newest;
+}

@@ -1,0 +1,14 @@
+import type { Range } from 'semver';
+import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
+import type { Intents } from './intents.ts';
+import type { AdvertisedRefs } from './resolve-ref.ts';
+
+/** A resource with `spec.git.semver`, and what its repository has. */
+export interface RangeContext {
+  gatewaySync: ObservedGatewaySync;
+  intents: Intents;
+  text: string;
+  range: Range;
+  refs: AdvertisedRefs;
+  now: number;
+}

@@ -1,0 +1,68 @@
+import { earliest } from '../../shared/domain/duration.ts';
+import { withoutUndefined } from '../../shared/domain/objects.ts';
+import type { Followed } from './followed.ts';
+import type { Open } from './intents.ts';
+import { readVersionTag } from './newest-in-range.ts';
+import { nextQueryInMs } from './next-query.ts';
+import { type Ending, type Outcomes, pushFields, requestFields } from './outcomes.ts';
+import type { RangeContext } from './range-context.ts';
+import { isOtherSpelling } from './resolve-ref.ts';
+
+/**
+ * What becomes of a request and a push with `spec.git.semver`: both mean that the repository is queried now, and neither
+ * chooses the tag.
+ */
+export function rangeOutcomes(context: RangeContext, followed: Followed | undefined): Outcomes {
+  const { request, push } = context.intents;
+  const { lastRequest } = context.gatewaySync.status;
+  const requested = request && endOf(request, context, followed);
+  const pushed = push && endOf(push, context, followed);
+  const isDisplaced =
+    lastRequest?.outcome === 'Applied' && followed && !isAnsweredBy(lastRequest.ref, context, followed);
+  const displaced = isDisplaced
+    ? { ...lastRequest, outcome: 'Superseded' as const, message: followedWords(context, followed) }
+    : undefined;
+  return {
+    echo: withoutUndefined({
+      lastRequest: requested ? { ...requestFields(request), ...requested.ending } : displaced,
+      lastPush: pushed && { ...pushFields(push), ...pushed.ending },
+    }),
+    requeryInMs: earliest(requested?.requeryInMs, pushed?.requeryInMs),
+  };
+}
+
+type Asked = Pick<Open<{ ref: string }>, 'ref' | 'madeAt' | 'ignored'>;
+
+function endOf(
+  asked: Asked,
+  context: RangeContext,
+  followed: Followed | undefined,
+): { ending: Ending; requeryInMs?: number } {
+  if (asked.ignored) return { ending: { outcome: 'Ignored', message: asked.ignored } };
+  if (followed && isAnsweredBy(asked.ref, context, followed)) return { ending: { outcome: 'Applied' } };
+  const message = followedWords(context, followed);
+  const nextInMs = isExpected(asked.ref, context, followed) ? nextQueryInMs(asked.madeAt, context.now) : undefined;
+  if (nextInMs === undefined) return { ending: { outcome: 'Ignored', message } };
+  const waits = `the repository doesn't have the tag ${asked.ref} yet: it is queried again for up to a minute, because some git servers send webhooks before they show a tag`;
+  return { ending: { outcome: 'Pending', message: waits }, requeryInMs: nextInMs };
+}
+
+/** Whether the tag that is followed is what was asked for: the tag, its commit, or the newest in the range. */
+function isAnsweredBy(ref: string, { text }: RangeContext, { winner, resolved }: Followed): boolean {
+  const name = ref.replace(/^refs\/tags\//, '');
+  const tag = winner.target.ref;
+  return ref === text || ref === resolved.commit || name === tag || isOtherSpelling(name, tag);
+}
+
+/** Whether a tag that the repository doesn't show would be followed. */
+function isExpected(ref: string, { range }: RangeContext, followed: Followed | undefined): boolean {
+  const asked = readVersionTag(ref);
+  if (!asked || !range.test(asked.version)) return false;
+  const current = followed && readVersionTag(followed.winner.target.ref);
+  return !current || asked.version.compare(current.version) > 0;
+}
+
+function followedWords({ text }: RangeContext, followed: Followed | undefined): string {
+  if (!followed) return `only tags in the range ${text} (spec.git.semver) are followed, and the repository has none`;
+  return `${followed.winner.target.ref} is followed, the newest tag in the range ${text} (spec.git.semver)`;
+}

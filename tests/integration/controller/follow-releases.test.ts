@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  push,
+  request,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { shareController } from '../../support/start-controller.ts';
+
+const newAddress = shareController();
+
+/** A repository with the tags v1.4.0 and v2.0.0, and a resource that follows a range. */
+async function arrange(t: TestContext, semver = '~1.4', spec: object = {}) {
+  const server = await gitServerFor(t);
+  const repository = await server.createRepository('app');
+  const address = newAddress();
+  const release = async (tag: string) => {
+    const commit = await repository.commit({ files: { 'config/a': tag } });
+    await repository.tag(tag);
+    return commit;
+  };
+  const first = await release('v1.4.0');
+  await release('v2.0.0');
+  await applyGatewaySync(address, { repo: repository.url, semver }, spec);
+  return { server, repository, address, release, first };
+}
+
+const untilTag = (address: Address, tag: string, commit: string) =>
+  untilGatewaySync(
+    address,
+    `at ${tag}, ${commit}`,
+    ({ status }) => status?.target?.ref === tag && status.lastSyncCommit === commit,
+  );
+
+async function ask(address: Address, ref: string) {
+  const id = `${Math.random()}`;
+  await request(address, ref, { id });
+  const { status } = await untilGatewaySync(
+    address,
+    `${ref} is answered`,
+    ({ status }) => status?.lastRequest?.id === id && status.lastRequest.outcome !== 'Pending',
+  );
+  return status;
+}
+
+suite('a resource that follows releases', { concurrency: 4 }, () => {
+  test('moves to a new tag in the range when its release is announced, and to no other', async (t) => {
+    const { address, release, first } = await arrange(t);
+    const { status } = await untilTag(address, 'v1.4.0', first);
+    assert.deepEqual(status?.target, { ref: 'v1.4.0', range: '~1.4', source: 'Spec' });
+    const second = await release('v1.4.1');
+    const moved = await ask(address, 'v1.4.1');
+    assert.deepEqual([moved?.lastSyncCommit, moved?.lastRequest?.outcome], [second, 'Applied']);
+    for (const tag of ['v1.3.9', 'v1.4.2-rc.1', 'v3.0.0-rc.1', 'v2.1.0']) {
+      await release(tag);
+      const after = await ask(address, tag);
+      assert.deepEqual([after?.lastSyncCommit, after?.lastRequest?.outcome], [second, 'Ignored'], tag);
+      assert.match(after?.lastRequest?.message ?? '', /^v1\.4\.1 is followed/);
+    }
+  });
+
+  test('is polled', async (t) => {
+    const { address, release } = await arrange(t, '*', { polling: { enabled: true, interval: '5s' } });
+    await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');
+    await untilTag(address, 'v2.0.1', await release('v2.0.1'));
+  });
+
+  test('follows an annotated tag to its commit, and a tag that is moved', async (t) => {
+    const { address, repository, first } = await arrange(t);
+    await untilTag(address, 'v1.4.0', first);
+    const moved = await repository.commit({ files: { 'config/a': 'moved' } });
+    await repository.git('tag', '--force', '--annotate', '--message', 'x', 'v1.4.0', moved);
+    await push(address, 'main');
+    await untilTag(address, 'v1.4.0', moved);
+  });
+
+  test('stays on a tag that is deleted, and moves on with the next one', async (t) => {
+    const { address, repository, release } = await arrange(t);
+    const second = await release('v1.4.1');
+    await ask(address, '~1.4');
+    await untilTag(address, 'v1.4.1', second);
+    await repository.deleteRef('refs/tags/v1.4.1');
+    assert.equal((await ask(address, '~1.4'))?.lastSyncCommit, second);
+    await untilGatewaySync(
+      address,
+      'TagDeleted',
+      (resource) => condition(resource, 'RefResolved')?.reason === 'TagDeleted',
+    );
+    const third = await release('v1.4.2');
+    await ask(address, 'v1.4.2');
+    await untilTag(address, 'v1.4.2', third);
+  });
+
+  test('reports that no tag is in the range, and goes back when the range is edited', async (t) => {
+    const { address, repository, first } = await arrange(t, '>=3');
+    const resource = await untilGatewaySync(
+      address,
+      'NoMatchingTag',
+      (each) => condition(each, 'Ready')?.reason === 'NoMatchingTag',
+    );
+    assert.match(
+      condition(resource, 'Ready')?.message ?? '',
+      /range >=3: the repository has 2 tags, and the newest version is v2\.0\.0/,
+    );
+    await applyGatewaySync(address, { repo: repository.url, semver: '*' });
+    await untilGatewaySync(address, 'at v2.0.0', ({ status }) => status?.target?.ref === 'v2.0.0');
+    await applyGatewaySync(address, { repo: repository.url, semver: '<2' });
+    await untilTag(address, 'v1.4.0', first);
+  });
+
+  test('looks for a newer tag when another resource of the repository has an event', async (t) => {
+    const { address, repository, release, first } = await arrange(t);
+    await untilTag(address, 'v1.4.0', first);
+    const other = { ...address, name: `${address.name}-main` };
+    await applyGatewaySync(other, { repo: repository.url, ref: 'main' });
+    await untilGatewaySync(other, 'resolved', ({ status }) => status?.lastSyncCommit !== undefined);
+    const second = await release('v1.4.1');
+    await push(other, 'unfollowed');
+    await untilTag(address, 'v1.4.1', second);
+  });
+});
+
+suite('the API server refuses', () => {
+  const cases: [name: string, git: object, message: RegExp][] = [
+    ['a ref and a range', { ref: 'main', semver: '*' }, /exactly one of ref and semver/],
+    ...['main', '1.4.', '~~1', '>=1 <', 'v1.4.0.1', ' ', '1 -2 - 3'].map((semver): [string, object, RegExp] => [
+      `the range "${semver}"`,
+      { semver },
+      /must be a range of versions/,
+    ]),
+  ];
+  for (const [name, git, message] of cases)
+    test(name, async () => {
+      await assert.rejects(applyGatewaySync(newAddress(), { repo: 'https://git.test/app.git', ...git }), message);
+    });
+
+  test('no range that npm can read', async () => {
+    for (const semver of [
+      '~1.4',
+      '^1.4.0',
+      '>=1.4 <2',
+      '*',
+      'x',
+      '1',
+      'v1.4.0',
+      '1.3 - 1.4',
+      '1.x || 2.x',
+      '>=1.5.0-0',
+      '~> 1.4',
+      '=1.4.9',
+    ])
+      await applyGatewaySync(newAddress(), { repo: 'https://git.test/app.git', semver }, { paused: true });
+  });
+});

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { AdvertisedRefs } from '../../../../controller/intent/resolve-ref.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { TransientError } from '../../../../shared/errors.ts';
+import { type Asked, at, refs as branches, decideFor, resourceOf, second } from '../support/requested-resource.ts';
+
+const commitOf = (tag: string) => Buffer.from(tag).toString('hex').padEnd(40, '0').slice(0, 40);
+
+function tagsOf(tags: readonly string[], count = tags.length): AdvertisedRefs {
+  return new Map([['refs/tags/', String(count)], ...tags.map((tag) => [`refs/tags/${tag}`, commitOf(tag)] as const)]);
+}
+
+function reconcile(asked: Asked, refs: AdvertisedRefs, now?: number) {
+  const { status, ...rest } = decideFor(resourceOf({ semver: '~1.4', ...asked }), {
+    query: { kind: 'refs', refs },
+    ...(now !== undefined && { now }),
+  });
+  return { ...rest, status, resolved: status.conditions?.find(({ type }) => type === 'RefResolved') };
+}
+
+/** The status after these tags were there. */
+const following = (tags: readonly string[], asked: Asked = {}): GatewaySyncStatus =>
+  reconcile(asked, tagsOf(tags)).status;
+
+suite('spec.git.semver', () => {
+  test('follows the newest tag in the range, with the range in the status', () => {
+    const { status, resolved } = reconcile({}, tagsOf(['v1.3.0', 'v1.4.0', 'v1.4.1', 'v2.0.0']));
+    assert.deepEqual(status.target, { ref: 'v1.4.1', range: '~1.4', source: 'Spec' });
+    assert.equal(status.lastSyncCommit, commitOf('v1.4.1'));
+    assert.equal(status.observedSemver, '~1.4');
+    assert.equal(status.observedRef, undefined);
+    assert.equal(resolved?.message, `v1.4.1, the newest tag in the range ~1.4, is ${commitOf('v1.4.1')}`);
+  });
+
+  test('reports a range that no tag is in, with the number of tags and the newest one', () => {
+    const { status, resolved } = reconcile({}, tagsOf(['v2.0.0'], 7));
+    assert.deepEqual([resolved?.status, resolved?.reason], ['False', 'NoMatchingTag']);
+    assert.match(resolved?.message ?? '', /range ~1\.4: the repository has 7 tags, and the newest version is v2\.0\.0/);
+    assert.equal(status.target, undefined);
+    assert.equal(status.pendingRef, '~1.4');
+    assert.match(reconcile({}, tagsOf([], 0)).resolved?.message ?? '', /has no tags;/);
+    assert.match(reconcile({}, tagsOf([], 1)).resolved?.message ?? '', /has 1 tag, and none is a version/);
+  });
+
+  test('reports a range that npm cannot read', () => {
+    const { resolved } = reconcile({ semver: '99999999999999999999' }, tagsOf(['v1.0.0']));
+    assert.deepEqual([resolved?.status, resolved?.reason], ['False', 'InvalidRange']);
+  });
+
+  test('stays on a tag that is deleted, until there is a newer one', () => {
+    const status = following(['v1.4.0', 'v1.4.1']);
+    for (const left of [['v1.4.0'], []]) {
+      const deleted = reconcile({ status }, tagsOf(left));
+      assert.equal(deleted.status.lastSyncCommit, commitOf('v1.4.1'));
+      assert.deepEqual(deleted.status.target, status.target);
+      assert.deepEqual([deleted.resolved?.status, deleted.resolved?.reason], ['True', 'TagDeleted']);
+      const newer = reconcile({ status: deleted.status }, tagsOf([...left, 'v1.4.2']));
+      assert.equal(newer.status.lastSyncCommit, commitOf('v1.4.2'));
+    }
+    const spelled = reconcile({ status }, tagsOf(['v1.4.0', '1.4.1']));
+    assert.equal(spelled.status.target?.ref, '1.4.1', 'the same version under another name');
+  });
+
+  test('goes back if the range is edited, and not if it stays', () => {
+    const status = following(['v1.4.1', 'v1.5.0'], { semver: '^1.4.0' });
+    assert.equal(status.target?.ref, 'v1.5.0');
+    assert.equal(reconcile({ semver: '~1.4', status }, tagsOf(['v1.4.1', 'v1.5.0'])).status.target?.ref, 'v1.4.1');
+    assert.equal(reconcile({ semver: '^1.4.0', status }, tagsOf(['v1.4.1'])).status.target?.ref, 'v1.5.0');
+  });
+
+  test('begins again in another repository', () => {
+    const status = following(['v1.4.9']);
+    const moved = reconcile({ status, repo: 'https://git.test/other.git' }, tagsOf(['v1.4.1']));
+    assert.equal(moved.status.target?.ref, 'v1.4.1');
+  });
+
+  test('follows a tag that is moved, with an event that names both commits', () => {
+    const status = following(['v1.4.1']);
+    const refs = new Map([...tagsOf(['v1.4.1']), ['refs/tags/v1.4.1', 'b'.repeat(40)]]);
+    const moved = reconcile({ status }, refs);
+    assert.equal(moved.status.lastSyncCommit, 'b'.repeat(40));
+    assert.deepEqual(
+      moved.transitions.find(({ reason }) => reason === 'TagMoved'),
+      {
+        type: 'Warning',
+        reason: 'TagMoved',
+        message: `the tag v1.4.1 was moved from ${commitOf('v1.4.1')} to ${'b'.repeat(40)}`,
+      },
+    );
+  });
+
+  test('keeps the tag while the git server is unavailable', () => {
+    const status = following(['v1.4.1']);
+    const error = new TransientError('down', { code: 'git.timeout', reason: 'GitTimeout' });
+    for (const lastGood of [undefined, tagsOf(['v1.4.1'])]) {
+      const query = { kind: 'error' as const, error, lastGood, retryAfterMs: 1 };
+      const { status: after } = decideFor(resourceOf({ semver: '~1.4', status }), { query });
+      assert.deepEqual(after.target, status.target);
+      assert.equal(after.lastSyncCommit, status.lastSyncCommit);
+      assert.equal(after.conditions?.find(({ type }) => type === 'RefResolved')?.status, 'True');
+    }
+  });
+
+  test('reports that a repository with more than 5,000 tags is polled less often', () => {
+    assert.match(
+      reconcile({}, tagsOf(['v1.4.1'], 5_001)).resolved?.message ?? '',
+      /polled every 5m and not every 60s$/,
+    );
+    assert.doesNotMatch(reconcile({}, tagsOf(['v1.4.1'], 5_000)).resolved?.message ?? '', /polled/);
+  });
+
+  test('takes the place of a requested tag, and of a ref', () => {
+    const requested = decideFor(resourceOf({ request: { ref: 'v2', at: at(10) } })).status;
+    assert.equal(requested.target?.source, 'Request');
+    const { status } = reconcile({ status: requested, request: { ref: 'v2', at: at(10) } }, tagsOf(['v1.4.1']));
+    assert.equal(status.target?.ref, 'v1.4.1');
+    assert.equal(status.lastRequest?.outcome, 'Superseded');
+    const back = decideFor(resourceOf({ status }), { query: { kind: 'refs', refs: branches } }).status;
+    assert.deepEqual(back.target, { ref: 'main', source: 'Spec' });
+    assert.equal(back.observedSemver, undefined);
+  });
+});
+
+suite('a request to a resource with spec.git.semver', () => {
+  const tags = ['v1.4.0', 'v1.4.1', 'v2.0.0'];
+  const status = following(tags);
+  const outcomeOf = (ref: string, now?: number) => {
+    const after = reconcile({ status, request: { ref, at: at(10) } }, tagsOf(tags), now).status;
+    assert.equal(after.target?.ref, 'v1.4.1', 'a request never chooses the tag');
+    return after.lastRequest;
+  };
+
+  test('is Applied if it asks for what is followed', () => {
+    for (const ref of ['v1.4.1', '1.4.1', 'refs/tags/v1.4.1', commitOf('v1.4.1'), '~1.4'])
+      assert.equal(outcomeOf(ref)?.outcome, 'Applied', ref);
+  });
+
+  test('is Ignored otherwise, with the tag that is followed', () => {
+    for (const ref of ['v3.0.0-rc.1', 'v1.4.0', 'v2.0.0', 'main', '--upload-pack=x', 'v1.4.9', commitOf('v2.0.0')]) {
+      const { outcome, message } = outcomeOf(ref) ?? {};
+      assert.deepEqual(
+        [outcome, message],
+        ['Ignored', 'v1.4.1 is followed, the newest tag in the range ~1.4 (spec.git.semver)'],
+        ref,
+      );
+    }
+  });
+
+  test('waits up to a minute for a tag that would be followed', () => {
+    assert.equal(outcomeOf('v1.4.2', second(15))?.outcome, 'Pending');
+    assert.equal(outcomeOf('v1.4.2', second(70))?.outcome, 'Ignored');
+    assert.equal(outcomeOf('v1.5.0', second(15))?.outcome, 'Ignored');
+  });
+
+  test('is Superseded when a newer tag is followed', () => {
+    const request = { ref: 'v1.4.1', at: at(10) };
+    const applied = reconcile({ status, request }, tagsOf(tags)).status;
+    const later = reconcile({ status: applied, request }, tagsOf([...tags, 'v1.4.2'])).status;
+    assert.equal(later.target?.ref, 'v1.4.2');
+    assert.deepEqual(
+      [later.lastRequest?.outcome, later.lastRequest?.message],
+      ['Superseded', 'v1.4.2 is followed, the newest tag in the range ~1.4 (spec.git.semver)'],
+    );
+    assert.deepEqual(reconcile({ status: later, request }, tagsOf([...tags, 'v1.4.2'])).status, later, 'it rests');
+  });
+
+  test('of a branch by a push is Ignored, and moves nothing', () => {
+    const { lastPush, target } = reconcile({ status, push: { ref: 'refs/heads/main' } }, tagsOf(tags)).status;
+    assert.equal(lastPush?.outcome, 'Ignored');
+    assert.deepEqual(target, status.target);
+  });
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import semver from 'semver';
+import { newestInRange, readRange } from '../../../../controller/intent/newest-in-range.ts';
+import { NewestTags } from '../../../../controller/polling/newest-tags.ts';
+
+const releases = ['v1.3.9', 'v1.4.0', 'v1.4.10', 'v1.4.9', 'v1.5.0-rc.1', 'v1.5.0', 'v2.0.0', 'v3.0.0-rc.1'];
+const plain = releases.map((tag) => tag.slice(1));
+const builds = ['1.4.0+a', '1.4.1+b', '1.4.1-rc.1+c'];
+const strange = [
+  'latest',
+  'v1',
+  '1.4',
+  'app/v1.4.0',
+  'v01.4.0',
+  '1.4.0.1',
+  'release-1.4.0',
+  'v1.4.99999999999999999999',
+];
+
+const CASES: [tags: string[], range: string, newest: string | undefined][] = [
+  [releases, '~1.4', 'v1.4.10'],
+  [releases, '^1.4.0', 'v1.5.0'],
+  [releases, '>=1.4 <2', 'v1.5.0'],
+  [releases, '*', 'v2.0.0'],
+  [releases, 'x', 'v2.0.0'],
+  [releases, '1', 'v1.5.0'],
+  [releases, '1.4', 'v1.4.10'],
+  [releases, 'v1.4.0', 'v1.4.0'],
+  [releases, '=1.4.9', 'v1.4.9'],
+  [releases, '<1.4', 'v1.3.9'],
+  [releases, '1.3 - 1.4', 'v1.4.10'],
+  [releases, '1.3.9 || 2.x', 'v2.0.0'],
+  [releases, '~1.3 || ~1.4', 'v1.4.10'],
+  [releases, '>=1.5.0-0', 'v2.0.0'],
+  [releases, '>=1.5.0-0 <1.5.0', 'v1.5.0-rc.1'],
+  [releases, '>=3.0.0-0', 'v3.0.0-rc.1'],
+  [releases, '>=3', undefined],
+  [releases, '~0.9', undefined],
+  [releases, '>1.4.9 <1.5', 'v1.4.10'],
+  [plain, '~1.4', '1.4.10'],
+  [plain, '~> 1.4.9', '1.4.10'],
+  [plain, '>=2.0.0-alpha <2.0.0', undefined],
+  [[...releases].reverse(), '~1.4', 'v1.4.10'],
+  [builds, '~1.4', '1.4.1+b'],
+  [builds, '1.4.1', '1.4.1+b'],
+  [builds, '>=1.4.1-0 <1.4.1', '1.4.1-rc.1+c'],
+  [strange, '*', undefined],
+  [[...strange, ...releases], '~1.4', 'v1.4.10'],
+  [[], '*', undefined],
+  [['v1.0.0-alpha', 'v1.0.0-alpha.1', 'v1.0.0-beta.11', 'v1.0.0-beta.2'], '>=1.0.0-0', 'v1.0.0-beta.11'],
+  [['v0.0.1', 'v0.0.2', 'v0.1.0'], '^0.0.1', 'v0.0.1'],
+];
+
+suite('the newest tag in a range', () => {
+  for (const [tags, text, expected] of CASES)
+    test(`${text} of ${tags.length} tags such as ${tags[0]} is ${expected}, as npm chooses it`, () => {
+      const range = readRange(text);
+      assert.ok(range);
+      const refs = tags.map((tag) => `refs/tags/${tag}`);
+      assert.equal(newestInRange([...refs, 'refs/heads/v1.4.99', 'HEAD'], range)?.name, expected);
+      const versions = tags.filter((tag) => semver.valid(tag));
+      assert.equal(semver.maxSatisfying(versions, text) ?? undefined, expected);
+    });
+
+  test('is the one whose name sorts last if several are the same version', () => {
+    const range = readRange('*');
+    assert.ok(range);
+    for (const tags of [
+      ['v1.2.3', '1.2.3', '1.2.3+build'],
+      ['1.2.3+build', '1.2.3', 'v1.2.3'],
+    ])
+      assert.equal(
+        newestInRange(
+          tags.map((tag) => `refs/tags/${tag}`),
+          range,
+        )?.name,
+        'v1.2.3',
+      );
+  });
+
+  test('is undefined for text that is no range', () => {
+    for (const text of ['main', '1.4.', '~~1', '>=1 <', 'v1.4.0.1']) assert.equal(readRange(text), undefined, text);
+  });
+});
+
+suite('tags that stream by', () => {
+  test('leave the newest of each range, the newest of all, and their number', () => {
+    const tags = new NewestTags(['~1.4', '>=4']);
+    for (const [n, tag] of releases.entries()) tags.add(`refs/tags/${tag}`, String(n));
+    for (const tag of strange) tags.add(`refs/tags/${tag}`, 'x');
+    tags.add('refs/heads/v1.4.99', 'x');
+    assert.deepEqual(
+      [...tags.refs],
+      [
+        ['refs/tags/', '16'],
+        ['refs/tags/v3.0.0-rc.1', '7'],
+        ['refs/tags/v1.4.10', '2'],
+      ],
+    );
+  });
+
+  test('have the commit that an annotated tag is peeled to', () => {
+    const tags = new NewestTags(['*']);
+    tags.add('refs/tags/v1.0.0', 'object');
+    tags.add('refs/tags/v1.0.0', 'commit');
+    assert.deepEqual(
+      [...tags.refs],
+      [
+        ['refs/tags/', '1'],
+        ['refs/tags/v1.0.0', 'commit'],
+      ],
+    );
+  });
+
+  test('are too many for ranges with very many parts', () => {
+    const ranges = Array.from({ length: 200 }, (_, n) =>
+      Array.from({ length: 30 }, (_, part) => `9${n}.${part}`).join('||'),
+    );
+    const tags = new NewestTags(ranges);
+    const addAll = () => {
+      for (let n = 0; n < 20_000; n += 1) tags.add(`refs/tags/v1.0.${n}`, 'x');
+    };
+    assert.throws(addAll, { reason: 'GitAnswerTooLarge', message: /shorter ranges in spec.git.semver/ });
+  });
+});

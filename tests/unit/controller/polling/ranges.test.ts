@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { until } from '../../../support/until.ts';
+import { arrange, commitOf } from './repositories-world.ts';
+
+/** Resources of namespace `a` with the range ~1, whose query has run. */
+async function arrangeRanges(t: TestContext) {
+  const world = await arrange(t);
+  await world.repository.tag('v1.0.0');
+  await world.untilAnswered('a/range', { range: '~1' });
+  return world;
+}
+
+suite('a query for ranges', () => {
+  test('is one for all resources of a namespace, with the newest tag of each range', async (t) => {
+    const { repository, first, subscribe, untilAnswered, queries } = await arrange(t);
+    for (const tag of ['v1.0.0', 'v1.0.1', 'v2.0.0', 'latest']) await repository.tag(tag);
+    subscribe('a/one', { range: '~1' });
+    subscribe('a/two', { range: '~2' });
+    const answer = await untilAnswered('a/one', { range: '~1' });
+    await untilAnswered('a/two', { range: '~2' });
+    assert.equal(queries(), 1);
+    const refs = answer.kind === 'refs' ? [...answer.refs] : [];
+    assert.deepEqual(refs.sort(), [
+      ['refs/tags/', '4'],
+      ['refs/tags/v1.0.1', first],
+      ['refs/tags/v2.0.0', first],
+    ]);
+  });
+
+  test('has the commit of a tag that is followed, without another query', async (t) => {
+    const { first, untilAnswered, queries } = await arrangeRanges(t);
+    const before = queries();
+    const answer = await untilAnswered('a/range', { range: '~1', prefixes: ['refs/tags/v1.0.0'] });
+    assert.equal(commitOf(answer, 'refs/tags/v1.0.0'), first);
+    assert.equal(queries(), before);
+  });
+
+  test('has no tag that was deleted', async (t) => {
+    const { repository, untilAnswered } = await arrangeRanges(t);
+    await repository.deleteRef('refs/tags/v1.0.0');
+    const wish = { range: '~1', prefixes: ['refs/tags/v1.0.0'], event: 'push' };
+    assert.equal(commitOf(await untilAnswered('a/range', wish), 'refs/tags/v1.0.0'), undefined);
+  });
+
+  test('is sent again when a resource of the same namespace has an event', async (t) => {
+    const { repository, enqueued, untilAnswered } = await arrangeRanges(t);
+    await repository.tag('v1.0.1');
+    enqueued.length = 0;
+    await untilAnswered('a/branch', { event: 'push' });
+    await until(() => enqueued, { describe: 'the range is enqueued', accept: (keys) => keys.includes('a/range') });
+    assert.ok(commitOf(await untilAnswered('a/range', { range: '~1' }), 'refs/tags/v1.0.1'));
+  });
+
+  test('is not sent for an event in another namespace', async (t) => {
+    const { untilAnswered, queries } = await arrangeRanges(t);
+    const before = queries();
+    await untilAnswered('b/branch', { event: 'push' });
+    assert.equal(queries(), before + 1, 'the one for the branch');
+  });
+});
