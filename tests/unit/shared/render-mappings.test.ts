@@ -27,8 +27,8 @@ suite('renderMappings', () => {
 
   const refused: [name: string, source: string, destination: string, problem: RegExp][] = [
     ['a value that leads out', 'a', 'x/{{ .Vars.up }}', /mappings\[0\]\.destination: .*must not leave its root/],
-    ['a value that leads to the agent', 'a', '{{ .Vars.own }}/x', /folder of the agent's own files/],
-    ["the agent's own folder written in another way", 'a', './/.sync-agent/', /folder of the agent's own files/],
+    ['a value that leads to the agent', 'a', '{{ .Vars.own }}/x', /directory of the agent's own files/],
+    ["the agent's own folder written in another way", 'a', './/.sync-agent/', /directory of the agent's own files/],
     ['a folder in which git would run what it finds', 'a', 'x/.GIT/hooks', /destination: x\/\.GIT\/hooks .*\.git/],
     ['a key without a value', '{{ .Vars.none }}', 'x', /mappings\[0\]\.source: line 1: .*no value/],
     ['an absolute path', '/etc', 'x', /relative path/],
