@@ -95,7 +95,7 @@ export class ContentReader implements AsyncDisposable {
   }
 }
 
-/** Checks whether the content can be fetched: it was omitted of a fetch, or is in Git LFS. */
+/** Checks whether the content can be fetched: it was omitted from a fetch, or is in Git LFS. */
 const isIncomplete = (error: unknown): boolean =>
   error instanceof MissingBlobError || (error instanceof TransientError && error.code === NOT_FETCHED);
 

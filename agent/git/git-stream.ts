@@ -16,7 +16,7 @@ export class DamagedCloneError extends TransientError {
   }
 }
 
-/** A file isn't in the repository on disk, for example because it was omitted of a fetch. */
+/** A file isn't in the repository on disk, for example because it was omitted from a fetch. */
 export class MissingBlobError extends DamagedCloneError {}
 
 /** A git process whose output is read as it arrives. */

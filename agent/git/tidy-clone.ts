@@ -31,7 +31,7 @@ export async function emptyDirectory(directory: string): Promise<void> {
   await onVolume(CLONE_VOLUME, () => Promise.all(removed));
 }
 
-/** Number of packs, one per fetch, that are merged into one. */
+/** Number of packs (one per fetch) at which all are merged into one. */
 const MAX_PACKS = 30;
 const TIMEOUT_MS = 300_000;
 /** Maximum size of the IDs of all objects, which are briefly in memory twice; above it, packs aren't merged. */

@@ -198,7 +198,7 @@ const guesses = new Set(['TakenOver', 'ContentChanged', 'ValuesChanged', 'Patche
 
 /**
  * Returns the files of a plan whose content must be determined: for a dry run, all files to be written; otherwise,
- * rendered files of which only the source is known to differ.
+ * rendered files whose content might be unchanged.
  */
 export function filesToPreview({ changes }: Plan, isDryRun: boolean): DesiredFile[] {
   const files: DesiredFile[] = [];

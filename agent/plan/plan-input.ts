@@ -86,7 +86,7 @@ export interface PlanInput {
   whole?: Manifest;
   /** Whether owned files were omitted without a check. */
   isPartial?: boolean;
-  /** Number of owned files that are known to be right and omitted of the above. */
+  /** Number of owned files that are known to be correct and omitted from the above. */
   untouched?: number;
   /** Content of files by path, if determined: only then can a rendered file be known to be right. */
   contents?: ReadonlyMap<string, PreviewedContent>;

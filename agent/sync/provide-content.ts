@@ -114,7 +114,7 @@ export async function verifyCommit(
 }
 
 /**
- * Fetches the content of files that isn't on disk, each kind at once: files that were omitted of a fetch, and files in
+ * Fetches the content of files that isn't on disk, each kind at once: files that were omitted from a fetch, and files in
  * Git LFS.
  */
 export async function provideFiles(

@@ -41,8 +41,8 @@ export class VolumeLock {
   readonly #times: LockTimes;
   readonly #kernel = kernelId();
   #held: Held | undefined;
-  /** Another owner, and the monotonic time (ms) since its last new heartbeat. */
-  #watched: { seen: SeenOwner; sinceMs: number } | undefined;
+  /** Another owner, and the monotonic time of its last new heartbeat (ms). */
+  #watched: { seen: SeenOwner; seenAtMs: number } | undefined;
 
   constructor(root: DataRoot, identity: Identity, times = TIMES) {
     this.#root = root;
@@ -129,8 +129,8 @@ export class VolumeLock {
   /** Returns the time since the owner's last heartbeat by this machine's clock, because clocks can differ (ms). */
   #stillFor(seen: SeenOwner): number {
     const now = performance.now();
-    if (!this.#watched || !isDeepStrictEqual(seen, this.#watched.seen)) this.#watched = { seen, sinceMs: now };
-    return now - this.#watched.sinceMs;
+    if (!this.#watched || !isDeepStrictEqual(seen, this.#watched.seen)) this.#watched = { seen, seenAtMs: now };
+    return now - this.#watched.seenAtMs;
   }
 
   #owner(descriptor: number) {

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 /** Long enough that a serving certificate never outlives the CA, which is replaced after two thirds of its life. */
 const CA_DAYS = 365;
 const SERVING_DAYS = 90;
-/** A clock that is behind must not refuse a new certificate. */
+/** Backdates certificates, so that clients with a slow clock accept them (ms). */
 const BACKDATE_MS = 300_000;
 
 const COMMON_NAME = der.oid('2.5.4.3');

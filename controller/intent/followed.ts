@@ -2,17 +2,17 @@ import type { Wish } from './intents.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { AdvertisedRefs, ResolvedRef } from './resolve-ref.ts';
 
-/** What is followed, and the commit that it stands for. */
+/** The followed ref and its commit. */
 export interface Followed {
   winner: Wish;
   resolved: ResolvedRef;
   /** The tag that was chosen for a range no longer exists, and no newer one does. */
   isDeleted?: boolean;
-  /** What the git server showed, with `spec.git.semver`. */
+  /** Refs that the git server advertised; only with `spec.git.semver`. */
   refs?: AdvertisedRefs;
 }
 
-/** What is followed, or why nothing is. */
+/** The followed ref, or the reason why there is none. */
 export interface Settled extends Outcomes {
   followed: Followed | undefined;
   problem: { reason: string; message: string };

@@ -9,7 +9,7 @@ import type { RangeContext } from './range-context.ts';
 import { isOtherSpelling } from './resolve-ref.ts';
 
 /**
- * What becomes of a request and a push with `spec.git.semver`: both mean that the repository is queried now, and neither
+ * Returns the outcomes of the current request and push with `spec.git.semver`. Both only trigger a query, and neither
  * chooses the tag.
  */
 export function rangeOutcomes(context: RangeContext, followed: Followed | undefined): Outcomes {

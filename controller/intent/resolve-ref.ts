@@ -6,7 +6,7 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
  */
 export type AdvertisedRefs = ReadonlyMap<string, string>;
 
-/** Where a query for ranges has the number of all tags: it keeps only those that a range needs. */
+/** Key of the total number of tags in the result of a range query, which keeps only the tags that ranges need. */
 export const TAG_COUNT = 'refs/tags/';
 
 export interface ResolvedRef {

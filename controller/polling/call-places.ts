@@ -1,6 +1,6 @@
 /**
- * Places for calls that run. The first half is for any namespace, the second half for namespaces that have none yet. So the
- * next namespace gets one, unless about half as many namespaces as there are places use all they can at the same time.
+ * Concurrency slots. Half of them are open to all namespaces, and the rest are reserved for namespaces without a
+ * running call. So a new namespace waits only if about half as many namespaces as there are slots hold all of them.
  */
 export class CallPlaces {
   readonly #limit: number;

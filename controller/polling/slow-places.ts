@@ -8,7 +8,7 @@ export interface SlowCall {
   giveWay(): void;
 }
 
-/** Time for which a namespace keeps its slow places before it has to give way (ms). */
+/** Minimum time for which a namespace keeps its slow places before another can take them (ms). */
 const KEPT_MS = 120_000;
 /** Maximum namespaces whose turns are remembered. */
 const MAX_NAMESPACES = 10_000;

@@ -62,7 +62,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
   };
 }
 
-/** Returns the revisions that most gateways report, except for the current one; none if the status has a rollout. */
+/** Returns the most-reported revisions except for the current one; none if the status has a rollout. */
 export function earlierRevisions(observation: Omit<RolloutObservation, 'isRevisionKept'>): string[] {
   const { gatewaySync, pods, reportOf } = observation;
   if (gatewaySync.status.rollout) return [];

@@ -96,7 +96,7 @@ export class KeyedQueue {
     this.#dispatch();
   }
 
-  /** Adds a key later, in at most 24 days. An earlier requeue takes precedence, with the higher priority of both. */
+  /** Adds a key after at most 24 days (a limit of timers). An earlier requeue wins, with the higher priority. */
   addAfter(key: string, wantedMs: number, priority: Priority = 'low'): void {
     const afterMs = timerMs(wantedMs);
     const due = this.#now() + afterMs;

@@ -49,7 +49,7 @@ function supersededPart(error: unknown): Part | undefined {
 /** Messages of the receiver's admission policy. */
 const causesOf = (error: unknown): readonly string[] => (isApiError(error, 422) ? error.causes : []);
 
-/** Codes of transient connection errors; all other errors require an administrator. */
+/** Codes of transient connection errors. Errors of the HTTP parser (HPE_*) are transient as well. */
 const connectionCodes = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
   ...['EAI_AGAIN', 'ENOTFOUND', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'EPROTO'],

@@ -2,7 +2,7 @@ import type { DeliveryHeaders } from './delivery.ts';
 
 const formType = /^application\/x-www-form-urlencoded *(?:;|$)/i;
 
-/** Whether a body is a form with JSON in its field `payload`, which is the default for webhooks of GitHub. */
+/** Whether the headers are those of a form delivery, the default of GitHub's webhooks; `payload` has the JSON. */
 export function isGitHubForm(headers: DeliveryHeaders): boolean {
   return Boolean(headers['x-github-event']) && formType.test(headers['content-type'] ?? '');
 }

@@ -48,7 +48,7 @@ export const repositoryOfBitbucket: NameRepository = (body) => {
   };
 };
 
-/** What older URLs of the cloud service contain, and new ones don't. */
+/** Path segment that only older URLs of the cloud service contain. */
 const COLLECTION =
   /^(https:\/\/(?:[^/]+\.visualstudio\.com|(?:[^/@]*@)?dev\.azure\.com\/[^/]+))\/DefaultCollection(?=\/)/i;
 

@@ -1,6 +1,6 @@
 const milliseconds: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of a Go duration string such as `1h30m`, or undefined if it's invalid. */
+/** Milliseconds of a Go duration in h, m, s, and ms, such as `1h30m`, or undefined if it's invalid. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;

@@ -57,7 +57,7 @@ interface RenderedValue {
   text: string;
 }
 
-/** Creates the parts that checks don't need on first use, because they cost a hundred times as much. */
+/** Creates the parts that checks don't need only when they are used, because they cost about 100 times as much. */
 function patchOf(file: string, values: RenderedValue[]): RenderedPatch {
   let edits: JsonEdit[] | undefined;
   let isMatch: ((path: string) => boolean) | undefined;

@@ -11,7 +11,7 @@ export interface AnswerLimit {
   stallMs?: number;
 }
 
-/** Minimum bytes per period (ms). Without it, a host that trickles bytes would never finish. */
+/** Minimum `bytes` per period of `ms`. Without it, a host that trickles bytes would never finish. */
 const FLOOR = { bytes: 60_000, ms: 60_000 };
 /** Pieces of any size that are allowed, and the minimum average size of more (bytes). */
 const PIECES = { free: 10_000, bytes: 256 };
