@@ -1,6 +1,6 @@
 import type { Followed, Settled } from './followed.ts';
 import { keptTag } from './kept-tag.ts';
-import { isAfter, newestInRange, readRange, readVersionTag } from './newest-in-range.ts';
+import { isAfter, newestInRange, readRange, readVersionTag, TAGS } from './newest-in-range.ts';
 import type { RangeContext } from './range-context.ts';
 import { rangeOutcomes } from './range-outcomes.ts';
 import { type AdvertisedRefs, TAG_COUNT } from './resolve-ref.ts';
@@ -21,13 +21,13 @@ function chooseTag({ gatewaySync, intents, text, range, refs }: RangeContext): F
   const newest = newestInRange(refs.keys(), range);
   const name = keptTag(gatewaySync);
   const kept = name === undefined ? undefined : readVersionTag(name);
-  const isKeptThere = kept !== undefined && refs.has(`refs/tags/${kept.name}`);
+  const isKeptThere = kept !== undefined && refs.has(`${TAGS}${kept.name}`);
   const isNewer = newest && (!kept || newest.version.compare(kept.version) >= (isKeptThere ? 1 : 0));
   const tag = isNewer ? newest : kept;
-  const commit = tag && (refs.get(`refs/tags/${tag.name}`) ?? gatewaySync.status.lastSyncCommit);
+  const commit = tag && (refs.get(`${TAGS}${tag.name}`) ?? gatewaySync.status.lastSyncCommit);
   if (!tag || commit === undefined) return undefined;
   const winner = { target: { ref: tag.name, range: text, source: 'Spec' as const }, at: intents.edit.at };
-  const resolved = { commit, qualifiedRef: `refs/tags/${tag.name}`, ambiguous: false };
+  const resolved = { commit, qualifiedRef: `${TAGS}${tag.name}`, ambiguous: false };
   return { winner, resolved, isDeleted: !isNewer && !isKeptThere, refs };
 }
 
@@ -48,6 +48,6 @@ function noMatchingTag({ text, refs }: RangeContext): Settled['problem'] {
 }
 
 function newestVersion(refs: AdvertisedRefs): string | undefined {
-  const tags = [...refs.keys()].flatMap((ref) => (ref.startsWith('refs/tags/') ? (readVersionTag(ref) ?? []) : []));
+  const tags = [...refs.keys()].flatMap((ref) => (ref.startsWith(TAGS) ? (readVersionTag(ref) ?? []) : []));
   return tags.sort((a, b) => (isAfter(a, b) ? -1 : 1))[0]?.name;
 }

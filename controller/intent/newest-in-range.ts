@@ -1,6 +1,7 @@
 import { parse, Range, type SemVer } from 'semver';
 
-const TAGS = 'refs/tags/';
+/** Start of the full name of a tag. */
+export const TAGS = 'refs/tags/';
 
 /** A tag that is a version, such as `v1.2.3` or `1.2.3`. */
 export interface VersionTag {

@@ -1,11 +1,10 @@
 import type { Range } from 'semver';
-import { isAfter, readRange, readVersionTag, type VersionTag } from '../intent/newest-in-range.ts';
+import { isAfter, readRange, readVersionTag, TAGS, type VersionTag } from '../intent/newest-in-range.ts';
 import { TAG_COUNT } from '../intent/resolve-ref.ts';
 import { tooManyComparisons } from './host-errors.ts';
 
 /** Maximum comparisons of a tag with a part of a range in one query: about a second of work, between chunks of a response. */
 const MAX_COMPARISONS = 1_000_000;
-const TAGS = 'refs/tags/';
 
 interface Newest {
   range: Range | undefined;

@@ -1,3 +1,4 @@
+import { TAGS } from '../intent/newest-in-range.ts';
 import type { AdvertisedRefs } from '../intent/resolve-ref.ts';
 import { answerTooLarge } from './host-errors.ts';
 import { NewestTags } from './newest-tags.ts';
@@ -12,7 +13,6 @@ export interface RefQuery {
   commit?: string | undefined;
 }
 
-const TAGS = 'refs/tags/';
 /** Prefixes of all branches and tags. */
 export const ALL_PREFIXES: readonly string[] = ['refs/heads/', 'refs/tags/'];
 /** Maximum names in a query. With more, it requests all branches and tags. */

@@ -183,8 +183,7 @@ export class SharedQuery implements HostCall {
     const { client, commit } = this.#options;
     const covered = new Set([...prefixes, ...ranges]);
     try {
-      const asked = ranges.size > 0 ? { ranges: [...ranges] } : {};
-      const refs = await client.query({ prefixes: [...prefixes], ...asked, commit }, signal);
+      const refs = await client.query({ prefixes: [...prefixes], ranges: [...ranges], commit }, signal);
       // A tag that was chosen needs no query of its own once it is followed.
       return {
         kind: 'refs',

@@ -111,7 +111,7 @@ function checkWave(index: number, write: Write, { world, had, shown }: Node, set
   const most = maxConcurrent === undefined ? members.length : amountOf(maxConcurrent, members.length);
   // When gateways leave a wave, its share shrinks, but those admitted before are still in progress.
   const isMore = inProgress.some(({ key }) => !isWithin(key, earlier));
-  assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} under way, ${most} may be`);
+  assert.ok(!isMore || inProgress.length <= most, `${inProgress.length} in progress, at most ${most} expected`);
 }
 
 /** A gateway that isn't waited for occupies a place until the deadline. */
