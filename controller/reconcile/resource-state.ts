@@ -45,7 +45,7 @@ export class ResourceState {
   readonly binder: AgentBinder;
   readonly secrets: NamedSecrets;
   readonly revisions: RevisionKeeper;
-  readonly #repositories = new LruMap<string, true>(MAX_REPOSITORIES);
+  #repositories: LruMap<string, true> | undefined;
 
   constructor({ client, limits, cached, enqueue, repair }: ResourceStateOptions) {
     this.statusWriter = new StatusWriter({ client, cached, repair });
@@ -56,6 +56,7 @@ export class ResourceState {
 
   /** Notes a foreign repository that got an event; false if it had one before, because one is enough. */
   noteRepository(repository: string): boolean {
+    this.#repositories ??= new LruMap(MAX_REPOSITORIES);
     const isNew = this.#repositories.get(repository) === undefined;
     if (isNew) this.#repositories.set(repository, true);
     return isNew;

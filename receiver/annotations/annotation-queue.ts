@@ -15,7 +15,7 @@ import {
   repositoryOf,
   withoutPart,
 } from './annotations-of.ts';
-import { judgeFailure } from './judge-failure.ts';
+import { judgeFailure, lacksPermission } from './judge-failure.ts';
 import { keyOf, type Target } from './target.ts';
 
 /** Result of a delivery. If `superseded`, a newer delivery is stored instead. */
@@ -38,8 +38,6 @@ export interface QueueOptions {
   deadlineMs?: number;
   /** Timeout of one patch (ms). */
   attemptMs?: number;
-  /** Time for which a missing permission is retried, because the API server may not have loaded it yet (ms). */
-  forbiddenMs?: number;
   /** Maximum number of concurrent patches. */
   concurrency?: number;
   /** Maximum number of waiting deliveries, in total and per resource. */
@@ -73,6 +71,7 @@ interface SentPatch {
 
 const BACKOFF = { baseMs: 100, maxMs: 2_000, jitter: 0.5 };
 const RETRY_AFTER_MS = 5000;
+const REJECTED = 'the API server rejected a patch';
 /** Rate limit of warnings about failed patches, which an unavailable API server would cause in large numbers. */
 const WARNINGS = { perMinute: 60, burst: 1, maxKeys: 1 };
 
@@ -92,7 +91,7 @@ export class AnnotationQueue {
   #waiting = 0;
 
   constructor(options: QueueOptions) {
-    const times = { deadlineMs: 8000, attemptMs: 4000, forbiddenMs: 3000 };
+    const times = { deadlineMs: 8000, attemptMs: 4000 };
     const limits = { concurrency: 32, maxWaiting: 2000, maxWaitingForOne: 1000 };
     const hooks = { clock: new ServerClock(), onMerged: ignore, onRetried: ignore };
     this.#options = { ...times, ...limits, ...hooks, ...options };
@@ -133,8 +132,10 @@ export class AnnotationQueue {
         resolve(result);
       };
       const giveUp = () => {
-        this.#warn(lane.target, lane.lastError ?? new Error('no response yet'), 'failed to store a delivery in time');
-        settle(failed('ApiServerUnavailable', RETRY_AFTER_MS));
+        const error = lane.lastError ?? new Error('no response yet');
+        const isRejected = lacksPermission(error);
+        this.#warn(lane.target, error, isRejected ? REJECTED : 'failed to store a delivery in time');
+        settle(isRejected ? failed('ApiServerRefused') : failed('ApiServerUnavailable', RETRY_AFTER_MS));
       };
       const deadline = setTimeout(giveUp, this.#options.deadlineMs);
       const waiter = { delivery, arrived: performance.now(), lost: new Set<Part>(), isRestamped: false, settle };
@@ -199,10 +200,6 @@ export class AnnotationQueue {
       case 'retry':
         lane.lastError = error;
         return { kind: 'wait', afterMs: failure.afterMs };
-      case 'forbidden':
-        if (ageOf(attempt) >= this.#options.forbiddenMs) return this.#refuse(lane, attempt, error);
-        lane.lastError = error;
-        return { kind: 'wait', afterMs: 0 };
       case 'superseded':
         this.#supersede(attempt, failure.part);
         return GO_ON;
@@ -217,7 +214,7 @@ export class AnnotationQueue {
   }
 
   #refuse({ target }: Lane, attempt: SentPatch, error: unknown): Next {
-    this.#warn(target, error, 'the API server rejected a patch');
+    this.#warn(target, error, REJECTED);
     return settleAll(attempt, failed('ApiServerRefused'));
   }
 
@@ -252,11 +249,6 @@ export class AnnotationQueue {
 type Next = { kind: 'go on' } | { kind: 'wait'; afterMs: number };
 
 const GO_ON: Next = { kind: 'go on' };
-
-/** Age of the oldest delivery of an attempt (ms). */
-function ageOf({ parts }: SentPatch): number {
-  return performance.now() - Math.min(...[...parts.keys()].map(({ arrived }) => arrived));
-}
 
 function settleAll({ parts }: SentPatch, result: StoreResult): Next {
   for (const waiter of parts.keys()) waiter.settle(result);

@@ -11,8 +11,6 @@ export type Failure =
   /** The delivery belongs to a repository other than the resource's. */
   | { kind: 'foreign' }
   | { kind: 'retry'; afterMs: number }
-  /** The permission is missing, or an API server that has just started hasn't loaded the roles yet. */
-  | { kind: 'forbidden' }
   /** A permanent failure, for example due to a policy, unreadable credentials, or a certificate. */
   | { kind: 'refused' };
 
@@ -24,10 +22,14 @@ export function judgeFailure(error: unknown, target: Target): Failure {
   if (part) return { kind: 'superseded', part };
   if (!(error instanceof ApiError))
     return isConnectionError(error) ? { kind: 'retry', afterMs: 0 } : { kind: 'refused' };
-  if (error.status === 403 && error.message.includes('cannot patch resource')) return { kind: 'forbidden' };
-  return isRetryable(error) || isUnknownPath(error)
+  return isRetryable(error) || isUnknownPath(error) || lacksPermission(error)
     ? { kind: 'retry', afterMs: error.retryAfterMs ?? 0 }
     : { kind: 'refused' };
+}
+
+/** Checks for a missing permission. An API server that has just started reports the same until it has loaded the roles. */
+export function lacksPermission(error: unknown): boolean {
+  return isApiError(error, 403) && error.message.includes('cannot patch resource');
 }
 
 /** Without the CRD, which may be installed again, the API server doesn't know the path. */

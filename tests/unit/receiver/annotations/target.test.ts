@@ -70,7 +70,7 @@ suite('a failed patch', () => {
     ['another repository with another status', status(403, foreign), refused],
     ['another policy', status(422, superseded('x')), refused],
     ['a policy with another status', status(403, superseded('sync.io/pushed-at')), refused],
-    ['a missing permission', status(403, { message: 'x cannot patch resource y' }), { kind: 'forbidden' }],
+    ['a missing permission', status(403, { message: 'x cannot patch resource y' }), later],
     ['the same message with another status', status(400, { message: 'x cannot patch resource y' }), refused],
     ['a conflict', status(409), later],
     ['too many requests', status(429, {}, '3'), { kind: 'retry', afterMs: 3_000 }],
