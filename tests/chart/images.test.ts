@@ -37,6 +37,8 @@ for (const program of PROGRAMS) {
     const ours = ['LICENSE', ...['', '.LEGAL.txt', '.map'].map((end) => `${program}.mjs${end}`)];
     const files = await readdir(image.path, { recursive: true });
     assert.deepEqual(files.sort(), ['app', ...ours.map((file) => `app/${file}`)]);
+    const source = await readFile(path.join(image.path, bundle), 'utf8');
+    assert.doesNotMatch(source, /[^\0-\x7f]/, 'one other character doubles the memory that the source needs');
   });
 
   test(`the Dockerfile copies the files of ${program} from the same list`, async () => {
