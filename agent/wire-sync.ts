@@ -4,6 +4,7 @@ import type { Git } from '../shared/io/git/git.ts';
 import type { GuardedHttp } from '../shared/io/http/guarded-http.ts';
 import type { Logger } from '../shared/log.ts';
 import type { AgentConfig } from './config.ts';
+import { currentValues } from './content/current-values.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { GatewayClient } from './gateway/gateway-client.ts';
 import { OwnFile } from './gateway/own-file.ts';
@@ -13,6 +14,7 @@ import { Clone } from './git/clone.ts';
 import { LfsStore } from './lfs/lfs-store.ts';
 import { NEW_OBJECTS_BYTES } from './plan/memory-budget.ts';
 import type { Identity } from './plan/template-values.ts';
+import type { Intent } from './resource/judge-resource.ts';
 import { Signatures } from './signatures/signatures.ts';
 import { Baseline } from './sync/baseline.ts';
 import type { SyncDependencies } from './sync/sync-dependencies.ts';
@@ -59,7 +61,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysDirectory: config.GIT_VERIFY_KEYS_DIR }),
     root,
     manifestFile: new ManifestFile(root, log),
-    ...gatewayOf(config, { root, lock, log: log.child({ component: 'gateway' }) }),
+    ...gatewayOf(config, { identity, root, lock, log: log.child({ component: 'gateway' }) }),
     baseline: new Baseline(),
     lock,
     mounts: config.DATA_MOUNTS,
@@ -82,17 +84,20 @@ function identityOf(config: AgentConfig): Identity {
 }
 
 interface Around {
+  identity: Identity;
   root: DataRoot;
   lock: VolumeLock;
   log: Logger;
 }
 
-function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
+function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
+  const { identity, root, lock, log } = around;
   const {
     GATEWAY_PORT: port,
     GATEWAY_TLS: tls,
     API_KEY_FILE: apiKeyFile,
     RELOAD_HEADERS_DIR: headersDirectory,
+    POD_LABELS_FILE: labelsFile,
   } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
   const ownFile = (name: string) =>
@@ -103,8 +108,9 @@ function gatewayOf(config: AgentConfig, { root, lock, log }: Around): Pick<SyncD
     );
   const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
+  const valuesOf = (intent: Intent) => currentValues(intent, { identity, labelsFile });
   return {
-    gateway: new Gateway({ client, pending, headersDirectory, touch }),
+    gateway: new Gateway({ client, pending, headersDirectory, touch, valuesOf }),
     verifier: new Verifier({ client, results: new VerificationFile(ownFile('verification')), log }),
   };
 }

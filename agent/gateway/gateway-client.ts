@@ -12,6 +12,7 @@ export interface GatewayRequest {
   /** Path and query. */
   path: string;
   headers?: Record<string, string>;
+  body?: string | undefined;
   /** Header that carries the gateway's API key, for gateways that require one. */
   apiKeyHeader?: string;
   /** Status that means success. If omitted, any 2xx. */
@@ -89,7 +90,7 @@ export class GatewayClient {
   }
 
   async #exchange(request: GatewayRequest, headers: Record<string, string>) {
-    const { method, path, timeoutMs = TIMEOUT_MS, ignoresBody } = request;
+    const { method, path, body, timeoutMs = TIMEOUT_MS, ignoresBody } = request;
     const { port, tls } = this.#address;
     const open = tls ? httpsRequest : httpRequest;
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -110,7 +111,7 @@ export class GatewayClient {
       rejectUnauthorized: false,
     };
     try {
-      const response = await answerTo(open(options).end(), signal);
+      const response = await answerTo(open(options).end(body), signal);
       this.#hasAnswered = true;
       if (ignoresBody) response.destroy();
       return { status: response.statusCode ?? 0, body: ignoresBody ? '' : await readBody(response) };

@@ -1,9 +1,12 @@
+import { BOUNDS } from '../../shared/api/bounds.ts';
+import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
-import type { Intent } from '../resource/judge-resource.ts';
+import type { Intent, ReloadRequest } from '../resource/judge-resource.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import type { OwnFile } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
 import { readHeaders } from './read-secrets.ts';
+import { syncHeaders } from './sync-headers.ts';
 
 export interface GatewayOptions {
   client: GatewayClient;
@@ -16,6 +19,8 @@ export interface GatewayOptions {
   headersDirectory: string | undefined;
   /** Touches a file by its path in the data volume. A file that the agent creates or created contains the text. */
   touch: (path: string, text: string) => void;
+  /** Returns the values of templates. */
+  valuesOf: (intent: Intent) => Promise<TemplateValues>;
 }
 
 /** Delay before checking again for editors (ms). */
@@ -46,7 +51,8 @@ export class Gateway {
    * Notifies the gateway of changes that it doesn't know about yet, and returns whether there were any. If the client
    * throws, the next call sends everything again, even after a restart. The signal aborts a call.
    */
-  async catchUp({ reload, commit }: Intent, signal?: AbortSignal): Promise<boolean> {
+  async catchUp(intent: Intent, signal?: AbortSignal): Promise<boolean> {
+    const { reload, commit } = intent;
     const { client, pending, headersDirectory, touch } = this.#options;
     if (!pending.exists()) return false;
     if (reload.touchFile !== undefined) touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
@@ -55,11 +61,22 @@ export class Gateway {
     await findPreset(reload.preset).reload(client, call);
     for (const request of reload.requests) {
       const { method, path, expectStatus, timeoutMs } = request;
-      const headers = await readHeaders(request, headersDirectory);
-      await client.send({ method, path, expectStatus, headers, timeoutMs, signal });
+      const headers = { ...(await readHeaders(request, headersDirectory)), ...syncHeaders(intent) };
+      const body = await this.#bodyOf(request, intent);
+      await client.send({ method, path, expectStatus, headers, body, timeoutMs, signal });
     }
     pending.remove();
     return true;
+  }
+
+  async #bodyOf({ method, path, body }: ReloadRequest, intent: Intent): Promise<string | undefined> {
+    if (body === undefined) return undefined;
+    const rendered = renderTemplate(body, await this.#options.valuesOf(intent), BOUNDS.value);
+    if (rendered.kind === 'rendered') return rendered.text;
+    throw new TerminalError(`the body of ${method} ${path} in spec.gateway.reload.requests: ${rendered.message}`, {
+      code: 'gateway.body',
+      reason: 'ReloadRequestInvalid',
+    });
   }
 
   async #checkReady(path: string, call: CallLimits): Promise<void> {

@@ -7,9 +7,9 @@ import type { ReloadRequest } from '../resource/judge-resource.ts';
 const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/;
 
-/** Reads the current headers of a request: `directory` has a file `<secret>/<key>` for each. */
+/** Returns the headers of a request. `directory` has a file `<secret>/<key>` for each value in a Secret, read now. */
 export async function readHeaders(
-  { headersFrom = [] }: ReloadRequest,
+  { headers = [], headersFrom = [] }: ReloadRequest,
   directory: string | undefined,
 ): Promise<Record<string, string>> {
   const pairs = headersFrom.map(async ({ name, secretRef }) => {
@@ -20,7 +20,8 @@ export async function readHeaders(
     }
     return [name, await readSecretFile(join(directory, secretRef.name, secretRef.key), what)] as const;
   });
-  return Object.fromEntries(await Promise.all(pairs));
+  const plain = headers.map(({ name, value }) => [name, value] as const);
+  return Object.fromEntries([...plain, ...(await Promise.all(pairs))]);
 }
 
 const invalid = (message: string) =>

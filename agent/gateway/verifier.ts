@@ -5,6 +5,7 @@ import type { Logger } from '../../shared/log.ts';
 import type { Intent, VerificationSettings } from '../resource/judge-resource.ts';
 import type { GatewayClient, GatewayRequest } from './gateway-client.ts';
 import { findPreset } from './presets/preset.ts';
+import { syncHeaders } from './sync-headers.ts';
 import {
   holds,
   isSameSubject,
@@ -154,7 +155,7 @@ export class Verifier {
     if (calls.length === 0) return { words: NOTHING_TO_ASK, isBeforeStart: false };
     for (const call of calls) {
       try {
-        await client.send({ ...call, timeoutMs, signal, ignoresBody: true });
+        await client.send({ ...call, headers: syncHeaders(intent), timeoutMs, signal, ignoresBody: true });
       } catch (error) {
         const message = messageOf(error);
         const words = message.includes(call.path) ? message : `${message} (${call.method} ${call.path})`;

@@ -3,10 +3,9 @@ import { type RenderedMapping, renderMappings } from '../../shared/domain/render
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
 import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
 import { TerminalError } from '../../shared/errors.ts';
-import { readLabels } from '../content/read-labels.ts';
+import { currentValues } from '../content/current-values.ts';
 import type { Manifest } from '../plan/manifest.ts';
 import type { RefusalReason } from '../plan/plan-changes.ts';
-import { templateValues } from '../plan/template-values.ts';
 import type { Intent } from '../resource/judge-resource.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
@@ -26,10 +25,9 @@ export interface SyncAim {
 
 /** Returns the goal of a sync for the intent, with the current labels and manifest. */
 export async function aimOf(intent: Intent, dependencies: SyncDependencies, signal: AbortSignal): Promise<SyncAim> {
-  const { identity, labelsFile, manifestFile } = dependencies;
-  const labels = await readLabels(labelsFile);
-  const values = templateValues({ ...intent, vars: intent.profile.vars, identity, labels });
-  return { intent, mappings: mappingsOf(intent, values), manifest: await manifestFile.read(), values, signal };
+  const values = await currentValues(intent, dependencies);
+  const manifest = await dependencies.manifestFile.read();
+  return { intent, mappings: mappingsOf(intent, values), manifest, values, signal };
 }
 
 function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {

@@ -42,7 +42,7 @@ export function readReload(
   const gateway = call ? gatewayFor(call, notes) : undefined;
   if (gateway && textOf(settings, 'webhook-backoff'))
     notes.push(dropped('--webhook-backoff: the agent sets the delay before a retry'));
-  if (gateway) notes.push(differs('the request no longer has the header Gitsync-Hash'));
+  if (gateway) notes.push(differs('the request has the header X-Sync-Commit instead of Gitsync-Hash'));
   if (gateway && !(status >= 100 && status < 600)) notes.push(differs('any response was accepted, and now only 2xx'));
   const touched = textOf(settings, 'touch-file');
   const touchFile = touched ? touchFileOf(touched, from, notes) : undefined;

@@ -54,6 +54,8 @@ export const BOUNDS = {
   /** Characters of a name such as nvidia.com/gpu: a DNS name, a slash and a label. */
   resourceName: 317,
   reloadRequests: 8,
+  /** Characters of a request's body, before its templates are rendered. */
+  body: 8_192,
   waves: 16,
   windows: 16,
   /** Labels, conditions, or values of one condition, of a selector. */

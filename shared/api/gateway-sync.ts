@@ -12,6 +12,7 @@ import {
   repositoryGlob,
   secretKeyRef,
   secretName,
+  text,
 } from './fields.ts';
 import type { GatewaySyncStatus } from './gateway-sync-status.ts';
 import { gitSchema } from './git.ts';
@@ -77,21 +78,40 @@ const gatewayPath = (description: string) =>
     v.description(description),
   );
 
-const reloadRequestSchema = v.object({
-  method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
-  path: gatewayPath('Path on the gateway in the same pod.'),
-  headersFrom: v.optional(
-    v.pipe(
-      v.array(
-        v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
-      ),
-      v.maxLength(BOUNDS.headers),
-      v.description('Headers with values from Secrets.'),
-    ),
-  ),
-  expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
-  timeout: v.optional(callTimeout('Timeout of this call, 1s to 5m. If omitted, reload.timeout.')),
+const headerSchema = v.object({
+  name: v.pipe(name('Name of the header.'), v.regex(/^[A-Za-z0-9-]+$/)),
+  value: v.pipe(text('Value of the header, in ASCII.'), v.regex(/^[ -~]*$/)),
 });
+
+const reloadRequestSchema = v.pipe(
+  v.object({
+    method: v.optional(v.pipe(v.picklist(['GET', 'POST', 'PUT']), v.description('HTTP method.')), 'POST'),
+    path: gatewayPath('Path on the gateway in the same pod.'),
+    body: v.optional(text('Body, with templates as in files. Specify its Content-Type in headers.', BOUNDS.body)),
+    headers: v.optional(
+      v.pipe(
+        v.array(headerSchema),
+        v.maxLength(BOUNDS.headers),
+        v.description('Headers with these values. The agent adds X-Sync-Commit and X-Sync-Ref.'),
+      ),
+    ),
+    headersFrom: v.optional(
+      v.pipe(
+        v.array(
+          v.object({ name: name('Name of the header.'), secretRef: secretKeyRef('Secret that contains its value.') }),
+        ),
+        v.maxLength(BOUNDS.headers),
+        v.description('Headers with values from Secrets.'),
+      ),
+    ),
+    expectStatus: v.optional(integer(100, 599, 'HTTP status that means success. If omitted, any 2xx.')),
+    timeout: v.optional(callTimeout('Timeout of this call, 1s to 5m. If omitted, reload.timeout.')),
+  }),
+  cel({
+    rule: "!has(self.body) || self.method != 'GET'",
+    message: 'a GET request has no body; use POST or PUT, or remove the body',
+  }),
+);
 
 const readyPathSchema = gatewayPath('Path that returns 2xx once the gateway can reload.');
 

@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import * as v from 'valibot';
 import { parse } from 'yaml';
@@ -70,11 +71,13 @@ async function commitExample(name: string, { repository, submodules = {} }: Exam
   return { repo: url, commit: await commit({ files: gitmodules ? { ...files, '.gitmodules': gitmodules } : files }) };
 }
 
-/** A gateway that responds to everything with 204, and records the requests with the names of their secret headers. */
+/** A gateway that responds to everything with 204, and records the requests with their bodies and secret headers. */
 async function startGateway(t: TestContext) {
   const requests: string[] = [];
-  const gateway = createServer(({ method, url, headers }, response) => {
-    requests.push(`${method} ${url}${headers.authorization ? ' (Authorization)' : ''}`);
+  const gateway = createServer(async (request, response) => {
+    const { method, url, headers } = request;
+    const body = await streamText(request);
+    requests.push(`${method} ${url}${headers.authorization ? ' (Authorization)' : ''}${body && ` ${body}`}`);
     response.writeHead(204).end();
   }).listen(0, '127.0.0.1');
   await once(gateway, 'listening');

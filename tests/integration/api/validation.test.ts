@@ -244,6 +244,26 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     /keys must have at most 317/,
   ],
   ['a name that no Secret has', { 'git.caSecretRef': { name: 'größe', key: 'k' } }, /should match/],
+  [
+    'a body that is longer than 8 KiB',
+    { gateway: { reload: { requests: [{ path: '/', body: 'x'.repeat(8_193) }] } } },
+    /may not be more than 8192/,
+  ],
+  [
+    'a body of a GET request',
+    { gateway: { reload: { requests: [{ method: 'GET', path: '/', body: '' }] } } },
+    /a GET request has no body/,
+  ],
+  [
+    'a header with a line break',
+    { gateway: { reload: { requests: [{ path: '/', headers: [{ name: 'X-A', value: 'a\nb' }] }] } } },
+    /headers\[0\]\.value/,
+  ],
+  [
+    'a header with a space in its name',
+    { gateway: { reload: { requests: [{ path: '/', headers: [{ name: 'X A', value: '' }] }] } } },
+    /headers\[0\]\.name/,
+  ],
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /exactly one leading \//],
 ];
 
@@ -291,6 +311,20 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
   ]),
   ['many waves with long selectors', { rollout: { waves: wavesOf(16, 1_024) } }],
   ['many globs', { 'webhook.allowedRefs': Array(64).fill('v'.repeat(64)) }],
+  [
+    'a body and plain headers',
+    {
+      gateway: {
+        reload: {
+          requests: Array(8).fill({
+            path: '/',
+            body: 'é'.repeat(8_192),
+            headers: Array.from({ length: 16 }, (_, n) => ({ name: `X-${n}`, value: 'a b~' })),
+          }),
+        },
+      },
+    },
+  ],
   ['headers', { gateway: { reload: { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) } } }],
   [
     'resources of the agent',

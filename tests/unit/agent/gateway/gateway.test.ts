@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, type TestContext, test } from 'node:test';
 import { type Intent, reloadSettings } from '../../../../agent/resource/judge-resource.ts';
 import { freePort } from '../../../../scripts/testbed/free-port.ts';
@@ -21,6 +25,19 @@ async function prepare(t: TestContext, reload: Reload, fields: object = {}) {
   await writeFile(path.join(sandbox.directory, 'api-key'), 'name:secret\n');
   const commit = await repository.commit({ files: { a: '0' } });
   return { gateway, sandbox, repository, target: { repo: repository.url, commit, reload, profile: fields } };
+}
+
+/** A gateway that records each request, with its headers except for the usual ones of every client. */
+async function startRecorder(t: TestContext) {
+  const requests: { line: string; headers: Record<string, unknown>; body: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const { host: _, accept: _a, connection: _c, 'content-length': _l, ...headers } = request.headers;
+    requests.push({ line: `${request.method} ${request.url}`, headers, body: await text(request) });
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close().closeAllConnections());
+  return { requests, port: (server.address() as AddressInfo).port };
 }
 
 const lines = ({ calls }: FakeIgnition) => calls.map(({ line }) => line);
@@ -185,6 +202,58 @@ suite('reload requests', () => {
       gateway.calls.map(({ header }) => header),
       [undefined, 'abc', undefined],
     );
+  });
+
+  test('carry a rendered body, plain headers, and the commit and the ref of the files', async (t) => {
+    const { requests, port } = await startRecorder(t);
+    const { repository, sandbox } = await gitSandbox(t, 'body', { port });
+    const secretRef = { name: 'gateway-key', key: 'token' };
+    const full = request({
+      body: '{"name": "{{ .GatewayName }}", "site": "{{ .Vars.site }}", "at": "{{ .Commit }}"}',
+      headers: [
+        { name: 'Content-Type', value: 'application/json' },
+        { name: 'x-sync-commit', value: 'forged' },
+        { name: 'X-Both', value: 'plain' },
+      ],
+      headersFrom: [{ name: 'X-Both', secretRef }],
+    });
+    const commit = await repository.commit({ files: { a: '0' } });
+    const reload = { ...none, requests: [full, request({ path: '/plain' })] };
+    const target = {
+      repo: repository.url,
+      commit,
+      ref: 'refs/heads/größe%',
+      reload,
+      profile: { vars: { site: 'oslo' } },
+    };
+    await mkdir(path.join(sandbox.directory, 'headers/gateway-key'), { recursive: true });
+    await writeFile(path.join(sandbox.directory, 'headers/gateway-key/token'), 'secret');
+    assert.equal(await syncAndReload(sandbox, target), true);
+    const ref = 'refs/heads/gr%C3%B6%C3%9Fe%';
+    assert.deepEqual(requests, [
+      {
+        line: 'POST /reload',
+        headers: { 'content-type': 'application/json', 'x-both': 'secret', 'x-sync-commit': commit, 'x-sync-ref': ref },
+        body: `{"name": "edge", "site": "oslo", "at": "${commit}"}`,
+      },
+      { line: 'POST /plain', headers: { 'x-sync-commit': commit, 'x-sync-ref': ref }, body: '' },
+    ]);
+  });
+
+  test('are not sent if a value of the body is missing, or the body would be too long', async (t) => {
+    const { requests, port } = await startRecorder(t);
+    const { repository, sandbox } = await gitSandbox(t, 'no-body', { port });
+    const target = { repo: repository.url, commit: await repository.commit({ files: { a: '0' } }) };
+    const sending = (body: string) => ({ ...target, reload: { ...none, requests: [request({ body })] } });
+    await assert.rejects(syncAndReload(sandbox, sending('a\n{{ .Vars.site }}')), {
+      name: 'TerminalError',
+      message:
+        'the body of POST /reload in spec.gateway.reload.requests: line 2: {{ .Vars.site }} has no value; add it to vars of the profile or the defaults',
+    });
+    const long = { vars: { site: 'x'.repeat(512) } };
+    const many = { ...sending('{{ .Vars.site }}'.repeat(512)), profile: long };
+    await assert.rejects(sandbox.reload(many), { code: 'gateway.body', message: /longer than 32768 characters/ });
+    assert.deepEqual(requests, []);
   });
 
   test('follow no redirect, and can expect any status', async (t) => {

@@ -65,6 +65,19 @@ async function listen(t: TestContext, listener: RequestListener): Promise<number
 }
 
 suite('one check of a gateway', () => {
+  test('names the commit and the ref, so that a gateway with another configuration can refuse it', async (t) => {
+    const intent = verifiedBy();
+    const port = await listen(t, ({ headers }, response) => {
+      const isCurrent = headers['x-sync-commit'] === intent.commit && headers['x-sync-ref'] === intent.ref;
+      response.writeHead(isCurrent ? 200 : 409).end();
+    });
+    const states = await verify(await verifierOf(t, port), intent);
+    assert.deepEqual(
+      states.map((state) => state?.state),
+      ['Passed'],
+    );
+  });
+
   /** Lines with the requests to the gateway, the key, and the result. */
   async function look(t: TestContext, intent: Intent, status = 200) {
     const lines: string[] = [];

@@ -361,7 +361,7 @@ suite('credentials of git-sync', () => {
   ]);
 });
 
-const noHash = 'differs: the request no longer has the header Gitsync-Hash';
+const noHash = 'differs: the request has the header X-Sync-Commit instead of Gitsync-Hash';
 const reloads = (request: object, port: number, more: object = {}) => ({
   gateway: { port, ...more, reload: { requests: [{ method: 'POST', path: '/', expectStatus: 200, ...request }] } },
 });
