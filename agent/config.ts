@@ -41,6 +41,8 @@ export const agentConfigSchema = v.object({
   GATEWAY_PORT: port(8088),
   GATEWAY_TLS: flag(false),
   API_KEY_FILE: v.optional(path),
+  /** Whether the containers of the pod share a process namespace. */
+  SHARE_PROCESS_NAMESPACE: flag(false),
   /** Directory with a file `<secret>/<key>` for each header of `spec.gateway.reload.requests`. */
   RELOAD_HEADERS_DIR: v.optional(path),
   /** Credentials for the git server, read at each fetch because Secrets rotate. */

@@ -8,6 +8,7 @@ import { currentValues } from './content/current-values.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { GatewayClient } from './gateway/gateway-client.ts';
 import { OwnFile } from './gateway/own-file.ts';
+import { processTable } from './gateway/process-table.ts';
 import { VerificationFile } from './gateway/verification-file.ts';
 import { Verifier } from './gateway/verifier.ts';
 import { Clone } from './git/clone.ts';
@@ -61,7 +62,7 @@ export async function wireSync(config: AgentConfig, given: Given): Promise<SyncD
     signatures: new Signatures({ git, gitDir: config.REPO_PATH, keysDirectory: config.GIT_VERIFY_KEYS_DIR }),
     root,
     manifestFile: new ManifestFile(root, log),
-    ...gatewayOf(config, { identity, root, lock, log: log.child({ component: 'gateway' }) }),
+    ...gatewayOf(config, { identity, uid, root, lock, log: log.child({ component: 'gateway' }) }),
     baseline: new Baseline(),
     lock,
     mounts: config.DATA_MOUNTS,
@@ -85,19 +86,21 @@ function identityOf(config: AgentConfig): Identity {
 
 interface Around {
   identity: Identity;
+  uid: number;
   root: DataRoot;
   lock: VolumeLock;
   log: Logger;
 }
 
 function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 'gateway' | 'verifier'> {
-  const { identity, root, lock, log } = around;
+  const { identity, uid, root, lock, log } = around;
   const {
     GATEWAY_PORT: port,
     GATEWAY_TLS: tls,
     API_KEY_FILE: apiKeyFile,
     RELOAD_HEADERS_DIR: headersDirectory,
     POD_LABELS_FILE: labelsFile,
+    SHARE_PROCESS_NAMESPACE: isShared,
   } = config;
   const client = new GatewayClient({ port, tls, apiKeyFile });
   const ownFile = (name: string) =>
@@ -109,8 +112,9 @@ function gatewayOf(config: AgentConfig, around: Around): Pick<SyncDependencies, 
   const pending = ownFile('reload-pending');
   const touch = (path: string, text: string) => touchFile(path, text, { root, lock });
   const valuesOf = (intent: Intent) => currentValues(intent, { identity, labelsFile });
+  const processes = processTable(isShared, uid);
   return {
-    gateway: new Gateway({ client, pending, headersDirectory, touch, valuesOf }),
+    gateway: new Gateway({ client, pending, headersDirectory, touch, valuesOf, processes }),
     verifier: new Verifier({ client, results: new VerificationFile(ownFile('verification')), log }),
   };
 }

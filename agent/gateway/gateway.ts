@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { TerminalError, WaitingError } from '../../shared/errors.ts';
-import type { Intent, ReloadRequest } from '../resource/judge-resource.ts';
+import type { Intent, ReloadRequest, ReloadSignal } from '../resource/judge-resource.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import type { OwnFile } from './own-file.ts';
 import { findPreset } from './presets/preset.ts';
+import type { ProcessTable } from './process-table.ts';
 import { readHeaders } from './read-secrets.ts';
+import { signalProcess } from './signal-process.ts';
 import { syncHeaders } from './sync-headers.ts';
 
 export interface GatewayOptions {
@@ -21,6 +24,7 @@ export interface GatewayOptions {
   touch: (path: string, text: string) => void;
   /** Returns the values of templates. */
   valuesOf: (intent: Intent) => Promise<TemplateValues>;
+  processes: ProcessTable;
 }
 
 /** Delay before checking again for editors (ms). */
@@ -29,6 +33,8 @@ const EDITORS_RETRY_MS = 10_000;
 /** The gateway in the same pod, as a sync sees it. */
 export class Gateway {
   readonly #options: GatewayOptions;
+  /** The signal that was sent since the last change of a file. If a request fails, only the requests are repeated. */
+  #sentSignal: ReloadSignal | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -41,15 +47,17 @@ export class Gateway {
   async beforeChange(intent: Intent, signal?: AbortSignal): Promise<void> {
     await this.checkEditors(intent);
     signal?.throwIfAborted();
-    const { reload } = intent;
-    const isNotified = reload.preset !== 'none' || reload.requests.length > 0 || reload.touchFile !== undefined;
+    this.#sentSignal = undefined;
+    const { preset, requests, touchFile, signal: ofProcess } = intent.reload;
+    const isNotified = preset !== 'none' || requests.length > 0 || touchFile !== undefined || ofProcess !== undefined;
     const { pending } = this.#options;
     if (isNotified && !pending.exists()) pending.write('', 0o644);
   }
 
   /**
    * Notifies the gateway of changes that it doesn't know about yet, and returns whether there were any. If the client
-   * throws, the next call sends everything again, even after a restart. The signal aborts a call.
+   * throws, the next call sends all requests again, and after a restart also the signal to the process. `signal` aborts
+   * a call.
    */
   async catchUp(intent: Intent, signal?: AbortSignal): Promise<boolean> {
     const { reload, commit } = intent;
@@ -58,6 +66,7 @@ export class Gateway {
     if (reload.touchFile !== undefined) touch(reload.touchFile, `${commit} ${new Date().toISOString()}\n`);
     const call = { timeoutMs: reload.timeoutMs, signal };
     if (reload.readyPath) await this.#checkReady(reload.readyPath, call);
+    if (reload.signal) this.#signal(reload.signal);
     await findPreset(reload.preset).reload(client, call);
     for (const request of reload.requests) {
       const { method, path, expectStatus, timeoutMs } = request;
@@ -67,6 +76,12 @@ export class Gateway {
     }
     pending.remove();
     return true;
+  }
+
+  #signal(signal: ReloadSignal): void {
+    if (isDeepStrictEqual(this.#sentSignal, signal)) return;
+    signalProcess(signal, this.#options.processes);
+    this.#sentSignal = signal;
   }
 
   async #bodyOf({ method, path, body }: ReloadRequest, intent: Intent): Promise<string | undefined> {

@@ -42,6 +42,7 @@ export interface ReloadSettings {
   readyPath: string | undefined;
   /** A file in the data volume to touch, relative to its root. */
   touchFile: string | undefined;
+  signal: ReloadSignal | undefined;
   /** Time limit for each call (ms). */
   timeoutMs: number;
 }
@@ -57,6 +58,9 @@ export interface VerificationSettings {
 type Reload = NonNullable<GatewaySyncSpec['gateway']['reload']>;
 /** A call from the spec, with its time limit in milliseconds. */
 export type ReloadRequest = Omit<NonNullable<Reload['requests']>[number], 'timeout'> & { timeoutMs: number };
+
+/** A signal for the oldest process with this name. */
+export type ReloadSignal = NonNullable<Reload['signal']>;
 
 const RELOAD_TIMEOUT_MS = 10_000;
 const VERIFICATION = { forMs: 60_000, intervalMs: 5_000, failureThreshold: 3 };
@@ -162,13 +166,13 @@ export function intentOf(
 
 /** Returns the settings of `spec.gateway.reload` with their defaults. */
 export function reloadSettings({ gateway }: { gateway: GatewaySyncSpec['gateway'] | undefined }): ReloadSettings {
-  const { preset = 'none', requests = [], readyPath, touchFile, timeout = '' } = gateway?.reload ?? {};
+  const { preset = 'none', requests = [], readyPath, touchFile, signal, timeout = '' } = gateway?.reload ?? {};
   const timeoutMs = parseDuration(timeout) ?? RELOAD_TIMEOUT_MS;
   const timed = requests.map((request) => ({
     ...request,
     timeoutMs: parseDuration(request.timeout ?? '') ?? timeoutMs,
   }));
-  return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), timeoutMs };
+  return { preset, requests: timed, readyPath, touchFile: touchFile && normalForm(touchFile), signal, timeoutMs };
 }
 
 /** Returns the settings of the verification with their defaults; undefined if there is none. */

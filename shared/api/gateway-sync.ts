@@ -115,6 +115,22 @@ const reloadRequestSchema = v.pipe(
 
 const readyPathSchema = gatewayPath('Path that returns 2xx once the gateway can reload.');
 
+const signalSchema = v.pipe(
+  v.object({
+    name: v.pipe(
+      v.picklist(['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGTERM', 'SIGWINCH']),
+      v.description('Name of the signal.'),
+    ),
+    process: v.pipe(
+      name('Name of the command, or of its program without the directory. The oldest process with this name gets it.'),
+      v.regex(/^[ -.0-~]+$/),
+    ),
+  }),
+  v.description(
+    'Signal that the agent sends after a change, before the requests. The pod needs shareProcessNamespace: true.',
+  ),
+);
+
 const verifyRequestSchema = v.object({
   path: gatewayPath('Path on the gateway in the same pod.'),
   expectStatus: v.optional(integer(100, 599, 'HTTP status of a healthy gateway. If omitted, any 2xx.')),
@@ -179,6 +195,7 @@ const gatewaySchema = v.pipe(
               'File in the data volume that the agent touches after a change, for gateways that watch a file. It contains the commit and the time.',
             ),
           ),
+          signal: v.optional(signalSchema),
           timeout: v.optional(callTimeout('Timeout of each call to the gateway, 1s to 5m.'), '10s'),
         }),
         v.description('Notification of the gateway after its files changed.'),

@@ -264,6 +264,17 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
     { gateway: { reload: { requests: [{ path: '/', headers: [{ name: 'X A', value: '' }] }] } } },
     /headers\[0\]\.name/,
   ],
+  [
+    'a signal that ends a process at once',
+    { gateway: { reload: { signal: { name: 'SIGKILL', process: 'nginx' } } } },
+    /supported values: "SIGHUP"/,
+  ],
+  [
+    'a path of a process',
+    { gateway: { reload: { signal: { name: 'SIGHUP', process: '/usr/sbin/nginx' } } } },
+    /signal\.process/,
+  ],
+  ['a signal without a process', { gateway: { reload: { signal: { name: 'SIGHUP' } } } }, /signal\.process: Required/],
   ['a host for a path', { gateway: { reload: { readyPath: '//elsewhere/' } } }, /exactly one leading \//],
 ];
 
@@ -325,6 +336,7 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
       },
     },
   ],
+  ['a signal', { gateway: { reload: { signal: { name: 'SIGUSR2', process: 'my server.sh' } } } }],
   ['headers', { gateway: { reload: { requests: Array(2).fill({ path: '/', headersFrom: headers(16) }) } } }],
   [
     'resources of the agent',

@@ -18,6 +18,7 @@ suite('the configuration of the agent', () => {
       DATA_MOUNTS: [],
       GATEWAY_PORT: 8088,
       GATEWAY_TLS: false,
+      SHARE_PROCESS_NAMESPACE: false,
       GIT_DENIED_NETWORKS: DENIED_NETWORKS,
       GIT_ALLOW_LOCAL: false,
       HEALTH_PORT: 8082,
@@ -38,7 +39,7 @@ suite('the configuration of the agent', () => {
     const paths = Object.fromEntries([...files, ...more, 'REPO_PATH'].map((name) => [name, `/${name}`]));
     const texts = { ...required, ...paths, PROFILE: 'blue', GATEWAY_NAME: 'press', LOG_LEVEL: 'warn' };
     const ports = { GATEWAY_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
-    const flags = { GATEWAY_TLS: 'true', GIT_ALLOW_LOCAL: 'true' };
+    const flags = { GATEWAY_TLS: 'true', SHARE_PROCESS_NAMESPACE: 'true', GIT_ALLOW_LOCAL: 'true' };
     const given = { ...texts, ...ports, ...flags, DATA_MOUNTS: '["a"]', GIT_DENIED_NETWORKS: '10.0.0.0/8' };
     assert.deepEqual(readConfig(agentConfigSchema, given), {
       ...texts,
@@ -46,6 +47,7 @@ suite('the configuration of the agent', () => {
       HEALTH_PORT: 2,
       METRICS_PORT: 3,
       GATEWAY_TLS: true,
+      SHARE_PROCESS_NAMESPACE: true,
       GIT_ALLOW_LOCAL: true,
       DATA_MOUNTS: ['a'],
       GIT_DENIED_NETWORKS: ['10.0.0.0/8'],

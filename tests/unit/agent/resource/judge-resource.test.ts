@@ -82,13 +82,21 @@ suite('judgeResource', () => {
         ...common,
         verify: 'none',
         submodules: false,
-        reload: { preset: 'none', requests: [], readyPath: undefined, touchFile: undefined, timeoutMs: 10_000 },
+        reload: {
+          preset: 'none',
+          requests: [],
+          readyPath: undefined,
+          touchFile: undefined,
+          signal: undefined,
+          timeoutMs: 10_000,
+        },
       },
     });
     const reload = {
       preset: 'ignition' as const,
       readyPath: '/ready',
       touchFile: 'x',
+      signal: { name: 'SIGHUP' as const, process: 'nginx' },
       requests: [{ method: 'POST' as const, path: '/a' }],
     };
     const git = { repo: 'https://git.test/x', ref: 'x', verify: { mode: 'tag' }, submodules: true, timeout: '2m' };

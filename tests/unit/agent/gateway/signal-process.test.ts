@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { signalProcess } from '../../../../agent/gateway/signal-process.ts';
+import type { ReloadSignal } from '../../../../agent/resource/judge-resource.ts';
+import { fakeProcesses } from '../support/fake-processes.ts';
+
+const hangUp = (process: string): ReloadSignal => ({ name: 'SIGHUP', process });
+
+type Given = Parameters<typeof fakeProcesses>[0];
+
+function signalsOf(given: Given, signal: ReloadSignal = hangUp('nginx')): string[] {
+  const table = fakeProcesses(given);
+  signalProcess(signal, table);
+  return table.signals;
+}
+
+suite('the signal goes to', () => {
+  test('the oldest process of that name', () => {
+    const given: Given = [
+      [9, { comm: 'nginx', startTicks: 20 }],
+      [12, { comm: 'nginx', startTicks: 10 }],
+      [1, { comm: 'pause', startTicks: 1 }],
+    ];
+    assert.deepEqual(signalsOf(given), ['12 SIGHUP']);
+  });
+
+  test('the one with the lower ID of two that started in the same tick', () => {
+    const given: Given = [
+      [10, { comm: 'nginx' }],
+      [9, { comm: 'nginx' }],
+    ];
+    assert.deepEqual(signalsOf(given), ['9 SIGHUP']);
+  });
+
+  test("none of the agent's own container, and none that has ended", () => {
+    const given: Given = [
+      [2, { comm: 'node', startTicks: 1, mounts: 'mnt:[1]' }],
+      [3, { comm: 'node', startTicks: 2, state: 'Z' }],
+      [9, { comm: 'node', startTicks: 9 }],
+    ];
+    assert.deepEqual(signalsOf(given, hangUp('node')), ['9 SIGHUP']);
+  });
+
+  test("one whose mount namespace the agent isn't allowed to read", () => {
+    assert.deepEqual(signalsOf([[9, { comm: 'nginx', faults: { mounts: 'EACCES' } }]]), ['9 SIGHUP']);
+  });
+
+  test('one that waits for it, and with SIGTERM also one that does not handle it', () => {
+    assert.deepEqual(signalsOf([[9, { comm: 'nginx', catches: [], blocks: ['SIGHUP'] }]]), ['9 SIGHUP']);
+    const terminate: ReloadSignal = { name: 'SIGTERM', process: 'nginx' };
+    assert.deepEqual(signalsOf([[9, { comm: 'nginx', catches: [] }]], terminate), ['9 SIGTERM']);
+  });
+});
+
+suite('no signal is sent, and the agent tries again, if', () => {
+  const waiting: [what: string, given: Given, message: string][] = [
+    ['no other container runs', [], 'no process named nginx runs in the other containers of the pod'],
+    [
+      'no process has this name',
+      [...'fedcba'].map((comm, index) => [index + 1, { comm }]),
+      'no process named nginx runs in the other containers of the pod, only a, b, c, d, e and 1 more',
+    ],
+    [
+      'a name contains control characters',
+      [[1, { comm: '\x1b[31mé\n' }]],
+      'no process named nginx runs in the other containers of the pod, only ?[31m??',
+    ],
+    [
+      'processes are hidden',
+      [[1, { comm: 'nginx', faults: { stat: 'EPERM' } }]],
+      "no process named nginx runs in the other containers of the pod; processes that can't be read: 1",
+    ],
+    [
+      'it ended while the list was read',
+      [[1, { comm: 'nginx', faults: { stat: 'ESRCH' } }]],
+      'no process named nginx runs in the other containers of the pod',
+    ],
+    [
+      'it ended before the signal',
+      [[1, { comm: 'nginx', faults: { kill: 'ESRCH' } }]],
+      'the process nginx (1) ended before it could be signalled',
+    ],
+    [
+      'it does not handle the signal',
+      [[1, { comm: 'nginx', catches: ['SIGUSR1'] }]],
+      'the process nginx (1) does not handle SIGHUP yet; if it never does, specify another signal in spec.gateway.reload.signal',
+    ],
+  ];
+  for (const [what, given, message] of waiting)
+    test(what, () => {
+      const table = fakeProcesses(given);
+      assert.throws(() => signalProcess(hangUp('nginx'), table), { name: 'WaitingError', message });
+      assert.deepEqual(table.signals, []);
+    });
+
+  test('another process got the ID after the list was read', () => {
+    const table = fakeProcesses([[7, { comm: 'nginx' }]]);
+    const reuse = () => table.processes.set(7, { comm: 'nginx', startTicks: 2_000 });
+    table.processes.set(7, { comm: 'nginx', onStatus: reuse });
+    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.noProcess', message: /ended before/ });
+    const end = () => table.processes.delete(7);
+    table.processes.set(7, { comm: 'nginx', onStatus: end });
+    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.noProcess', message: /ended before/ });
+    assert.deepEqual(table.signals, []);
+  });
+});
+
+suite('the error says what to change if', () => {
+  test('the containers share no process namespace', () => {
+    const table = { ...fakeProcesses([[1, { comm: 'nginx' }]]), isShared: false };
+    assert.throws(() => signalProcess(hangUp('nginx'), table), {
+      name: 'TerminalError',
+      message: /requires shareProcessNamespace: true in the pod.*add it to the pod template/,
+    });
+    assert.deepEqual(table.signals, []);
+  });
+
+  test('the process has another user', () => {
+    const runAs = (uid: number) => () => signalsOf([[7, { comm: 'nginx', uid, faults: { kill: 'EPERM' } }]]);
+    assert.throws(runAs(1_000), {
+      name: 'TerminalError',
+      message:
+        "the process nginx (7) runs as user 1000 and the agent as user 101, which isn't allowed to signal it: set securityContext.runAsUser of the gateway's container to 1000",
+    });
+    assert.throws(runAs(0), { message: /runAsUser .* to 0, which requires the chart value agent\.allowRoot/ });
+  });
+});
