@@ -42,6 +42,7 @@ export const configSchema = v.pipe(
     AGENT_IMAGE_ALLOWED_REPOSITORIES: list(),
     AGENT_LOG_LEVEL: v.optional(logLevel, 'info'),
     AGENT_RESOURCES: json(resources, 'the resources of a container'),
+    AGENT_ALLOW_ROOT: flag(false),
     AGENT_CA_CONFIG_MAP: json(configMapKey, 'the name and the key of a ConfigMap'),
     AUTO_BIND_AGENT: flag(true),
     APPROVER_ROLE: flag(false),

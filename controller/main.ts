@@ -111,6 +111,7 @@ const injection: InjectionSettings = {
     GIT_ALLOW_LOCAL: String(config.GIT_ALLOW_LOCAL),
   },
   defaults: {
+    allowRoot: config.AGENT_ALLOW_ROOT,
     logLevel: config.AGENT_LOG_LEVEL,
     resources: config.AGENT_RESOURCES,
     caConfigMap: config.AGENT_CA_CONFIG_MAP,

@@ -57,6 +57,7 @@ export function checkPod(pod: Pod, survey: NamespaceSurvey, whole: Survey): Find
     ...checkAnnotations(pod, { survey, gatewaySync }),
     ...checkSidecar(pod, survey, whole),
     ...checkMounts(pod, gatewaySync),
+    ...checkProcesses(pod, gatewaySync),
     ...checkContainers(pod, seenOr(survey.events, [])),
     ...(hasSidecar(pod) ? checkReport(pod, { survey, gatewaySync, now: whole.now }) : []),
   ];
@@ -180,6 +181,21 @@ function checkMounts(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] 
       'pod/sub-path',
       `containers mount parts of the data volume with subPath (${named}): a mounted file never changes, and a mounted directory stops changing after it was removed once`,
       { todo: 'mount the whole volume instead', page: 'how-to/troubleshooting-injection.md#mounts-with-a-subpath' },
+    ),
+  ];
+}
+
+function checkProcesses(pod: Pod, gatewaySync: GatewaySync | undefined): Finding[] {
+  const signal = gatewaySync?.spec.gateway.reload?.signal;
+  if (!signal || pod.spec.shareProcessNamespace || !hasSidecar(pod)) return [];
+  return [
+    failed(
+      'pod/process-namespace',
+      `its agent can't send ${signal.name} to ${signal.process}: the pod does not have shareProcessNamespace: true`,
+      {
+        todo: 'add shareProcessNamespace: true to the pod template, unless a program must be process 1',
+        page: 'how-to/reload-by-signal.md#share-the-process-namespace',
+      },
     ),
   ];
 }

@@ -215,7 +215,7 @@ function podNotes({ pod, chosen, root, next }: Change): Note[] {
   if (user === 0)
     notes.push(
       todo(
-        `container ${root.name} runs as user 0, which is not allowed for the sidecar: set securityContext.runAsUser to a different user`,
+        `container ${root.name} runs as user 0, which the sidecar is not allowed to by default: set securityContext.runAsUser to a different user, or the chart value agent.allowRoot`,
       ),
     );
   const early = (next.spec.initContainers ?? [])

@@ -36,6 +36,7 @@ export const admittedPodSchema = v.object({
     initContainers: v.optional(v.array(containerSchema)),
     volumes: v.optional(v.array(v.looseObject({ name: v.string() }))),
     securityContext: v.optional(securityContextSchema),
+    shareProcessNamespace: v.optional(v.boolean()),
     os: v.optional(v.object({ name: v.string() })),
     nodeSelector: v.optional(v.record(v.string(), v.string())),
     resources: v.optional(v.looseObject({})),

@@ -60,7 +60,8 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
   const data = findDataVolume(pod);
   if (data.kind === 'denied') return { ...data, because: 'pod' };
   const identity = userIdentity(data.container, pod);
-  if (identity.runAsUser === 0) return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
+  if (identity.runAsUser === 0 && !chosen.defaults.allowRoot)
+    return { kind: 'denied', because: 'pod', message: rootMessage(data.container.name) };
   const taken = (pod.spec.volumes ?? []).map((volume) => volume.name);
   const volumes = sidecarVolumes(chosen, taken, chosen.defaults.caConfigMap);
   const gatewayName = annotations?.[POD_ANNOTATIONS.gatewayName] ?? labels?.['app.kubernetes.io/name'];
@@ -76,6 +77,7 @@ function addSidecar(pod: AdmittedPod, chosen: Chosen): Injection {
     ],
     warnings: [
       ...(identity.runAsUser === undefined ? [userWarning(data.container.name)] : []),
+      ...processWarnings(pod, chosen.spec),
       ...subPathWarnings(pod, data),
     ],
   };
@@ -108,10 +110,25 @@ function checkSystem({ spec }: AdmittedPod): string | undefined {
 const OS_LABELS = ['kubernetes.io/os', 'beta.kubernetes.io/os'];
 
 const rootMessage = (container: string) =>
-  `container ${container} runs as user 0, and the sidecar, which runs as the same user, must not run as root; set securityContext.runAsUser to another user`;
+  `container ${container} runs as user 0, and the sidecar, which runs as the same user, must not run as root; set securityContext.runAsUser to another user, or the chart value agent.allowRoot to true`;
 
 const userWarning = (container: string) =>
   `sync agent: container ${container} has no securityContext.runAsUser, so the sidecar runs as the user of its image; set runAsUser so that both own the same files`;
+
+/** The pod's processes are never shared silently, because a program that must be process 1 would stop working. */
+function processWarnings({ spec: pod }: AdmittedPod, { git, gateway }: SidecarInput['spec']): string[] {
+  const isShared = pod.shareProcessNamespace === true;
+  return [
+    ...(gateway.signals && !isShared ? [unsharedWarning] : []),
+    ...(git.auth && (gateway.signals || isShared) ? [exposureWarning] : []),
+  ];
+}
+
+const unsharedWarning =
+  "sync agent: spec.gateway.reload.signal requires shareProcessNamespace: true in the pod, so the agent can't send the signal; add it to the pod template, unless a program must be process 1";
+
+const exposureWarning =
+  "sync agent: in a shared process namespace, the gateway can read the sidecar's environment and mounted Secrets, such as the credential in spec.git.auth";
 
 /** Maximum parts of the volume in warnings, because the API server truncates long ones. */
 const MAX_WARNINGS = 5;

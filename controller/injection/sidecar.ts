@@ -26,8 +26,10 @@ export interface SidecarInput extends AgentIdentity {
   volumes: SidecarVolumes;
 }
 
-/** Defaults for resources that don't specify these fields. */
+/** Settings of the installation, of which a resource can override the resources. */
 export interface SidecarDefaults {
+  /** Whether sidecars of gateways that run as root do so as well. If omitted, these pods are denied. */
+  allowRoot?: boolean | undefined;
   logLevel?: string | undefined;
   /** As in a container. */
   resources?: object | undefined;
@@ -59,7 +61,7 @@ export function sidecarContainer(input: SidecarInput) {
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
       readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
+      runAsNonRoot: identity.runAsUser !== 0,
       seccompProfile: { type: 'RuntimeDefault' },
       ...identity,
     },
@@ -132,6 +134,7 @@ function sidecarEnvironment({ pod, dataMount, ...identity }: SidecarInput, ports
     DATA_MOUNTS: mounts.length > 0 ? JSON.stringify(mounts) : undefined,
     GATEWAY_PORT: String(spec.gateway.port),
     GATEWAY_TLS: String(spec.gateway.tls),
+    SHARE_PROCESS_NAMESPACE: pod.spec.shareProcessNamespace ? 'true' : undefined,
     ...Object.fromEntries(credentials.map(({ variable, file }) => [variable, `${SIDECAR_PATHS.credentials}/${file}`])),
     GIT_EXTRA_CA_FILE: defaults.caConfigMap && `${SIDECAR_PATHS.extraCas}/${EXTRA_CAS_FILE}`,
     MEMORY_PATH: copiesCredentials(spec) ? SIDECAR_PATHS.memory : undefined,

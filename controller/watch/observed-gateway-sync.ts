@@ -60,6 +60,8 @@ type Header = NonNullable<
 type ObservedGateway = Pick<GatewaySyncSpec['gateway'], 'port' | 'tls' | 'api'> & {
   /** Whether gateways are verified. */
   verifies?: true;
+  /** Whether agents send a signal to a process. */
+  signals?: true;
   reload?: { requests?: { headersFrom?: Pick<Header, 'secretRef'>[] | undefined }[] | undefined } | undefined;
 };
 
@@ -186,6 +188,7 @@ function projectGateway({ port, tls, api, reload, verify }: GatewaySyncSpec['gat
     tls,
     ...withoutUndefined({ api }),
     ...(verify && { verifies: true as const }),
+    ...(reload?.signal && { signals: true as const }),
     ...(headersFrom.length > 0 && { reload: { requests: [{ headersFrom }] } }),
   };
 }

@@ -57,6 +57,8 @@
   value: {{ .Values.agent.logLevel | quote }}
 - name: AGENT_RESOURCES
   value: {{ default (dict) .Values.agent.resources | toJson | quote }}
+- name: AGENT_ALLOW_ROOT
+  value: {{ .Values.agent.allowRoot | quote }}
 {{- if .Values.agent.caConfigMap.name }}
 - name: AGENT_CA_CONFIG_MAP
   value: {{ .Values.agent.caConfigMap | toJson | quote }}

@@ -42,6 +42,7 @@ suite('the configuration of the controller', () => {
       METRICS_HOSTS: ['localhost'],
       AGENT_IMAGE_ALLOWED_REPOSITORIES: [],
       AGENT_LOG_LEVEL: 'info',
+      AGENT_ALLOW_ROOT: false,
       AUTO_BIND_AGENT: true,
       APPROVER_ROLE: false,
       WEBHOOK_REQUIRE_LABEL: false,
@@ -69,6 +70,7 @@ suite('the configuration of the controller', () => {
       APPROVER_ROLE: 'true',
       WEBHOOK_REQUIRE_LABEL: 'true',
       WEBHOOK_EVICT_PODS: 'true',
+      AGENT_ALLOW_ROOT: 'true',
     };
     const more = { GIT_ALLOW_LOCAL: 'true', GITHUB_APP: 'true', LOG_DEV_MODE: 'true' };
     const ports = { WEBHOOK_PORT: '1', HEALTH_PORT: '2', METRICS_PORT: '3' };
@@ -100,6 +102,7 @@ suite('the configuration of the controller', () => {
       APPROVER_ROLE: true,
       WEBHOOK_REQUIRE_LABEL: true,
       WEBHOOK_EVICT_PODS: true,
+      AGENT_ALLOW_ROOT: true,
       GIT_ALLOW_LOCAL: true,
       GITHUB_APP: true,
       LOG_DEV_MODE: true,

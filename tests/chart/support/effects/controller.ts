@@ -53,6 +53,7 @@ export const controllerEffects: Effects = {
     in: controller.env('AGENT_RESOURCES'),
     is: '{"limits":{"memory":"96Mi"},"requests":{"cpu":"20m","memory":"64Mi"}}',
   },
+  'agent.allowRoot': { to: true, in: controller.env('AGENT_ALLOW_ROOT'), is: 'true' },
   'agent.caConfigMap.name': {
     to: 'company-ca',
     in: controller.env('AGENT_CA_CONFIG_MAP'),

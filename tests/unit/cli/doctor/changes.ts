@@ -281,6 +281,8 @@ export const CHANGES: Record<string, Change> = {
   'a pod that mounts a directory of the data volume': ({ pod, resource }) => { mountData(pod, { subPath: 'config' }); mapTo(resource, 'config/{{ .GatewayName }}'); },
   'a pod that mounts a directory without delivered files': ({ pod, resource }) => { mountData(pod, { subPath: 'logs' }); mapTo(resource, 'config'); },
   'a pod that mounts the whole data volume': ({ pod, resource }) => { mountData(pod, {}); mapTo(resource, '.'); },
+  'a pod whose processes its agent cannot signal': ({ resource }) => { resource.spec.gateway.reload = { signal: { name: 'SIGHUP', process: 'nginx' } }; },
+  'a pod whose processes its agent can signal': ({ pod, resource }) => { pod.spec.shareProcessNamespace = true; resource.spec.gateway.reload = { signal: { name: 'SIGHUP', process: 'nginx' } }; },
   'a pod without its sidecar, because injection excludes it': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.namespaceSelector.matchExpressions.push({ key: 'team', operator: 'Exists' }); },
   'a pod without its sidecar, with other labels': ({ webhook, pod }) => { pod.spec.containers.pop(); webhook.objectSelector = { matchLabels: { a: 'b' } }; },
   'a pod without its sidecar, from before the webhook': ({ configuration, pod }) => { pod.spec.containers.pop(); configuration.metadata.creationTimestamp = NOON; },

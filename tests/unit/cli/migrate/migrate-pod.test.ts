@@ -289,7 +289,7 @@ suite('the pod of an application', () => {
       {
         notes: [
           place,
-          'todo: container app runs as user 0, which is not allowed for the sidecar: set securityContext.runAsUser to a different user',
+          'todo: container app runs as user 0, which the sidecar is not allowed to by default: set securityContext.runAsUser to a different user, or the chart value agent.allowRoot',
         ],
         pod: { ...moved.pod, securityContext: { runAsUser: 0 } },
       },

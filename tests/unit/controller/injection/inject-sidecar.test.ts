@@ -139,6 +139,54 @@ suite('an injected pod', () => {
     assert.match(injection.kind === 'patched' ? (injection.warnings[0] ?? '') : '', /no securityContext\.runAsUser/);
   });
 
+  const signal = { name: 'SIGHUP', process: 'nginx' };
+  const token = { token: { secretRef: { name: 'token', key: 'value' } } };
+  const unshared = /spec\.gateway\.reload\.signal requires shareProcessNamespace: true/;
+  const exposed = /the gateway can read the sidecar's environment and mounted Secrets, .* spec\.git\.auth$/;
+  const signalling = { gateway: { reload: { signal } } };
+  const processes: [what: string, spec: { git?: object; gateway?: object }, isShared: boolean, warnings: RegExp[]][] = [
+    ['a signal without a shared process namespace', signalling, false, [unshared]],
+    ['that and a credential', { ...signalling, git: token }, false, [unshared, exposed]],
+    ['a signal in a shared process namespace', signalling, true, []],
+    ['a credential in a shared process namespace', { git: token }, true, [exposed]],
+    ['a credential in its own process namespace', { git: token }, false, []],
+  ];
+  for (const [what, { git, ...spec }, shareProcessNamespace, expected] of processes)
+    test(`gets the right warnings for ${what}, and the agent knows about the namespace`, () => {
+      const repo = { repo: 'https://git.test/app.git', ref: 'main', ...(git && { auth: git }) };
+      const observed = projectSpec(gatewaySpecOf({ ...spec, git: repo }));
+      const injection = inject(pod({ shareProcessNamespace }), observed) as Injected;
+      assert.equal(injection.warnings.length, expected.length, injection.warnings.join());
+      for (const [index, words] of expected.entries()) assert.match(injection.warnings[index] ?? '', words);
+      assert.ok(
+        injection.warnings.every(({ length }) => length <= 256),
+        'the API server truncates longer ones',
+      );
+      const isShared = variable(sidecarOf(injection), 'SHARE_PROCESS_NAMESPACE')?.value;
+      assert.equal(isShared, shareProcessNamespace ? 'true' : undefined);
+    });
+
+  test('gets a sidecar that runs as root, without privileges, if it does so explicitly and the installation allows it', () => {
+    const asRoot = { runAsUser: 0, runAsGroup: 0 };
+    const container = pod({ containers: [{ ...gateway, securityContext: asRoot }] });
+    const whole = pod({ containers: [{ ...gateway, securityContext: {} }], securityContext: asRoot });
+    for (const given of [container, whole])
+      assert.deepEqual(sidecarOf(inject(given, gatewaySpecOf(), { allowRoot: true })).securityContext, {
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: false,
+        seccompProfile: { type: 'RuntimeDefault' },
+        ...asRoot,
+      });
+    const others = [pod(), pod({ containers: [{ ...gateway, securityContext: {} }] })];
+    for (const given of others) {
+      const { securityContext } = sidecarOf(inject(given, gatewaySpecOf(), { allowRoot: true }));
+      assert.equal(securityContext.runAsNonRoot, true);
+      assert.notEqual(securityContext.runAsUser, 0);
+    }
+  });
+
   const mounting = (...volumeMounts: { mountPath: string; subPath?: string }[]) => ({
     ...gateway,
     volumeMounts: volumeMounts.map((mount) => ({ name: 'data', ...mount })),
@@ -236,7 +284,7 @@ suite('a pod that is not injected', () => {
     [
       'runs as root',
       pod({ containers: [{ ...gateway, securityContext: { runAsUser: 0 } }] }),
-      /runs as user 0.*runAsUser/,
+      /runs as user 0.*set securityContext\.runAsUser to another user, or the chart value agent\.allowRoot to true$/,
     ],
     ['runs on Windows', pod({ os: { name: 'windows' } }), /Linux only/],
     [

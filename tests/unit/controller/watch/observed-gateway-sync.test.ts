@@ -179,7 +179,11 @@ suite('the cached fields of a resource', () => {
       agent: { image: { tag: '1' } },
       history: 5,
       rollout: { waves: [{ name: 'a' }] },
-      gateway: { api, reload: { requests }, verify: { timeout: '1m', requests: [{ path: '/ok' }] } },
+      gateway: {
+        api,
+        reload: { requests, signal: { name: 'SIGHUP' as const, process: 'nginx' } },
+        verify: { timeout: '1m', requests: [{ path: '/ok' }] },
+      },
     };
     const given = gatewaySpecOf(spec);
     const { revision, ...kept } = omit(project(spec).spec, 'sync');
@@ -196,6 +200,7 @@ suite('the cached fields of a resource', () => {
         tls: given.gateway.tls,
         api: given.gateway.api,
         verifies: true,
+        signals: true,
         reload: { requests: [{ headersFrom: [{ secretRef }] }] },
       },
     });
