@@ -1,3 +1,5 @@
+import type { Reason } from './api/reasons.ts';
+
 /** An error with a machine-readable code, like Node's errors. */
 export class CodedError extends Error {
   readonly code: string;
@@ -16,13 +18,13 @@ export interface ErrorDetails {
   /** Stable, for programs and docs: `git.unreachable`. */
   code: string;
   /** Reason of the condition that reports it, CamelCase. */
-  reason: string;
+  reason: Reason;
   cause?: unknown;
 }
 
 /** Base of the three kinds of errors in a reconcile; the kind determines the next action. */
 abstract class SyncError extends CodedError {
-  readonly reason: string;
+  readonly reason: Reason;
 
   constructor(message: string, { code, reason, cause }: ErrorDetails) {
     super(message, code, { cause });

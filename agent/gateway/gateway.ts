@@ -115,7 +115,7 @@ export class Gateway {
     });
     if (editors.length === 0) return;
     const message = `the gateway is being edited (${editors.slice(0, 5).join(', ')}), and designerSessionPolicy is ${policy}`;
-    const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' };
+    const details = { code: 'gateway.editors', reason: 'DesignerSessionOpen' } as const;
     if (policy === 'wait') throw new WaitingError(message, { ...details, retryAfterMs: EDITORS_RETRY_MS });
     throw new TerminalError(message, details);
   }

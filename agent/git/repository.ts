@@ -220,10 +220,9 @@ export class Repository {
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, this.path];
     await this.#git.run(args).catch((cause) => {
       if (saidNothing(cause)) throw cause;
-      const details = { code: 'clone.unusable', reason: 'CloneUnusable', cause };
       throw new TransientError(
         `cannot create a repository in ${this.path} (REPO_PATH): check that it isn't full or read-only`,
-        details,
+        { code: 'clone.unusable', reason: 'CloneUnusable', cause },
       );
     });
     this.#idLength = idLength;

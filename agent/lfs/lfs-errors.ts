@@ -30,7 +30,7 @@ const TERMINAL = {
     reason: 'LfsUnavailable',
     message: 'mapped files are stored in Git LFS, which git:// does not support: use https or ssh, or exclude them',
   },
-};
+} as const;
 
 const TRANSIENT = {
   unusable: { reason: 'LfsUnavailable', message: 'the response of the Git LFS server is invalid; retrying' },
@@ -47,7 +47,7 @@ const TRANSIENT = {
     message: 'files in Git LFS took longer to fetch than spec.git.timeout allows; the next try fetches the rest',
   },
   damaged: { reason: 'LfsUnavailable', message: 'an object from Git LFS is damaged; fetching it again' },
-};
+} as const;
 
 const ERRORS = { ...TERMINAL, ...TRANSIENT };
 

@@ -1,3 +1,6 @@
+import type { ConditionType } from '../../shared/api/gateway-sync-status.ts';
+import type { Reason } from '../../shared/api/reasons.ts';
+
 /** Remedies by condition reason, as in docs/reference/conditions.md. */
 const TODOS: Record<string, string> = {
   Resolving: 'wait: the git server is being queried, or does not have the ref yet',
@@ -53,7 +56,7 @@ const TODOS: Record<string, string> = {
   ClusterNameMissing: 'set the chart value clusterName',
   CommitStatusFailed: 'check the git server, the network, and the log of the controller',
   InvalidRollout: 'correct the window of spec.rollout in the message',
-};
+} satisfies Partial<Record<Reason, string>>;
 
 /** Returns the remedy for a reason, or undefined if none is needed or known. */
 export function todoOf(reason: string): string | undefined {
@@ -66,7 +69,7 @@ const DESCRIBED_AT: Record<string, string> = {
   MissingSidecar: 'AllGatewaysSynced',
   HostKeyVerificationFailed: 'RefResolved',
   KnownHostsMissing: 'RefResolved',
-};
+} satisfies Partial<Record<Reason, ConditionType>>;
 
 /** Returns the page and anchor in `docs/` that describe a reason. */
 export function pageOfReason(type: string, reason: string): string {

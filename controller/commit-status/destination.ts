@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { StatusProvider } from '../../shared/api/git.ts';
+import type { Reason } from '../../shared/api/reasons.ts';
 import { withoutTrailingSlashes } from '../../shared/domain/relative-path.ts';
 import { renderTemplate } from '../../shared/domain/render-template.ts';
 import { inUrl, parseRepository } from '../../shared/domain/repository.ts';
@@ -21,8 +22,8 @@ export interface Destination {
 }
 
 /** Why a status isn't posted, with a message for a condition. */
-export interface Problem<Reason extends string = string> {
-  reason: Reason;
+export interface Problem<R extends Reason = Reason> {
+  reason: R;
   message: string;
 }
 

@@ -65,7 +65,7 @@ const MAX_RECORDS = 8;
 const UNEXPECTED = {
   reason: 'CommitStatusFailed',
   message: 'unexpected error; see the log of the controller',
-};
+} as const;
 /** Time after which a transient problem is shown in the status (ms). */
 const PATIENCE_MS = 60_000;
 

@@ -1,3 +1,4 @@
+import type { Reason } from '../../shared/api/reasons.ts';
 import type { Wish } from './intents.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { AdvertisedRefs, ResolvedRef } from './resolve-ref.ts';
@@ -15,5 +16,5 @@ export interface Followed {
 /** The followed ref, or the reason why there is none. */
 export interface Settled extends Outcomes {
   followed: Followed | undefined;
-  problem: { reason: string; message: string };
+  problem: { reason: Reason; message: string };
 }

@@ -1,3 +1,4 @@
+import type { Reason } from '../../shared/api/reasons.ts';
 import { hashAdvice } from '../../shared/domain/check-ref-name.ts';
 import { type TerminalError, TransientError } from '../../shared/errors.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -45,7 +46,7 @@ export type Resolution =
 /** No new commit is known. */
 interface Failure {
   kind: 'failed';
-  reason: string;
+  reason: Reason;
   message: string;
   /** It resolves itself. */
   transient: boolean;
@@ -116,7 +117,7 @@ function failureOf(
   };
 }
 
-function noSuchRef({ ref, source }: Target, repo: string): { reason: string; message: string } {
+function noSuchRef({ ref, source }: Target, repo: string): Settled['problem'] {
   const advice = source === 'Spec' ? 'or change spec.git.ref' : 'change spec.git.ref, or send another request';
   const origin = source === 'Spec' ? '' : ', which a webhook requested, was';
   if (ref === 'HEAD') return { reason: 'RefNotFound', message: `${noDefaultBranch}; push that branch, ${advice}` };

@@ -1,6 +1,6 @@
 import type { ConditionType, GatewayCounts } from '../../shared/api/gateway-sync-status.ts';
 import { INJECTION_ENABLED } from '../../shared/api/names.ts';
-import type { RolloutStatus } from '../../shared/api/rollout.ts';
+import type { RolloutPhase, RolloutStatus } from '../../shared/api/rollout.ts';
 import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
@@ -9,7 +9,7 @@ import type { Resolution } from '../intent/resolution.ts';
 import { heldOrders } from '../rollout/messages.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { judgeRange } from './judge-range.ts';
-import { conditionOf, type Verdict, type Verdicts } from './merge-conditions.ts';
+import { conditionOf, type Earlier, type Verdict, type Verdicts } from './merge-conditions.ts';
 
 /** A cause that keeps agents from access. */
 export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
@@ -67,7 +67,7 @@ export function judgeConditions(facts: Facts): Verdicts {
  * True while the commit in the status is good for this generation, even if the git server becomes unavailable later:
  * agents act only if it is True, and pods must be able to restart in the meantime.
  */
-function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict {
+function judgeRefResolved({ gatewaySync, resolution }: Facts): Verdict | Earlier {
   const { status, generation } = gatewaySync;
   if (resolution.kind === 'querying') return carriedOver(gatewaySync, 'RefResolved') ?? resolving;
   if (resolution.kind === 'resolved') {
@@ -107,15 +107,14 @@ const pinnedCommit = {
   reason: 'PinnedCommit',
   message:
     "spec.git.ref is a full commit hash; the agents fetch it and report an error if the repository doesn't have it",
-};
+} as const;
 
 const resolving: Verdict = { status: 'Unknown', reason: 'Resolving', message: 'the repository is being queried' };
 
 /** Returns the previous condition, if nothing new is known. */
-function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Verdict | undefined {
+function carriedOver({ status }: ObservedGatewaySync, type: ConditionType): Earlier | undefined {
   const before = conditionOf(status.conditions, type);
-  if (!before) return undefined;
-  return omit(before, 'lastTransitionTime', 'type');
+  return before && omit(before, 'type');
 }
 
 function judgeProfiles({ profileProblems, gatewaySync }: Facts): Verdict {
@@ -198,7 +197,7 @@ function accessProblemIn({ accessProblems }: Facts): Verdict | undefined {
 }
 
 /** Present if `spec.git.commitStatus` is set. Gateways and Ready don't depend on it. */
-function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts): Verdict | undefined {
+function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts): Verdict | Earlier | undefined {
   if (!gatewaySync.spec.git.commitStatus) return undefined;
   if (problem === 'unknown') return carriedOver(gatewaySync, 'CommitStatus') ?? unposted;
   if (problem) return { status: 'False', reason: problem.reason, message: problem.message };
@@ -208,7 +207,7 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
 const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status has been posted yet' };
 
 /** Present with `spec.rollout`. */
-function judgeRollout(facts: Facts): Verdict | undefined {
+function judgeRollout(facts: Facts): Verdict<RolloutPhase | 'Waiting' | 'InvalidRollout'> | undefined {
   const { rollout, gatewaySync, rolloutProblems, isHeldBack } = facts;
   if (!rollout && !gatewaySync.spec.rollout) return undefined;
   if (rolloutProblems.length > 0)
@@ -232,7 +231,7 @@ function whyHeldBack(facts: Facts): string {
 }
 
 /** Present for ssh. */
-function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | undefined {
+function judgeHostKey({ gatewaySync, resolution }: Facts): Verdict | Earlier | undefined {
   const before = resolution.kind === 'querying' ? carriedOver(gatewaySync, 'SSHHostKeyVerification') : undefined;
   if (before && HOST_KEY_REASONS.includes(before.reason)) return before;
   if (resolution.kind === 'failed' && HOST_KEY_REASONS.includes(resolution.reason))
@@ -270,8 +269,8 @@ function pauseMessage({ gatewaySync: { orders = {} }, rollout }: Facts): string 
 
 function judgeReady(
   facts: Facts,
-  { refResolved, profilesValid }: { refResolved: Verdict; profilesValid: Verdict },
-): Verdict {
+  { refResolved, profilesValid }: { refResolved: Verdict | Earlier; profilesValid: Verdict },
+): Verdict | Earlier {
   const { resolution, gatewaySync } = facts;
   if (gatewaySync.spec.paused) return { status: 'Unknown', reason: 'Paused', message: pauseMessage(facts) };
   if (resolution.kind === 'querying') {
@@ -303,11 +302,12 @@ function judgeReadyByWaves(facts: Facts, gateways: Verdict): Verdict | undefined
   if (!rollout || rollout.status === 'True') return undefined;
   // A rollout that waits for a gateway is the matter of RolledOut; a fleet that is scaled to zero is ready.
   if (rollout.status === 'Unknown' && isWithoutGateways(gateways) && !isHeldBack) return undefined;
-  return { ...rollout, reason: rollout.reason.replace(/^(?!Invalid)/, 'Rollout') };
+  const { reason } = rollout;
+  return { ...rollout, reason: reason === 'InvalidRollout' ? reason : `Rollout${reason}` };
 }
 
 /** True if only a user can help; https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md. */
-function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict {
+function judgeStalled(facts: Facts, profilesValid: Verdict): Verdict | Earlier {
   const { resolution, gatewaySync } = facts;
   const isRetry = resolution.kind === 'querying' && !resolution.isNews;
   const before = carriedOver(gatewaySync, 'Stalled');

@@ -1,16 +1,19 @@
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import type { Condition, ConditionType } from '../../shared/api/gateway-sync-status.ts';
+import type { Reason } from '../../shared/api/reasons.ts';
 import { wholeSeconds } from '../../shared/domain/duration.ts';
 
-/** A condition without a time; one that is carried over has its earlier generation. */
-export interface Verdict {
+/** A condition without a type and a time. */
+export interface Verdict<R extends Reason = Reason> {
   status: Condition['status'];
-  reason: string;
+  reason: R;
   message: string;
-  observedGeneration?: number | undefined;
 }
 
-export type Verdicts = Partial<Record<ConditionType, Verdict>>;
+/** An earlier condition, which keeps its generation. Another version may have written its reason. */
+export type Earlier = Omit<Condition, 'type'>;
+
+export type Verdicts = Partial<Record<ConditionType, Verdict | Earlier>>;
 
 /**
  * Merges verdicts into the previous conditions: `lastTransitionTime` changes only with the status

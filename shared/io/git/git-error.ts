@@ -17,7 +17,7 @@ interface Symptom {
 export const certificate = {
   details: { code: 'git.certificate', reason: 'CertificateNotTrusted' },
   message: "the git server's certificate isn't trusted; specify its CA in spec.git.caSecretRef",
-};
+} as const;
 
 export const WRONG_NAME =
   "the git server's certificate is for another name; change the host in spec.git.repo to a name in the certificate";

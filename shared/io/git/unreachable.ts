@@ -1,3 +1,4 @@
+import type { Reason } from '../../api/reasons.ts';
 import { TransientError } from '../../errors.ts';
 import { type Credentials, notServed, reported, statusError } from './refusals.ts';
 
@@ -5,7 +6,7 @@ interface Obstacle {
   /** Part of the error's code. */
   name: string;
   /** Reason for conditions; by default `GitUnreachable`. */
-  reason?: string;
+  reason?: Reason;
   message: string;
   /** Node's error codes. */
   codes: readonly string[];

@@ -87,7 +87,7 @@ suite('the configuration of the agent', () => {
 });
 
 suite('describeFailure', () => {
-  const details = { code: 'x.y', reason: 'X' };
+  const details = { code: 'x.y', reason: 'NotComplete' } as const;
   const cases: [name: string, error: unknown, expected: object][] = [
     [
       'a terminal error',

@@ -96,7 +96,7 @@ function failToFetch(world: World, index: number, setup: Setup): World {
   if (!intent) return world;
   const error = new TransientError('the host cannot be reached', {
     code: 'git.unreachable',
-    reason: 'HostUnreachable',
+    reason: 'GitUnreachable',
   });
   const failed = withAgent(world, index, { ...agent, inProgress: undefined, isAwake: true });
   return announce(failed, index, setup, { kind: 'failed', intent, error, durationMs: 1 });

@@ -86,7 +86,7 @@ export function ask(world: World, index: number): World {
   const { question, lastGood } = controller;
   const { refs, isDown } = world.host;
   if (!question) return world;
-  const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'HostUnreachable' });
+  const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'GitUnreachable' });
   const value: QueryResult = isDown
     ? { kind: 'error', error: down, lastGood, retryAfterMs: 1000 }
     : { kind: 'refs', refs: new Map(Object.entries(refs)) };

@@ -364,7 +364,7 @@ suite('a secret sent to a git server', () => {
 });
 
 test('an error with its own message keeps that message', () => {
-  const typed = new TerminalError('no', { code: 'x', reason: 'X' });
+  const typed = new TerminalError('no', { code: 'x', reason: 'Changed' });
   assert.equal(connectionErrorOf(typed), typed);
 });
 

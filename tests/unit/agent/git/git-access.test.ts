@@ -18,6 +18,7 @@ import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { type AccessFiles, isAboutAccess, stampOf, withGitAccess } from '../../../../agent/git/git-access.ts';
 import { removeKeyCopies } from '../../../../agent/git/ssh-key.ts';
+import type { Reason } from '../../../../shared/api/reasons.ts';
 import { TerminalError } from '../../../../shared/errors.ts';
 import { AddressGuard } from '../../../../shared/io/address-guard.ts';
 import { connectionErrorOf, gitErrorOf } from '../../../../shared/io/git/git-error.ts';
@@ -70,8 +71,13 @@ suite('the files of an access to a repository', () => {
   });
 
   test('are blamed for errors about credentials and certificates only', () => {
-    const failed = (reason: string) => new TerminalError('', { code: '', reason });
-    for (const reason of ['AuthenticationFailed', 'RepositoryNotFound', 'CertificateNotTrusted', 'CredentialsMissing'])
+    const failed = (reason: Reason) => new TerminalError('', { code: '', reason });
+    for (const reason of [
+      'AuthenticationFailed',
+      'RepositoryNotFound',
+      'CertificateNotTrusted',
+      'CredentialsMissing',
+    ] as const)
       assert.ok(isAboutAccess(failed(reason)), reason);
     for (const error of [failed('ContentInvalid'), new Error('AuthenticationFailed')]) assert.ok(!isAboutAccess(error));
   });
@@ -121,7 +127,7 @@ suite('withGitAccess', () => {
 
   test('adds to a refusal that the pod may be older than the Secret that the resource names', async (t) => {
     const { files } = await arrange(t);
-    const refusedFor = (reason: string) =>
+    const refusedFor = (reason: Reason) =>
       withGitAccess(anyHost('https://127.0.0.1/x'), files, () => {
         throw new TerminalError('refused', { code: 'git.played', reason });
       });

@@ -97,7 +97,7 @@ suite('a query to the agent is answered', () => {
 
   test("with a message if it can't be answered", async () => {
     const { inspector, shown, ask } = inspectorOf(async () => {
-      throw new TerminalError('the repository has no x', { code: 'a', reason: 'B' });
+      throw new TerminalError('the repository has no x', { code: 'a', reason: 'RefNotFound' });
     });
     const question = questionOf();
     ask(question);

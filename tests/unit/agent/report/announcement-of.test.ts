@@ -32,7 +32,7 @@ const failed = (error: unknown, failedIntent = intent): SyncOutcome => ({
   error,
   durationMs: 10,
 });
-const reloadError = new WaitingError('it is down', { code: 'x', reason: 'X', retryAfterMs: 1 });
+const reloadError = new WaitingError('it is down', { code: 'x', reason: 'Changed', retryAfterMs: 1 });
 
 type Announcement = ReturnType<typeof announcementOf>;
 
@@ -90,7 +90,7 @@ suite('announcementOf', () => {
   });
 
   test('counts a failure each time and reports it once', () => {
-    const error = new TerminalError('no', { code: 'x', reason: 'X' });
+    const error = new TerminalError('no', { code: 'x', reason: 'Changed' });
     const [first, second] = announce(failed(error), failed(error));
     assert.deepEqual(first?.report, { state: 'Error', message: 'no', generation: 1 });
     assert.equal(second?.report, undefined);
@@ -99,7 +99,7 @@ suite('announcementOf', () => {
   });
 
   test("doesn't count waiting as a failure", () => {
-    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'X', retryAfterMs: 1 })));
+    const [only] = announce(failed(new WaitingError('later', { code: 'x', reason: 'Changed', retryAfterMs: 1 })));
     assert.equal(only?.report?.state, 'Pending');
     assert.deepEqual(only?.figures, { syncPeriod: 0 });
     assert.equal(only?.log?.level, 'info');
@@ -126,7 +126,7 @@ suite('announcementOf', () => {
   });
 
   test('reports how often files are checked, and 0 while drift is allowed', () => {
-    const error = new TerminalError('no', { code: 'x', reason: 'X' });
+    const error = new TerminalError('no', { code: 'x', reason: 'Changed' });
     const dry = { ...intent, profile: { ...intent.profile, dryRun: true } };
     const planned = { kind: 'planned' as const, plan: planOf([added]) };
     const idle = (state: 'Paused' | 'Pending'): SyncOutcome => ({ kind: 'idle', finding: { state, message: '' } });
@@ -186,12 +186,17 @@ suite('announcementOf', () => {
     assert.equal(before?.report && 'verification' in before.report, false);
   });
 
-  const final = new TerminalError('no', { code: 'x', reason: 'X' });
+  const final = new TerminalError('no', { code: 'x', reason: 'Changed' });
   const failures: [name: string, rollout: number | undefined, error: unknown, hasFailed: boolean | undefined][] = [
     ['for good in a rollout', 3, final, true],
     ['for good without one', undefined, final, undefined],
-    ['for now', 3, new TransientError('no', { code: 'x', reason: 'X' }), undefined],
-    ['until something else happens', 3, new WaitingError('no', { code: 'x', reason: 'X', retryAfterMs: 1 }), undefined],
+    ['for now', 3, new TransientError('no', { code: 'x', reason: 'Changed' }), undefined],
+    [
+      'until something else happens',
+      3,
+      new WaitingError('no', { code: 'x', reason: 'Changed', retryAfterMs: 1 }),
+      undefined,
+    ],
     ['since the volume is full', 3, codedError('ENOSPC', 'full'), undefined],
     ['since the volume is read-only', 3, codedError('EROFS', 'no'), true],
     ['by a mistake of the agent', 3, new Error('no'), undefined],
@@ -226,8 +231,8 @@ suite('a message combines all of', () => {
     { path: 'b', reason: 'Drifted', isRepaired: true },
     { path: 'c', reason: 'Missing', isRepaired: false },
   ];
-  const terminal = new TerminalError('no', { code: 'x.y', reason: 'X' });
-  const waiting = new WaitingError('later', { code: 'x.z', reason: 'X', retryAfterMs: 1 });
+  const terminal = new TerminalError('no', { code: 'x.y', reason: 'Changed' });
+  const waiting = new WaitingError('later', { code: 'x.z', reason: 'Changed', retryAfterMs: 1 });
   const inRollout = { ...intent, rollout: 7 };
 
   const cases: [what: string, outcome: SyncOutcome, expected: Omit<Announcement, 'memory'>][] = [

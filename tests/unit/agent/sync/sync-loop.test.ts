@@ -137,7 +137,7 @@ suite('a sync that the git server refused', () => {
       if (tries.length === 2) stop.abort();
       // The Secret changes during the request.
       stamp = 'right token';
-      throw new TransientError('no', { code: 'x', reason: 'X', retryAfterMs: 60_000 });
+      throw new TransientError('no', { code: 'x', reason: 'Changed', retryAfterMs: 60_000 });
     };
     const loop = await loopOf(t, sync, () => {}, { access: { isMissedBy, stamp: async () => stamp } });
     loop.onResource(resourceOf({ port: 1 }, 1, 1));

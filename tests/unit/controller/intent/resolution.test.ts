@@ -284,7 +284,7 @@ suite('the followed commit', () => {
   });
 
   const error = new TransientError('the host is unreachable', { code: 'git.unreachable', reason: 'GitUnreachable' });
-  const denied = new TerminalError('the host refuses', { code: 'git.denied', reason: 'GitDenied' });
+  const denied = new TerminalError('the host refuses', { code: 'git.denied', reason: 'AuthenticationFailed' });
   const resolved = { commit: 'a'.repeat(40), qualifiedRef: 'refs/heads/main', ambiguous: false };
   const known = {
     winner: { field: 'spec.git.ref', target: { ref: 'main', source: 'Spec' }, at: Number.NEGATIVE_INFINITY },
@@ -310,7 +310,7 @@ suite('the followed commit', () => {
       isJudged: false,
       known: undefined,
     });
-    const refusal = { reason: 'GitDenied', message: 'the host refuses', transient: false };
+    const refusal = { reason: 'AuthenticationFailed', message: 'the host refuses', transient: false };
     assert.deepEqual(resolveFor({}, { kind: 'error', error: denied, lastGood: refs, retryAfterMs: 5_000 }), {
       ...failure,
       ...refusal,

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const ABOUT_A_SECRET = [
   ...['AuthenticationFailed', 'RepositoryNotFound', 'SecretNotFound', 'SecretTooLarge'],
   ...['HostKeyVerificationFailed', 'CertificateNotTrusted'],
-];
+] as const;
 
 test('an error that another Secret can fix is retried within a minute, however long it lasts', () => {
   for (const reason of ABOUT_A_SECRET) {

@@ -16,7 +16,7 @@ suite('a resource with a branch and a tag', () => {
   });
   const failed = (code: string): QueryResult => ({
     kind: 'error',
-    error: new TransientError('no', { code, reason: 'X' }),
+    error: new TransientError('no', { code, reason: 'Changed' }),
     retryAfterMs: 0,
     lastGood: undefined,
   });

@@ -16,7 +16,7 @@ const posted: CommitStatusRecord = {
   posts: 2,
   time: '2026-01-01T00:00:00Z',
 };
-const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' };
+const problem = { reason: 'AuthenticationFailed', message: 'the host refused the token' } as const;
 
 function decideFor(gatewaySync: ObservedGatewaySync, news?: StatusNews, cluster = 'oslo') {
   return decide(

@@ -47,7 +47,7 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
   observedGeneration: 1,
 });
 const carried = (type: string, status: 'True' | 'False' | 'Unknown', reason: string) => {
-  const verdict = omit(condition(type, status, reason), 'lastTransitionTime', 'type');
+  const verdict = omit(condition(type, status, reason), 'type');
   return verdict;
 };
 const well: GatewaySyncStatus = {
@@ -139,9 +139,10 @@ const refused = (message: string) => ({
   AllGatewaysSynced: isUnknown('GatewaysRefused', message),
   Ready: isFalse('GatewaysRefused', message),
 });
-const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' };
-const noSecret = { reason: 'SecretNotFound', message: 'there is no Secret' };
-const hostKey = (reason: string) => failed({ reason, message: 'bad key', transient: false });
+const denied = { reason: 'ForeignRoleBinding', message: 'it is not ours' } as const;
+const noSecret = { reason: 'SecretNotFound', message: 'there is no Secret' } as const;
+const hostKey = (reason: 'HostKeyVerificationFailed' | 'KnownHostsMissing') =>
+  failed({ reason, message: 'bad key', transient: false });
 
 suite('the conditions of a resource', () => {
   test('are as expected for a healthy one', () => assert.deepEqual(judge({}), allWell));
@@ -341,7 +342,7 @@ suite('the conditions of a resource', () => {
     ['with gateways that rest', { counts: { paused: 1, dryRun: 1, summary: '2/2 synced' } }, {}],
     [
       'without the rights of agents',
-      { accessProblems: [denied, { reason: 'Other', message: 'and more' }] },
+      { accessProblems: [denied, { reason: 'GitTokenNotWritten', message: 'and more' }] },
       { AgentAccess: isFalse('ForeignRoleBinding', 'it is not ours; and more') },
     ],
     [
@@ -407,16 +408,18 @@ suite('the conditions of a resource', () => {
       { spec: ssh({ secretRef, insecureIgnoreHostKey: true }) },
       { SSHHostKeyVerification: insecure },
     ],
-    ...['HostKeyVerificationFailed', 'KnownHostsMissing'].map((reason): [string, Given, Record<string, object>] => [
-      `over ssh, with the failure ${reason}`,
-      { resolution: hostKey(reason) },
-      {
-        RefResolved: isFalse(reason, 'bad key'),
-        Ready: isFalse(reason, 'bad key'),
-        Stalled: isTrue(reason, 'bad key'),
-        SSHHostKeyVerification: isFalse(reason, 'bad key'),
-      },
-    ]),
+    ...(['HostKeyVerificationFailed', 'KnownHostsMissing'] as const).map(
+      (reason): [string, Given, Record<string, object>] => [
+        `over ssh, with the failure ${reason}`,
+        { resolution: hostKey(reason) },
+        {
+          RefResolved: isFalse(reason, 'bad key'),
+          Ready: isFalse(reason, 'bad key'),
+          Stalled: isTrue(reason, 'bad key'),
+          SSHHostKeyVerification: isFalse(reason, 'bad key'),
+        },
+      ],
+    ),
     ['of a rollout that is complete', { rollout: { phase: 'Complete' } }, { RolledOut: isTrue('Complete', 'words') }],
     [
       'of a rollout that has not begun',

@@ -181,7 +181,7 @@ suite('while the git server is queried', () => {
 
   test('a new spec is not called observed, and the fleet goes on', () => {
     const edited = { ...observed(), generation: 2 };
-    const accessProblems = [{ reason: 'ForeignRoleBinding', message: 'it was made by somebody else' }];
+    const accessProblems = [{ reason: 'ForeignRoleBinding' as const, message: 'it was made by somebody else' }];
     const { status } = decideFor(edited, asking(1_000), { pods: [pod], accessProblems });
     assert.equal(status.observedGeneration, 1);
     assert.equal(status.gateways?.total, 1);
@@ -240,7 +240,7 @@ suite("a ref that the git server doesn't show yet", () => {
 });
 
 suite('agents that lack Secrets or permissions', () => {
-  const accessProblems = [{ reason: 'ForeignRoleBinding', message: 'it was made by somebody else' }];
+  const accessProblems = [{ reason: 'ForeignRoleBinding' as const, message: 'it was made by somebody else' }];
   const pod = {
     namespace: 'ns',
     name: 'gateway-0',
@@ -311,7 +311,7 @@ suite("while the revision of spec.sync can't be stored, so that no rollout begin
   };
   const spec = { ...gatewaySpecOf(), rollout: {}, revision: 'r' };
   const newer: QueryResult = { kind: 'refs', refs: new Map([['refs/heads/main', 'b'.repeat(40)]]) };
-  const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' };
+  const problem = { reason: 'RevisionNotWritten', message: 'the ControllerRevision cannot be written' } as const;
   /** All gateways have the commit and the revision of the status, and a decision results in these conditions. */
   const conditionsAt = (
     looked: Partial<ObservedGatewaySync>,
