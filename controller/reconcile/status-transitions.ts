@@ -25,6 +25,7 @@ export interface Transition {
 export function transitionsOf(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return [
     commitTransition(before, after),
+    tagTransition(before, after),
     rolloutTransition(before, after),
     ...requestTransitions(before, after),
     ...problemTransitions(before, after),
@@ -77,6 +78,13 @@ function commitTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): 
     reason: 'RefResolved',
     message: `${after.lastSyncRef} is ${after.lastSyncCommitShort}${from}`,
   };
+}
+
+/** Returns a warning if the followed tag was deleted, because the gateways stay on a commit that no tag names. */
+function tagTransition(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition | undefined {
+  const { reason, message } = conditionOf(after.conditions, 'RefResolved') ?? {};
+  if (reason !== 'TagDeleted' || conditionOf(before.conditions, 'RefResolved')?.reason === reason) return undefined;
+  return { type: 'Warning', reason, message: message ?? '' };
 }
 
 /** Returns an event for each rollout, wave, and phase, except for the first state after `spec.rollout` was added. */

@@ -1,72 +1,29 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { runCommand } from '../../scripts/testbed/run-command.ts';
-import { startReceiver } from '../integration/receiver/start-receiver.ts';
-import { apply, connectCluster, createNamespace } from '../support/cluster.ts';
+import { apply, createNamespace } from '../support/cluster.ts';
 import { injectedPod, report } from '../support/gateway-pods.ts';
 import { applyGatewaySync, condition, untilGatewaySync } from '../support/gateway-syncs.ts';
 import { startController } from '../support/start-controller.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
+import { addWebhook, createGiteaRepository } from './gitea-repository.ts';
 import { type Gitea, startGitea } from './start-gitea.ts';
-
-const SECRET = 'secret-of-the-webhook';
 
 /** A private repository with a webhook that leads to a receiver, and a resource that follows it. */
 async function arrange(t: TestContext, gitea: Gitea, { name, scopes }: { name: string; scopes: string[] }) {
   const namespace = await createNamespace(t);
   const address = { namespace, name };
-  const { kubeconfig } = await connectCluster();
-  const receiver = await startReceiver(t, kubeconfig, { WEBHOOK_HMAC_SECRET: SECRET });
-  await gitea.api('POST', '/user/repos', { name, private: true });
-  await gitea.api('POST', `/repos/plant/${name}/hooks`, {
-    type: 'gitea',
-    active: true,
-    events: ['push'],
-    config: {
-      content_type: 'json',
-      secret: SECRET,
-      url: `http://127.0.0.1:${receiver.port}/webhook/${namespace}/${name}`,
-    },
-  });
-  const directory = await temporaryDirectory(t, 'work-tree-');
-  const git = async (...args: string[]) => {
-    const identity = ['-c', 'user.name=plant', '-c', 'user.email=plant@example.test'];
-    const settings = [...identity, '-c', `http.sslCAInfo=${gitea.caFile}`, '-c', 'credential.helper='];
-    const env = { PATH: process.env.PATH, HOME: directory, GIT_TERMINAL_PROMPT: '0' };
-    return (await runCommand('git', [...settings, ...args], { cwd: directory, env })).trim();
-  };
-  const { name: user, password } = gitea.user;
-  const repo = `${gitea.url}/plant/${name}.git`;
-  await git('init', '--quiet', '--initial-branch=main');
-  await git('remote', 'add', 'origin', repo.replace('https://', `https://${user}:${password}@`));
-  const pushFile = async (content: string) => {
-    await mkdir(path.join(directory, 'config'), { recursive: true });
-    await writeFile(path.join(directory, 'config/a'), content);
-    await git('add', '.');
-    await git('commit', '--quiet', '--message', `Write ${content}`);
-    await git('push', '--quiet', 'origin', 'main');
-    return await git('rev-parse', 'HEAD');
-  };
-  const stringData = {
-    read: await gitea.token(`${name}-read`, ['read:repository']),
-    write: await gitea.token(`${name}-status`, scopes),
-    ca: gitea.ca,
-  };
-  await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'gitea', namespace }, stringData });
-  const key = (entry: string) => ({ name: 'gitea', key: entry });
-  const commit = await pushFile('1');
+  const write = await gitea.token(`${name}-status`, scopes);
+  const { git, push } = await createGiteaRepository(t, gitea, { ...address, secrets: { write } });
+  await addWebhook(t, gitea, { ...address, events: ['push'] });
+  const commit = await push('1');
+  const secretRef = { name: 'gitea', key: 'write' };
   await applyGatewaySync(address, {
-    repo,
-    auth: { token: { secretRef: key('read') } },
-    caSecretRef: key('ca'),
-    commitStatus: { provider: 'gitea', context: 'plant/{{ .Cluster }}', secretRef: key('write') },
+    ...git,
+    commitStatus: { provider: 'gitea', context: 'plant/{{ .Cluster }}', secretRef },
   });
   await apply(injectedPod(namespace, 'gateway-0', name));
   const controller = await startController(t, namespace, { CLUSTER_NAME: 'oslo' });
-  return { address, commit, pushFile, controller, tokens: [stringData.read, stringData.write] };
+  return { address, commit, push, controller, write };
 }
 
 interface CombinedStatus {
@@ -90,7 +47,7 @@ suite('the commit status on a real Gitea server', () => {
 
   test('turns green on a pushed commit when the gateway has it', async (t) => {
     const world = await arrange(t, gitea, { name: 'config', scopes: ['write:repository'] });
-    const { address, commit, pushFile, controller, tokens } = world;
+    const { address, commit, push, controller, write } = world;
     const say = (status: object) => report({ namespace: address.namespace, name: 'gateway-0' }, status);
     await untilShown(gitea, `config/commits/${commit}`, 'pending');
     await say({ commit, ref: 'main' });
@@ -98,7 +55,7 @@ suite('the commit status on a real Gitea server', () => {
     assert.deepEqual([first?.context, first?.description], ['plant/oslo', '1/1 gateways']);
 
     // Nothing is polled: only the webhook brings the next one.
-    const next = await pushFile('2');
+    const next = await push('2');
     await untilShown(gitea, `config/commits/${next}`, 'pending');
     await say({ commit, ref: 'main', state: 'Error', message: 'the data volume is full' });
     const [failed] = await untilShown(gitea, `config/commits/${next}`, 'failure');
@@ -107,7 +64,7 @@ suite('the commit status on a real Gitea server', () => {
     await untilShown(gitea, `config/commits/${next}`, 'success');
     const all = await gitea.api<{ status: string }[]>('GET', `/repos/plant/config/commits/${next}/statuses`);
     assert.deepEqual(all.map(({ status }) => status).sort(), ['failure', 'pending', 'success']);
-    for (const token of tokens) assert.ok(!controller.output.includes(token));
+    assert.ok(!controller.output.includes(write));
   });
 
   test("isn't posted with a read-only token, and the resource shows the reason", async (t) => {

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { GitRepository } from '../../../scripts/testbed/git-repository.ts';
 import type { GitServer } from '../../../scripts/testbed/git-server.ts';
 import { REQUEST_ANNOTATIONS } from '../../../shared/api/names.ts';
-import { groupPath } from '../../../shared/io/kubernetes/resource-path.ts';
-import { apply, callApi, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { apply, connectCluster, createNamespace, kubectl } from '../../support/cluster.ts';
+import { readEvents } from '../../support/events.ts';
 import {
   type Address,
   applyGatewaySync,
@@ -58,16 +58,7 @@ async function arrangeWithController(t: TestContext, spec: object = {}): Promise
 const untilCommit = (address: Address, commit: string) =>
   untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
 
-interface Event {
-  reason: string;
-  regarding: { name: string };
-}
-
-async function readEvents({ namespace, name }: Address): Promise<string[]> {
-  const path = groupPath('events.k8s.io/v1', 'events', namespace);
-  const { items } = await callApi<{ items: Event[] }>({ path });
-  return items.filter(({ regarding }) => regarding.name === name).map(({ reason }) => reason);
-}
+const readReasons = async (address: Address) => (await readEvents(address)).map(({ reason }) => reason);
 
 const untilOutcome = (address: Address, id: string, outcome: string) =>
   untilGatewaySync(
@@ -86,7 +77,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     }
     await request(address, 'v1', { id: 'own', repo: 'app' });
     await untilOutcome(address, 'own', 'Applied');
-    const reasons = await until(() => readEvents(address), {
+    const reasons = await until(() => readReasons(address), {
       describe: 'the last event',
       accept: (events) => events.includes('RequestApplied'),
     });
@@ -115,7 +106,7 @@ suite('a sync request', { concurrency: 4 }, () => {
     await request(address, 'v1', { id: 'one', at });
     const { status } = await untilCommit(address, commits.v1);
     assert.deepEqual(status?.target, { ref: 'v1', source: 'Request', requestId: 'one' });
-    await until(() => readEvents(address), {
+    await until(() => readReasons(address), {
       describe: 'the events',
       accept: (reasons) => ['RefResolved', 'RequestApplied'].every((reason) => reasons.includes(reason)),
     });
@@ -316,7 +307,7 @@ suite('a ref that the server shows only after its webhook', { concurrency: 4 }, 
     const done = await untilOutcome(address, 'early', 'Applied');
     assert.equal(done.status?.lastSyncCommit, commits.v1);
     assert.equal(condition(done, 'Ready')?.status, 'True');
-    const reasons = await until(() => readEvents(address), {
+    const reasons = await until(() => readReasons(address), {
       describe: 'the events',
       accept: (events) => events.includes('RequestApplied'),
     });
@@ -480,6 +471,6 @@ suite('a status of a GatewaySync', () => {
       await patchStatus(address, status);
       await untilGatewaySync(address, 'as it was', isAsBefore);
     }
-    assert.equal((await readEvents(address)).filter((reason) => reason === 'RequestApplied').length, 1);
+    assert.equal((await readReasons(address)).filter((reason) => reason === 'RequestApplied').length, 1);
   });
 });

@@ -55,6 +55,9 @@ suite('spec.git.semver', () => {
       assert.equal(deleted.status.lastSyncCommit, commitOf('v1.4.1'));
       assert.deepEqual(deleted.status.target, status.target);
       assert.deepEqual([deleted.resolved?.status, deleted.resolved?.reason], ['True', 'TagDeleted']);
+      const event = { type: 'Warning', reason: 'TagDeleted', message: deleted.resolved?.message };
+      assert.deepEqual(deleted.transitions, [event]);
+      assert.deepEqual(reconcile({ status: deleted.status }, tagsOf(left)).transitions, [], 'one event is enough');
       const newer = reconcile({ status: deleted.status }, tagsOf([...left, 'v1.4.2']));
       assert.equal(newer.status.lastSyncCommit, commitOf('v1.4.2'));
     }
