@@ -22,11 +22,12 @@ const groups = new Map<string, BinaryName[]>([
   ['limits', CONTROL_PLANE],
   ['monitoring', [...CONTROL_PLANE, 'helm', 'promtool', 'prometheus']],
   ['gitea', [...CONTROL_PLANE, 'gitea']],
+  ['servers', [...CONTROL_PLANE, 'prometheus']],
   ['browser', CONTROL_PLANE],
   ['gitops', CONTROL_PLANE],
 ]);
 /** Groups that need binaries that not every machine can have; they are skipped with the reason. */
-const optional = new Set<string>(['gitea']);
+const optional = new Set<string>(['gitea', 'servers']);
 const usual = ['unit', 'integration', 'chart', 'gitops'];
 const usage = `usage: npm test -- [${[...groups.keys()].join('|')}|all|test file]… [option of node --test]…`;
 

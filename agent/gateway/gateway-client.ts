@@ -157,7 +157,14 @@ function explain(cause: NodeJS.ErrnoException, { port, method, path, timeoutMs }
   });
 }
 
-type AwayCode = 'gateway.down' | 'gateway.silent' | 'gateway.notReady' | 'gateway.noProcess' | 'gateway.starting';
+export type AwayCode =
+  | 'gateway.down'
+  | 'gateway.silent'
+  | 'gateway.notReady'
+  | 'gateway.noProcess'
+  | 'gateway.hidden'
+  | 'gateway.ended'
+  | 'gateway.starting';
 
 /** An error for a gateway that is expected to respond soon. */
 export const gatewayAway = (message: string, details: { code: AwayCode; cause: unknown }): WaitingError =>

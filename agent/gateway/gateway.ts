@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BOUNDS } from '../../shared/api/bounds.ts';
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
-import { TerminalError, WaitingError } from '../../shared/errors.ts';
+import { codeOf, TerminalError, WaitingError } from '../../shared/errors.ts';
 import type { Intent, ReloadRequest, ReloadSignal } from '../resource/judge-resource.ts';
 import { type CallLimits, type GatewayClient, gatewayAway } from './gateway-client.ts';
 import type { OwnFile } from './own-file.ts';
@@ -35,6 +35,8 @@ export class Gateway {
   readonly #options: GatewayOptions;
   /** The signal that was sent since the last change of a file. If a request fails, only the requests are repeated. */
   #sentSignal: ReloadSignal | undefined;
+  /** A signal for which no process has existed since the last change of a file: one that starts reads the new files. */
+  #awaited: ReloadSignal | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -48,6 +50,7 @@ export class Gateway {
     await this.checkEditors(intent);
     signal?.throwIfAborted();
     this.#sentSignal = undefined;
+    this.#awaited = undefined;
     const { preset, requests, touchFile, signal: ofProcess } = intent.reload;
     const isNotified = preset !== 'none' || requests.length > 0 || touchFile !== undefined || ofProcess !== undefined;
     const { pending } = this.#options;
@@ -80,7 +83,12 @@ export class Gateway {
 
   #signal(signal: ReloadSignal): void {
     if (isDeepStrictEqual(this.#sentSignal, signal)) return;
-    signalProcess(signal, this.#options.processes);
+    try {
+      signalProcess(signal, this.#options.processes, isDeepStrictEqual(this.#awaited, signal));
+    } catch (error) {
+      if (codeOf(error) === 'gateway.noProcess') this.#awaited = signal;
+      throw error;
+    }
     this.#sentSignal = signal;
   }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { codeOf, TerminalError } from '../../shared/errors.ts';
 import type { ReloadSignal } from '../resource/judge-resource.ts';
-import { gatewayAway } from './gateway-client.ts';
+import { type AwayCode, gatewayAway } from './gateway-client.ts';
 import { handles, isNamed, type ProcessStat, type ProcessStatus, parseStat, parseStatus } from './process-files.ts';
 import type { ProcessTable } from './process-table.ts';
 
@@ -19,14 +19,16 @@ interface Listing {
 const ENDED = ['Z', 'X', 'x'];
 
 /**
- * Sends a signal to the oldest process of that name in the other containers of the pod. Throws {@link WaitingError} if
- * none is ready for it, and {@link TerminalError} if the pod or the user of the process doesn't allow it.
+ * Sends a signal to the oldest process of that name in the other containers of the pod, unless it `isNew`: then it only
+ * has to exist. Throws {@link WaitingError} if there is none (code `gateway.noProcess`) or it isn't ready for the signal,
+ * and {@link TerminalError} if the pod or the user of the process doesn't allow it.
  */
-export function signalProcess(signal: ReloadSignal, table: ProcessTable): void {
+export function signalProcess(signal: ReloadSignal, table: ProcessTable, isNew = false): void {
   if (!table.isShared) throw notShared();
   const listing = listOthers(table);
   const oldest = findOldest(signal.process, listing, table);
-  if (!oldest) throw away('gateway.noProcess', missing(signal, listing));
+  if (!oldest) throw away(listing.hidden > 0 ? 'gateway.hidden' : 'gateway.noProcess', missing(signal, listing));
+  if (isNew) return;
   const status = parseStatus(tryRead(table, oldest.pid, 'status'));
   const stat = parseStat(tryRead(table, oldest.pid, 'stat'));
   // Node can't hold a process (pidfd_open), so its ID could still be reused between this check and the signal.
@@ -94,8 +96,7 @@ function tryRead(table: ProcessTable, pid: string, file: 'stat' | 'status' | 'cm
 
 const isDenied = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
 
-const away = (code: 'gateway.noProcess' | 'gateway.starting', message: string) =>
-  gatewayAway(message, { code, cause: undefined });
+const away = (code: AwayCode, message: string) => gatewayAway(message, { code, cause: undefined });
 
 /** The gateway chooses the names, which appear in reports. */
 const shown = ({ comm, pid }: FoundProcess): string => `${printable(comm)} (${pid})`;
@@ -113,7 +114,7 @@ function missing({ process: name }: ReloadSignal, { processes, hidden }: Listing
 }
 
 const ended = (found: FoundProcess) =>
-  away('gateway.noProcess', `the process ${shown(found)} ended before it could be signalled`);
+  away('gateway.ended', `the process ${shown(found)} ended before it could be signalled`);
 
 const notShared = () =>
   new TerminalError(

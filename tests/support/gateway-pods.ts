@@ -32,6 +32,16 @@ export function injectedPod(namespace: string, name: string, crName: string, ser
   };
 }
 
+/** Sets the status of a pod as its kubelet does when all its containers are ready. */
+export async function markReady(namespace: string, name: string): Promise<void> {
+  await callApi({
+    method: 'PATCH',
+    path: `${corePath('pods', namespace, name)}/status`,
+    body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+    contentType: 'application/merge-patch+json',
+  });
+}
+
 /** Reads the UID of a pod. */
 async function podUID(namespace: string, name: string): Promise<string> {
   const pod = await callApi<{ metadata: { uid: string } }>({ path: corePath('pods', namespace, name) });

@@ -138,24 +138,32 @@ export async function controllerStarter(t: TestContext, namespace: string) {
   };
 }
 
+interface GatewayOptions {
+  name?: string;
+  labels?: Record<string, string>;
+  /** Further fields of the pod's spec. */
+  spec?: object;
+  /** Environment that differs from that of the sidecar. */
+  env?: Record<string, string>;
+  /** Command that runs the sidecar. */
+  within?: string[];
+}
+
 /** Creates a pod through the API server and runs its injected sidecar. */
-export async function gatewayStarter(
-  t: TestContext,
-  namespace: string,
-  { name = 'gateway-0', labels = {} }: { name?: string; labels?: Record<string, string> } = {},
-) {
+export async function gatewayStarter(t: TestContext, namespace: string, options: GatewayOptions = {}) {
+  const { name = 'gateway-0', labels = {}, spec, within } = options;
   const cluster = await connectCluster();
   const pod = gatewayPod(namespace, name);
-  const body = { ...pod, metadata: { ...pod.metadata, labels } };
+  const body = { ...pod, metadata: { ...pod.metadata, labels }, spec: { ...pod.spec, ...spec } };
   const created = await callApi<InjectedPod>({ method: 'POST', path: corePath('pods', namespace), body });
   const root = await mkdtemp(path.join(tmpdir(), 'pod-'));
   t.after(() => rm(root, { recursive: true, force: true }));
   const environment = await sidecarEnvironment(cluster, created, root);
   const [health, metrics] = await Promise.all([freePort(), freePort()]);
-  const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics) };
+  const env = { ...environment, HEALTH_PORT: String(health), METRICS_PORT: String(metrics), ...options.env };
   return {
     data: path.join(root, 'data'),
     metricsPort: metrics,
-    start: async () => startProgram(t, 'dist/agent.mjs', { env }),
+    start: async () => startProgram(t, 'dist/agent.mjs', { env, within }),
   };
 }

@@ -8,8 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { agentClusterRole } from '../../../scripts/testbed/agent-role.ts';
 import { startGitServer } from '../../../scripts/testbed/git-server.ts';
 import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
-import { apply, callApi, createNamespace, kubectl } from '../../support/cluster.ts';
-import { type Address, applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
+import { apply, createNamespace, kubectl } from '../../support/cluster.ts';
+import { markReady } from '../../support/gateway-pods.ts';
+import { applyGatewaySync, request, untilGatewaySync } from '../../support/gateway-syncs.ts';
 import { controllerStarter, gatewayStarter } from '../../support/start-path.ts';
 
 /** ROLLOUT_TEST_GATEWAYS=20 ROLLOUT_TEST_KILLS=50 for a long run. */
@@ -57,15 +58,6 @@ async function startGateways(t: TestContext, data: () => string[]): Promise<numb
   return (server.address() as AddressInfo).port;
 }
 
-async function markReady({ namespace }: Address, name: string): Promise<void> {
-  await callApi({
-    method: 'PATCH',
-    path: `/api/v1/namespaces/${namespace}/pods/${name}/status`,
-    body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
-    contentType: 'application/merge-patch+json',
-  });
-}
-
 test('a bad commit stays in the canary and is rolled back, however often the controller is killed', async (t) => {
   const server = await startGitServer();
   t.after(() => server.stop());
@@ -88,7 +80,7 @@ test('a bad commit stays in the canary and is rolled back, however often the con
     const gateway = await gatewayStarter(t, address.namespace, { name });
     data.push(gateway.data);
     await gateway.start();
-    await markReady(address, name);
+    await markReady(address.namespace, name);
   }
   const until = (
     describe: string,

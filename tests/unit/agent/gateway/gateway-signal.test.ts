@@ -98,15 +98,37 @@ suite('the signal of a reload', () => {
     assert.deepEqual(processes.signals.slice(3), ['7 SIGHUP']);
   });
 
-  test('waits for its process, and no request is sent before it', async (t) => {
+  test('is not needed by a process that starts after the change, but the requests wait for it', async (t) => {
     const { fake, processes, start } = await prepare(t);
     processes.processes.clear();
     const gateway = start();
     await gateway.beforeChange(intent);
     await assert.rejects(gateway.catchUp(intent), { name: 'WaitingError', code: 'gateway.noProcess' });
+    await assert.rejects(gateway.catchUp(intent), { code: 'gateway.noProcess' });
     assert.deepEqual(fake.calls, []);
-    processes.processes.set(9, { comm: 'nginx' });
+    processes.processes.set(9, { comm: 'nginx', catches: [] });
     assert.equal(await gateway.catchUp(intent), true);
-    assert.deepEqual(processes.signals, ['9 SIGHUP']);
+    assert.deepEqual([processes.signals, fake.calls.length], [[], 1]);
+  });
+
+  test('is needed by a process that started before the last change, or may have', async (t) => {
+    const { processes, start } = await prepare(t);
+    const running = { comm: 'nginx' };
+    const gateway = start();
+    const absences: [code: string, begin: () => void][] = [
+      ['gateway.noProcess', () => processes.processes.clear()],
+      ['gateway.hidden', () => processes.processes.set(7, { ...running, faults: { stat: 'EACCES' } })],
+      ['gateway.ended', () => processes.processes.set(7, { ...running, faults: { kill: 'ESRCH' } })],
+      ['gateway.starting', () => processes.processes.set(7, { ...running, catches: [] })],
+    ];
+    for (const [code, begin] of absences) {
+      await gateway.beforeChange(intent);
+      begin();
+      await assert.rejects(gateway.catchUp(intent), { code });
+      if (code === 'gateway.noProcess') await gateway.beforeChange(intent);
+      processes.processes.set(7, running);
+      assert.equal(await gateway.catchUp(intent), true, code);
+    }
+    assert.deepEqual(processes.signals, Array(4).fill('7 SIGHUP'));
   });
 });

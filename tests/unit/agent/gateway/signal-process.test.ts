@@ -97,10 +97,10 @@ suite('no signal is sent, and the agent tries again, if', () => {
     const table = fakeProcesses([[7, { comm: 'nginx' }]]);
     const reuse = () => table.processes.set(7, { comm: 'nginx', startTicks: 2_000 });
     table.processes.set(7, { comm: 'nginx', onStatus: reuse });
-    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.noProcess', message: /ended before/ });
+    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
     const end = () => table.processes.delete(7);
     table.processes.set(7, { comm: 'nginx', onStatus: end });
-    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.noProcess', message: /ended before/ });
+    assert.throws(() => signalProcess(hangUp('nginx'), table), { code: 'gateway.ended', message: /ended before/ });
     assert.deepEqual(table.signals, []);
   });
 });

@@ -1,0 +1,40 @@
+import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
+import { runCommand } from '../../scripts/testbed/run-command.ts';
+import type { Scope } from '../support/program.ts';
+import { until } from '../support/until.ts';
+
+/** A process namespace like that of a pod with `shareProcessNamespace: true`. */
+export interface ProcessNamespace {
+  /** Command that runs another one as in a container: in this process namespace, and in its own mount namespace. */
+  container: string[];
+}
+
+const UNSHARE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+
+/** As a container without capabilities, such as the sidecar. */
+export const WITHOUT_CAPABILITIES = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs'];
+
+/** Returns why this machine can't make such a namespace, or undefined if it can. */
+export async function namespaceObstacle(): Promise<string | undefined> {
+  const works = (command: string, ...args: string[]) =>
+    runCommand(command, args).then(
+      () => true,
+      () => false,
+    );
+  if (process.getuid?.() !== 0) return 'it needs root, for namespaces and for processes of several users';
+  if (!(await works('unshare', ...UNSHARE, 'true'))) return 'this machine does not allow new namespaces';
+  return (await works('setpriv', ...WITHOUT_CAPABILITIES.slice(1), 'true'))
+    ? undefined
+    : 'it needs setpriv (util-linux)';
+}
+
+/** Makes a process namespace. When the scope ends, so do all processes in it. */
+export async function makeProcessNamespace(scope: Scope): Promise<ProcessNamespace> {
+  // As the kubelet's pause container, which has ID 1.
+  const holder = startGuarded('unshare', [...UNSHARE, 'sleep', 'infinity'], { output: 'inherit' });
+  scope.after(() => holder.stop(0));
+  const enter = ['nsenter', `--pid=/proc/${holder.pid}/ns/pid_for_children`];
+  const [command = '', ...args] = enter;
+  await until(() => runCommand(command, [...args, 'true']).then(() => true), { describe: 'a process namespace' });
+  return { container: [...enter, 'unshare', '--mount-proc', '--'] };
+}
