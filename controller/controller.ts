@@ -10,6 +10,7 @@ import type { SendStatus } from './commit-status/send-status.ts';
 import type { DeniedPod } from './injection/app.ts';
 import { Evictor, type EvictorOptions } from './injection/evictor.ts';
 import { MissingSidecars } from './injection/missing-sidecars.ts';
+import { type FindGatewaySync, hubKeyOf } from './intent/hub.ts';
 import type { Loop } from './leadership/liveness.ts';
 import { measureReconcile } from './metrics/measure-reconcile.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -24,6 +25,7 @@ import {
   affectedByPod,
   affectedByReport,
   affectedByRoleBinding,
+  affectsFollowers,
   priorityOf,
 } from './reconcile/affected.ts';
 import { Denials } from './reconcile/denials.ts';
@@ -34,7 +36,8 @@ import { Reconciler } from './reconcile/reconcile.ts';
 import { evictionOf } from './reconcile/status-transitions.ts';
 import { Caches } from './watch/caches.ts';
 import type { ObservedGatewaySync } from './watch/observed-gateway-sync.ts';
-import { PodIndex } from './watch/pod-index.ts';
+import { type ObservedPod, ownerOf } from './watch/observed-pod.ts';
+import { OwnerIndex } from './watch/owner-index.ts';
 
 /** Connections of the controller to the outside. */
 export interface ControllerPorts {
@@ -77,7 +80,8 @@ export class Controller {
   readonly caches: Caches;
   readonly #ports: ControllerPorts;
   readonly #queue: KeyedQueue;
-  readonly #pods = new PodIndex();
+  readonly #pods = new OwnerIndex<ObservedPod>(ownerOf);
+  readonly #followers = new OwnerIndex<ObservedGatewaySync>(hubKeyOf);
   readonly #denials: Denials;
   readonly #missing: MissingSidecars;
   readonly #repositories: Repositories;
@@ -236,16 +240,23 @@ export class Controller {
   }
 
   #onGatewaySync(change: Change<ObservedGatewaySync>): void {
+    this.#followers.update(change);
     if (change.type === 'deleted') {
       this.#queue.forget(change.key);
       this.#reconciler.forget(change.key);
-      return;
+    } else {
+      this.#reconciler.onWatchEvent(change.key, change.object, change.previous);
+      if (affectedByGatewaySync(change).length > 0) this.#refresh(change.object);
     }
-    this.#reconciler.onWatchEvent(change.key, change.object, change.previous);
-    for (const key of affectedByGatewaySync(change)) {
-      this.#reconciler.subscribe(key, change.object);
-      this.#enqueue(key);
-    }
+    if (!affectsFollowers(change)) return;
+    for (const follower of this.#followers.ownedBy(change.key)) this.#refresh(follower);
+  }
+
+  /** Includes the refs of a resource in the next query before any resource sends it, and enqueues the resource. */
+  #refresh(gatewaySync: ObservedGatewaySync): void {
+    const key = `${gatewaySync.namespace}/${gatewaySync.name}`;
+    this.#reconciler.subscribe(key, gatewaySync);
+    this.#enqueue(key);
   }
 
   #enqueueAll(keys: ObjectKey[]): void {
@@ -253,8 +264,10 @@ export class Controller {
   }
 
   /** Enqueues a resource unless it is gone. If omitted, the priority is high if the resource waits for a result. */
-  #enqueue(key: ObjectKey, priority: Priority = priorityOf(this.caches.gatewaySync(key))): void {
-    if (this.caches.gatewaySync(key)) this.#queue.add(key, priority);
+  #enqueue(key: ObjectKey, priority?: Priority): void {
+    const find: FindGatewaySync = (other) => this.caches.gatewaySync(other);
+    const gatewaySync = find(key);
+    if (gatewaySync) this.#queue.add(key, priority ?? priorityOf(gatewaySync, find));
   }
 }
 

@@ -55,6 +55,9 @@ const TODOS: Record<string, string> = {
   CommitStatusInvalid: 'set the field of spec.git.commitStatus in the message',
   ClusterNameMissing: 'set the chart value clusterName',
   CommitStatusFailed: 'check the git server, the network, and the log of the controller',
+  HubNotFound: 'create the GatewaySync in spec.webhook.from, or correct the name',
+  HubFollowsAnother: 'set spec.webhook.from to a GatewaySync without spec.webhook.from',
+  OtherRepository: 'set spec.webhook.from to a GatewaySync with the same repository',
   InvalidRollout: 'correct the window of spec.rollout in the message',
 } satisfies Partial<Record<Reason, string>>;
 

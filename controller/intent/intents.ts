@@ -9,6 +9,7 @@ import type {
   PushAnnotations,
   RequestAnnotations,
 } from '../watch/observed-gateway-sync.ts';
+import { type FindGatewaySync, type Hub, hubOf } from './hub.ts';
 import { keptTag } from './kept-tag.ts';
 import { refPrefixes } from './resolve-ref.ts';
 import { LAST_TIME, readStatedTime } from './stated-time.ts';
@@ -37,6 +38,10 @@ export interface Intents {
   range: { text: string; keptTag: string | undefined } | undefined;
   /** Result of an earlier request or push. */
   kept: Wish | undefined;
+  /** The resource whose requests count; undefined without `spec.webhook.from`. */
+  hub: Hub | undefined;
+  /** When `spec.webhook.from` was last edited (ms since the epoch). Earlier requests don't count. */
+  fromEditedAt: number;
   request: Open<RequestAnnotations> | undefined;
   push: Open<PushAnnotations> | undefined;
   /** The last push, if it was applied and nothing superseded it. */
@@ -44,24 +49,42 @@ export interface Intents {
 }
 
 /** Reads the wishes of a resource. Their outcomes are in the status, so a restart neither repeats nor forgets one. */
-export function readIntents(gatewaySync: ObservedGatewaySync): Intents {
-  const { status, request, push, createdAt } = gatewaySync;
-  const { lastRequest, lastPush } = status;
-  const isDone = (annotations: RequestAnnotations, echo: EchoedRequest | undefined) =>
-    !isUnseen(status) && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
-  const openPush = push && !isDone(push, lastPush) ? open(gatewaySync, push) : undefined;
+export function readIntents(gatewaySync: ObservedGatewaySync, find: FindGatewaySync = () => undefined): Intents {
+  const { status, push, createdAt } = gatewaySync;
+  const { lastPush } = status;
+  const openPush = push && !isDone(push, lastPush, status) ? open(gatewaySync, push) : undefined;
+  const hub = hubOf(gatewaySync, find);
+  const fromEditedAt = fromEditedAtOf(gatewaySync, hub);
   const { semver } = gatewaySync.spec.git;
   const wasApplied = lastPush?.outcome === 'Applied' && !openPush;
   return {
     edit: editOf(gatewaySync),
     range: semver === undefined ? undefined : { text: semver, keptTag: keptTag(gatewaySync) },
     kept: keptOf(gatewaySync),
-    request: request && !isDone(request, lastRequest) ? open(gatewaySync, request) : undefined,
+    hub,
+    fromEditedAt,
+    request: requestOf(gatewaySync, hub, fromEditedAt),
     push: openPush,
     donePush: wasApplied
       ? { ref: lastPush.ref, madeAt: push ? timeOf(push, createdAt) : Number.POSITIVE_INFINITY }
       : undefined,
   };
+}
+
+/** Returns the open request of a resource, or of its hub. */
+function requestOf(gatewaySync: ObservedGatewaySync, hub: Hub | undefined, fromEditedAt: number): Intents['request'] {
+  if (hub?.kind === 'problem') return undefined;
+  const source = hub?.gatewaySync ?? gatewaySync;
+  const { status } = gatewaySync;
+  if (!source.request || isDone(source.request, status.lastRequest, status)) return undefined;
+  const request = open(source, source.request);
+  // A hub whose annotations are older than itself was restored or cloned with them.
+  const since = hub ? Math.max(fromEditedAt, source.createdAt, fromEditedAtOf(source)) : fromEditedAt;
+  return request.madeAt < since ? undefined : request;
+}
+
+function isDone(annotations: RequestAnnotations, echo: EchoedRequest | undefined, status: GatewaySyncStatus): boolean {
+  return !isUnseen(status) && echo?.outcome !== 'Pending' && sameAsEcho(annotations, echo);
 }
 
 type EchoedRequest = Partial<NonNullable<GatewaySyncStatus['lastRequest']>>;
@@ -92,6 +115,22 @@ function editOf({ spec, status, createdAt, refWrittenAt, repoWrittenAt }: Observ
   const known = times.filter((time) => typeof time === 'number');
   // An edit follows everything that was done without it, even within the same second.
   return { target, field, at: Math.min(Math.max(createdAt, keptAt(status) + 1, ...known), LAST_TIME) };
+}
+
+/**
+ * The time in managedFields moves with each edit of the same manager, so the one that was first seen is in the status. A
+ * hub that followed another repository is new from its edit on.
+ */
+function fromEditedAtOf(
+  { spec, status, createdAt, fromWrittenAt = createdAt }: ObservedGatewaySync,
+  hub?: Hub,
+): number {
+  const { observedWebhookFrom, observedWebhookFromTime, conditions } = status;
+  if (observedWebhookFrom !== spec.webhook.from) return fromWrittenAt;
+  const editedAt = readStatedTime(observedWebhookFromTime ?? '') ?? NEVER;
+  const wasOther = conditions?.some(({ type, reason }) => type === 'WebhookSource' && reason === 'OtherRepository');
+  if (!wasOther || hub?.kind !== 'found') return editedAt;
+  return Math.max(editedAt, hub.gatewaySync.repoWrittenAt ?? NEVER);
 }
 
 /** A tag or a branch requested in one repository has no meaning in another. */

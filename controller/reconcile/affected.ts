@@ -1,6 +1,7 @@
 import { agentRoleBindingName } from '../../shared/api/names.ts';
 import type { Priority } from '../../shared/domain/priority-turns.ts';
 import type { Change, ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
+import type { FindGatewaySync } from '../intent/hub.ts';
 import { isSettled, readIntents } from '../intent/intents.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import { type ObservedPod, ownerOf } from '../watch/observed-pod.ts';
@@ -13,6 +14,12 @@ export function affectedByGatewaySync(change: Change<ObservedGatewaySync>): Obje
   if (change.type === 'deleted') return [];
   const { key, object, previous } = change;
   return previous && isEqual(requestedStateOf(previous), requestedStateOf(object)) ? [] : [key];
+}
+
+/** Whether a change of a GatewaySync matters to the resources that name it in `spec.webhook.from`. */
+export function affectsFollowers(change: Change<ObservedGatewaySync>): boolean {
+  if (change.type === 'deleted' || !change.previous) return true;
+  return !isEqual(offeredStateOf(change.previous), offeredStateOf(change.object));
 }
 
 /** Keys of the current and the previous resource of a pod. */
@@ -36,12 +43,16 @@ export function affectedByRoleBinding(change: Change<ObservedRoleBinding>): Obje
 }
 
 /** High while the status lacks the result of an edit, a request, or a push; low for polls and resyncs. */
-export function priorityOf(gatewaySync: ObservedGatewaySync | undefined): Priority {
-  return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync)) ? 'high' : 'low';
+export function priorityOf(gatewaySync: ObservedGatewaySync | undefined, find?: FindGatewaySync): Priority {
+  return gatewaySync && !isSettled(gatewaySync, readIntents(gatewaySync, find)) ? 'high' : 'low';
 }
 
 function requestedStateOf({ uid, generation, request, push, orders, deleting }: ObservedGatewaySync) {
   return { uid, generation, request, push, orders, deleting };
+}
+
+function offeredStateOf({ uid, request, spec }: ObservedGatewaySync) {
+  return { uid, request, repo: spec.git.repo, from: spec.webhook.from };
 }
 
 /** Whether kept fields changed. A list delivers all objects again, and most changes of pods are in others. */

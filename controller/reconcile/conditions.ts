@@ -5,6 +5,7 @@ import { isCommitHash } from '../../shared/domain/check-ref-name.ts';
 import { omit, withoutUndefined } from '../../shared/domain/objects.ts';
 import { parseRepository } from '../../shared/domain/repository.ts';
 import type { StatusNews } from '../commit-status/next-post.ts';
+import type { Hub } from '../intent/hub.ts';
 import type { Resolution } from '../intent/resolution.ts';
 import { heldOrders } from '../rollout/messages.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -18,6 +19,7 @@ export type AccessProblem = Pick<Verdict, 'reason' | 'message'>;
 export interface Facts {
   gatewaySync: ObservedGatewaySync;
   resolution: Resolution;
+  hub: Hub | undefined;
   counts: GatewayCounts;
   /** Problems of the profiles, one sentence each. */
   profileProblems: string[];
@@ -58,6 +60,7 @@ export function judgeConditions(facts: Facts): Verdicts {
     AgentAccess: accessProblemIn(facts) ?? granted,
     RolledOut: judgeRollout(facts),
     CommitStatus: judgeCommitStatus(facts),
+    WebhookSource: judgeWebhookSource(facts),
     Ready: judgeReady(facts, { refResolved, profilesValid }),
     Stalled: judgeStalled(facts, profilesValid),
   });
@@ -205,6 +208,14 @@ function judgeCommitStatus({ commitStatusProblem: problem, gatewaySync }: Facts)
 }
 
 const unposted: Verdict = { status: 'Unknown', reason: 'Pending', message: 'no commit status has been posted yet' };
+
+/** Present if `spec.webhook.from` is set. Gateways and Ready don't depend on it. */
+function judgeWebhookSource({ hub }: Facts): Verdict | undefined {
+  if (!hub) return undefined;
+  if (hub.kind === 'problem') return { status: 'False', reason: hub.reason, message: hub.message };
+  const message = `requests for GatewaySync ${hub.gatewaySync.name} are handled, and requests for this one are ignored`;
+  return { status: 'True', reason: 'HubFound', message };
+}
 
 /** Present with `spec.rollout`. */
 function judgeRollout(facts: Facts): Verdict<RolloutPhase | 'Waiting' | 'InvalidRollout'> | undefined {

@@ -8,6 +8,7 @@ import { destinationOf, type FoundDestination } from '../commit-status/destinati
 import type { StatusNews, WantedPost } from '../commit-status/next-post.ts';
 import { wantedStatus } from '../commit-status/wanted-status.ts';
 import type { Followed } from '../intent/followed.ts';
+import type { Intents } from '../intent/intents.ts';
 import { type Resolution, resolve } from '../intent/resolution.ts';
 import { windowProblems } from '../rollout/windows.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -118,6 +119,7 @@ function statusOf(observation: Observation, decided: Decided, now: number): Gate
   const verdicts = judgeConditions({
     gatewaySync,
     resolution,
+    hub: observation.intents.hub,
     counts,
     rollout: fields.rollout,
     isHeldBack,
@@ -176,12 +178,20 @@ function problemOf({ commitStatus: news }: Observation, placed: FoundDestination
 
 /** Updates the fields about the followed ref; the target changes only together with its commit. */
 function syncFieldsOf(observation: Observation, resolution: Resolution, now: number): GatewaySyncStatus {
-  const { status: before, generation } = observation.gatewaySync;
+  const { intents } = observation;
+  const { status: before, generation, spec } = observation.gatewaySync;
   const unresolved = before.refResolutionStatus ?? 'NotResolved';
   // Until the git server has responded about a new spec, the status is about the previous one, and agents wait.
   if (resolution.kind === 'querying')
     return { ...before, ...resolution.echo, refResolutionStatus: resolution.isNews ? 'Resolving' : unresolved };
-  const fields = { ...before, ...resolution.echo, observedGeneration: generation };
+  const fields = {
+    ...before,
+    ...withdrawn(before, intents),
+    ...resolution.echo,
+    observedGeneration: generation,
+    observedWebhookFrom: spec.webhook.from,
+    observedWebhookFromTime: timestampOf(intents.fromEditedAt),
+  };
   if (resolution.kind === 'paused') return { ...fields, refResolutionStatus: unresolved };
   if (resolution.kind === 'failed') {
     const seen = resolution.isJudged ? withSeen(fields, observation) : fields;
@@ -189,6 +199,13 @@ function syncFieldsOf(observation: Observation, resolution: Resolution, now: num
   }
   const refResolutionStatus = resolution.requeryInMs === undefined ? 'Resolved' : 'Resolving';
   return { ...withFollowed(withSeen(fields, observation), resolution.followed, now), refResolutionStatus };
+}
+
+/** Ends a pending request that no longer exists. */
+function withdrawn({ lastRequest }: GatewaySyncStatus, { request }: Intents): Pick<GatewaySyncStatus, 'lastRequest'> {
+  if (request || lastRequest?.outcome !== 'Pending') return {};
+  const message = 'its annotations no longer exist, or they no longer count because spec.webhook.from was edited';
+  return { lastRequest: { ...lastRequest, outcome: 'Ignored', message } };
 }
 
 /** Records the current spec.git, so that the next edit is noticed. */

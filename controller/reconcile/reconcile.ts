@@ -15,7 +15,7 @@ import type { Repositories, Subscription } from '../polling/repositories.ts';
 import type { Caches } from '../watch/caches.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
 import type { ObservedPod } from '../watch/observed-pod.ts';
-import type { PodIndex } from '../watch/pod-index.ts';
+import type { OwnerIndex } from '../watch/owner-index.ts';
 import { type Decision, decide } from './decide.ts';
 import type { Denials } from './denials.ts';
 import type { EventRecorder } from './event-recorder.ts';
@@ -31,7 +31,7 @@ export interface ReconcilerOptions {
   /** Whether this process can write. */
   mayWrite: () => boolean;
   caches: Caches;
-  pods: PodIndex;
+  pods: OwnerIndex<ObservedPod>;
   missingSidecars: MissingSidecars;
   denials: Denials;
   repositories: Repositories;
@@ -132,7 +132,7 @@ export class Reconciler {
   /** Adds the refs of this resource to the next query of the repository, so that many resources cost one query. */
   subscribe(key: ObjectKey, gatewaySync: ObservedGatewaySync): void {
     if (gatewaySync.spec.paused || gatewaySync.deleting) return;
-    const subscription = subscriptionOf(gatewaySync, readIntents(gatewaySync), this.#stateOf(key));
+    const subscription = subscriptionOf(gatewaySync, this.#readIntents(gatewaySync), this.#stateOf(key));
     this.#options.repositories.subscribe(key, subscription);
   }
 
@@ -159,19 +159,23 @@ export class Reconciler {
     return state;
   }
 
+  #readIntents(gatewaySync: ObservedGatewaySync): Intents {
+    return readIntents(gatewaySync, (key) => this.#options.caches.gatewaySync(key));
+  }
+
   /** Gathers the facts about a resource; undefined if it is gone or being deleted. */
   #gatherInputs(key: ObjectKey, state: ResourceState) {
     const gatewaySync = state.statusWriter.latest();
     if (!gatewaySync || gatewaySync.deleting) return undefined;
     const { caches, pods, missingSidecars, denials, repositories, commitStatuses } = this.#options;
-    const intents = readIntents(gatewaySync);
+    const intents = this.#readIntents(gatewaySync);
     const isPaused = gatewaySync.spec.paused === true;
     if (isPaused) repositories.unsubscribe(key);
     return {
       gatewaySync,
       intents,
       query: isPaused ? undefined : repositories.query(key, subscriptionOf(gatewaySync, intents, state)),
-      pods: pods.podsOf(key),
+      pods: pods.ownedBy(key),
       missing: missingSidecars.podsOf(key),
       unasked: missingSidecars.unaskedOf(key),
       denied: denials.latestOf(gatewaySync),

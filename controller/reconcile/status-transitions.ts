@@ -152,7 +152,7 @@ function requestTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus)
 
 /** Conditions with separate events, because Ready may be about a worse problem. */
 const SEPARATE_CONDITIONS = ['SidecarInjected', 'AgentAccess', 'SSHHostKeyVerification'] as const;
-const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus'] as const;
+const REPORTED_CONDITIONS = [...SEPARATE_CONDITIONS, 'CommitStatus', 'WebhookSource'] as const;
 
 function problemTransitions(before: GatewaySyncStatus, after: GatewaySyncStatus): Transition[] {
   return REPORTED_CONDITIONS.flatMap((type) => {

@@ -106,6 +106,8 @@ export interface ObservedGatewaySync {
   refWrittenAt?: number;
   /** The same for spec.git.repo. */
   repoWrittenAt?: number;
+  /** The same for spec.webhook.from or, if it was removed, for all of the spec. Absent if it was never set. */
+  fromWrittenAt?: number;
 }
 
 /** Reduces a GatewaySync to the fields used. A spec is read once per generation; `previous` is the earlier result. */
@@ -113,7 +115,8 @@ export function projectGatewaySync(
   { metadata, spec, status }: GatewaySync,
   previous?: ObservedGatewaySync,
 ): ObservedGatewaySync {
-  const writtenAt = (field: string) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', 'f:git', field]));
+  const writtenAt = (...path: string[]) => timeOf(ownerOfField(metadata.managedFields, ['f:spec', ...path]));
+  const fromPath = pathOfFrom(spec, status);
   const isKnown =
     previous !== undefined && previous.uid === metadata.uid && previous.generation === metadata.generation;
   return {
@@ -130,10 +133,17 @@ export function projectGatewaySync(
     ...pushOf(metadata),
     ...ordersOf(metadata, spec),
     ...withoutUndefined({
-      refWrittenAt: writtenAt(spec.git.semver === undefined ? 'f:ref' : 'f:semver'),
-      repoWrittenAt: writtenAt('f:repo'),
+      refWrittenAt: writtenAt('f:git', spec.git.semver === undefined ? 'f:ref' : 'f:semver'),
+      repoWrittenAt: writtenAt('f:git', 'f:repo'),
+      fromWrittenAt: fromPath && writtenAt(...fromPath),
     }),
   };
+}
+
+/** Path of the field whose time tells when spec.webhook.from was edited; undefined if it was never set. */
+function pathOfFrom({ webhook }: GatewaySyncSpec, status: GatewaySync['status']): string[] | undefined {
+  if (webhook.from !== undefined) return ['f:webhook', 'f:from'];
+  return status?.observedWebhookFrom === undefined ? undefined : [];
 }
 
 /** Reduces a spec to the fields used. */

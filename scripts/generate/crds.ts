@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { BOUNDS } from '../../shared/api/bounds.ts';
+import type { CelRule } from '../../shared/api/fields.ts';
 import { gatewaySyncSpecSchema } from '../../shared/api/gateway-sync.ts';
 import { gatewaySyncStatusSchema } from '../../shared/api/gateway-sync-status.ts';
 import { GATEWAY_SYNC, GROUP, type ResourceNames, SYNC_REPORT, VERSION } from '../../shared/api/group.ts';
@@ -20,6 +21,7 @@ interface CrdParts {
   description: string;
   properties: Record<string, SchemaNode>;
   required: string[];
+  rules?: CelRule[];
   columns: PrinterColumn[];
   statusSubresource: boolean;
 }
@@ -91,6 +93,7 @@ function customResourceDefinition(parts: CrdParts) {
               type: 'object',
               description: parts.description,
               required: parts.required,
+              ...(parts.rules && { 'x-kubernetes-validations': parts.rules }),
               properties: {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
@@ -110,6 +113,12 @@ const definitions = {
     names: GATEWAY_SYNC,
     description: 'A GatewaySync keeps the files of gateway pods in sync with a git repository.',
     required: ['metadata', 'spec'],
+    rules: [
+      {
+        rule: '!has(self.spec.webhook) || !has(self.spec.webhook.from) || self.spec.webhook.from != self.metadata.name',
+        message: 'spec.webhook.from must be another GatewaySync; remove it to use requests for this one',
+      },
+    ],
     properties: {
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: BOUNDS.name } } },
       spec: toStructuralSchema(gatewaySyncSpecSchema),

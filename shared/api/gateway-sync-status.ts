@@ -17,6 +17,7 @@ export type ConditionType =
   | 'AgentAccess'
   | 'RolledOut'
   | 'CommitStatus'
+  | 'WebhookSource'
   | 'Ready'
   | 'Stalled';
 
@@ -103,6 +104,12 @@ export const gatewaySyncStatusSchema = v.pipe(
     ),
     observedRefTime: v.optional(
       timestamp('Time of the last observed edit of spec.git. Absent if it was never edited.'),
+    ),
+    observedWebhookFrom: v.optional(text('Last observed spec.webhook.from.', BOUNDS.name)),
+    observedWebhookFromTime: v.optional(
+      timestamp(
+        'Time of the last observed edit of spec.webhook.from. Earlier requests are ignored. Absent if it was never set.',
+      ),
     ),
     target: v.optional(
       v.pipe(

@@ -51,6 +51,17 @@ const globs = (glob: v.GenericSchema<string>, maxLength: number, description: st
 
 const webhookSchema = v.pipe(
   v.object({
+    from: v.optional(
+      v.pipe(
+        v.string(),
+        v.minLength(1),
+        v.maxLength(BOUNDS.name),
+        v.regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/),
+        v.description(
+          'Another GatewaySync in this namespace, with the same repository, whose requests are handled as requests for this one. Requests for this one are ignored. If omitted, each GatewaySync needs its own webhook for releases.',
+        ),
+      ),
+    ),
     allowedRefs: globs(
       refGlob('A glob of *, **, ?, [a-z], [!a-z], and {a,b}, such as v* or refs/heads/release/*.'),
       BOUNDS.allowedRefs,
@@ -62,7 +73,7 @@ const webhookSchema = v.pipe(
       'Other repositories whose webhooks are accepted, such as a mirror or a former name. Webhooks of spec.git.repo are always accepted.',
     ),
   }),
-  v.description('Refs and repositories that webhooks are accepted for.'),
+  v.description('Source of requests, and the refs and repositories that webhooks are accepted for.'),
 );
 
 const callTimeout = (description: string) => durationBetween('1s', '5m', description);

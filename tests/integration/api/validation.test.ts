@@ -52,6 +52,8 @@ const status = (fields: Json) => ({
 });
 
 const refused: [what: string, changes: Record<string, unknown>, words: RegExp][] = [
+  ['itself as the source of requests', { 'webhook.from': 'x' }, /spec\.webhook\.from must be another GatewaySync/],
+  ['a hub in another namespace', { 'webhook.from': 'other/hub' }, /spec\.webhook\.from in body should match/],
   ['no git', { git: undefined }, /spec\.git: Required/],
   ['no repository', { 'git.repo': undefined }, /spec\.git\.repo: Required/],
   ['no ref', { 'git.ref': undefined }, /exactly one of ref and semver must be given/],
@@ -314,6 +316,7 @@ const accepted: [what: string, changes: Record<string, unknown>][] = [
       ],
     },
   ],
+  ['another resource as the source of requests', { 'webhook.from': 'hub.of-1' }],
   ['many repositories', { 'webhook.repositories': Array(64).fill('x'.repeat(64)) }],
   ['globs', { 'webhook.allowedRefs': ['v*', 'release/**', 'v[!0-9]?', '{a,b}', '1.0.0+b', 'a\\(b', 'a)', 'a|b'] }],
   ...[1, 10_000, '1%', '99%', '100%'].map((amount): [string, Record<string, unknown>] => [

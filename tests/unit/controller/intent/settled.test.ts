@@ -42,7 +42,7 @@ function observed({ polled = true, observedGeneration = 2, request: asked }: Cas
     resourceVersion: '1',
     createdAt: 0,
     deleting: false,
-    spec: { git: { ref: 'main' }, polling: { enabled: polled } } as ObservedGatewaySync['spec'],
+    spec: { git: { ref: 'main' }, polling: { enabled: polled }, webhook: {} } as ObservedGatewaySync['spec'],
     status,
     ...(asked ? { request: { ...request, applied: false } } : {}),
   };

@@ -81,6 +81,7 @@ function judge({ counts, status = {}, spec = {}, orders, rollout, ...facts }: Gi
   return judgeConditions({
     gatewaySync,
     resolution: resolved(),
+    hub: undefined,
     profileProblems: [],
     rolloutProblems: [],
     gatewayErrors: [],

@@ -22,6 +22,9 @@ export interface Asked {
   repoWritten?: number;
   allowedRefs?: string[];
   repositories?: string[];
+  /** Another resource, from `hubOf`, and the second at which it was set. */
+  from?: string;
+  fromWritten?: number;
   paused?: boolean;
   request?: Partial<NonNullable<ObservedGatewaySync['request']>>;
   push?: Partial<NonNullable<ObservedGatewaySync['push']>>;
@@ -31,7 +34,7 @@ export interface Asked {
 /** A resource with requests of users and webhooks; annotations are stored long after they were made. */
 export function resourceOf(asked: Asked): ObservedGatewaySync {
   const { ref = 'main', repo = 'https://git.test/app.git', refWritten = 0, repoWritten = 0, request, push } = asked;
-  const { allowedRefs = [], repositories = [], paused = false, status = {} } = asked;
+  const { allowedRefs = [], repositories = [], paused = false, status = {}, from, fromWritten } = asked;
   const stored = { applied: false, writtenAt: second(10_000) };
   return {
     namespace: 'ns',
@@ -45,10 +48,11 @@ export function resourceOf(asked: Asked): ObservedGatewaySync {
     repoWrittenAt: second(repoWritten),
     spec: gatewaySpecOf({
       git: asked.semver === undefined ? { repo, ref } : { repo, semver: asked.semver },
-      webhook: { allowedRefs, repositories },
+      webhook: { allowedRefs, repositories, ...(from !== undefined && { from }) },
       paused,
     }),
     status,
+    ...(fromWritten !== undefined && { fromWrittenAt: second(fromWritten) }),
     ...(request ? { request: { ref: 'v1', ...stored, ...request } } : {}),
     ...(push ? { push: { ref: 'refs/heads/dev', ...stored, ...push } } : {}),
   };
@@ -65,14 +69,21 @@ export const refs: AdvertisedRefs = new Map([
   ['refs/tags/v2', hash('2')],
 ]);
 
+interface DecisionOptions {
+  query?: Parameters<typeof decide>[0]['query'];
+  now?: number;
+  /** The only other resource in the cache. */
+  hub?: ObservedGatewaySync;
+}
+
 /** Decides long after all events, unless `now` is specified; without pods. */
 export function decideFor(
   gatewaySync: ObservedGatewaySync,
-  { query, now = second(100_000) }: { query?: Parameters<typeof decide>[0]['query']; now?: number } = {},
+  { query, now = second(100_000), hub }: DecisionOptions = {},
 ): Decision {
   const observation = {
     gatewaySync,
-    intents: readIntents(gatewaySync),
+    intents: readIntents(gatewaySync, (key) => (hub && key === `${hub.namespace}/${hub.name}` ? hub : undefined)),
     pods: [],
     missing: [],
     unasked: [],

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
+import { callApi, createNamespace, kubectl } from '../../support/cluster.ts';
+import {
+  type Address,
+  applyGatewaySync,
+  condition,
+  gatewaySync,
+  request,
+  untilGatewaySync,
+} from '../../support/gateway-syncs.ts';
+import { gitServerFor } from '../../support/git-server-for.ts';
+import { shareController, startController } from '../../support/start-controller.ts';
+import { until } from '../../support/until.ts';
+
+const newAddress = shareController();
+
+/** A repository with main, v1, and v2, and a resource that is the hub of another one. */
+async function arrange(t: TestContext) {
+  const server = await gitServerFor(t);
+  const repository = await server.createRepository('app');
+  const v1 = await repository.commit({ files: { 'config/a': '1' } });
+  await repository.tag('v1');
+  const v2 = await repository.commit({ files: { 'config/a': '2' } });
+  await repository.tag('v2');
+  const main = await repository.commit({ files: { 'config/a': '3' } });
+  const hub = newAddress();
+  const follower = newAddress();
+  await applyGatewaySync(hub, { repo: repository.url });
+  await applyGatewaySync(follower, { repo: repository.url }, { webhook: { from: hub.name } });
+  for (const address of [hub, follower]) await untilCommit(address, main);
+  return { server, repository, hub, follower, commits: { v1, v2, main } };
+}
+
+const untilCommit = (address: Address, commit: string) =>
+  untilGatewaySync(address, `at ${commit}`, ({ status }) => status?.lastSyncCommit === commit);
+
+const untilSource = (address: Address, reason: string) =>
+  untilGatewaySync(address, reason, (resource) => condition(resource, 'WebhookSource')?.reason === reason);
+
+suite('a resource with spec.webhook.from', { concurrency: 4 }, () => {
+  test('follows a release that is delivered to its hub, by its own rules', async (t) => {
+    const { repository, hub, follower, commits } = await arrange(t);
+    const strict = newAddress();
+    const webhook = { from: hub.name, allowedRefs: ['v2'] };
+    await applyGatewaySync(strict, { repo: repository.url }, { webhook });
+    await untilCommit(strict, commits.main);
+    await request(hub, 'v1', { id: 'one', repo: 'app' });
+    for (const address of [hub, follower]) {
+      const { status } = await untilCommit(address, commits.v1);
+      assert.deepEqual([status?.target?.requestId, status?.lastRequest?.outcome], ['one', 'Applied']);
+    }
+    const ignored = await untilGatewaySync(strict, 'an outcome', ({ status }) => status?.lastRequest?.id === 'one');
+    assert.deepEqual([ignored.status?.lastRequest?.outcome, ignored.status?.lastSyncCommit], ['Ignored', commits.main]);
+  });
+
+  test('ignores requests for itself, and those of before the edit', async (t) => {
+    const { repository, hub, follower, commits } = await arrange(t);
+    await request(follower, 'v1', { id: 'own' });
+    await request(hub, 'v2', { id: 'hub' });
+    await untilCommit(follower, commits.v2);
+    const late = newAddress();
+    await until(() => Date.now() % 1000 < 100, { describe: 'the next second, because edits have no fractions' });
+    await applyGatewaySync(late, { repo: repository.url }, { webhook: { from: hub.name } });
+    const { status } = await untilCommit(late, commits.main);
+    assert.equal(status?.lastRequest, undefined);
+    await request(hub, 'v1', { id: 'next' });
+    for (const address of [follower, late]) await untilCommit(address, commits.v1);
+  });
+
+  test('keeps what it follows while its hub is missing, and continues with the next one', async (t) => {
+    const { repository, hub, follower, commits } = await arrange(t);
+    await request(hub, 'v1', { id: 'one' });
+    await untilCommit(follower, commits.v1);
+    await kubectl('delete', 'gsync', hub.name, '--namespace', hub.namespace);
+    const lost = await untilSource(follower, 'HubNotFound');
+    assert.deepEqual([lost.status?.lastSyncCommit, condition(lost, 'WebhookSource')?.status], [commits.v1, 'False']);
+    await applyGatewaySync(hub, { repo: repository.url });
+    await untilSource(follower, 'HubFound');
+    await request(hub, 'v2', { id: 'two' });
+    await untilCommit(follower, commits.v2);
+  });
+
+  test('reports a hub that follows another one, or has another repository', async (t) => {
+    const { server, repository, hub, follower } = await arrange(t);
+    await applyGatewaySync(hub, { repo: repository.url }, { webhook: { from: 'other' } });
+    await untilSource(follower, 'HubFollowsAnother');
+    const other = await server.createRepository('other');
+    await other.commit({ files: { 'config/a': 'x' } });
+    await applyGatewaySync(hub, { repo: other.url });
+    await untilSource(follower, 'OtherRepository');
+    await applyGatewaySync(hub, { repo: repository.url });
+    await untilSource(follower, 'HubFound');
+  });
+});
+
+test('200 followers of one hub move with one patch of it', async (t) => {
+  const server = await gitServerFor(t);
+  const repository = await server.createRepository('app');
+  const v1 = await repository.commit({ files: { 'config/a': '1' } });
+  await repository.tag('v1');
+  const main = await repository.commit({ files: { 'config/a': '2' } });
+  const namespace = await createNamespace(t);
+  const hub = { namespace, name: 'hub' };
+  await applyGatewaySync(hub, { repo: repository.url });
+  for (let count = 0; count < 200; count += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        callApi({
+          method: 'POST',
+          path: gatewaySyncPath(namespace),
+          body: gatewaySync(
+            { namespace, name: `follower-${count + index}` },
+            { repo: repository.url },
+            { webhook: { from: 'hub' } },
+          ),
+        }),
+      ),
+    );
+  await startController(t, namespace);
+  const statuses = async () => {
+    const { items } = await callApi<{ items: { status?: { lastSyncCommit?: string } }[] }>({
+      path: gatewaySyncPath(namespace),
+    });
+    return items.map(({ status }) => status?.lastSyncCommit);
+  };
+  const allAt = (commit: string) => (commits: (string | undefined)[]) =>
+    commits.length === 201 && commits.every((each) => each === commit);
+  await until(statuses, { describe: 'all at main', accept: allAt(main) });
+  const queries = server.requests.length;
+  await request(hub, 'v1', { id: 'one' });
+  await until(statuses, { describe: 'all at v1', accept: allAt(v1) });
+  assert.ok(server.requests.length - queries < 20, 'they share queries');
+});

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { conditionOf } from '../../../../controller/reconcile/merge-conditions.ts';
+import type { ObservedGatewaySync } from '../../../../controller/watch/observed-gateway-sync.ts';
+import type { GatewaySyncStatus } from '../../../../shared/api/gateway-sync-status.ts';
+import { type Asked, at, decideFor, resourceOf, second } from '../support/requested-resource.ts';
+
+const hubWith = (asked: Asked = {}, fields: Partial<ObservedGatewaySync> = {}): ObservedGatewaySync => ({
+  ...resourceOf(asked),
+  name: 'hub',
+  ...fields,
+});
+
+const request = (seconds: number, ref = 'v1') => ({ ref, id: `${seconds}`, at: at(seconds) });
+
+/** The status of a follower of `hub` that has handled nothing yet. */
+function followed(asked: Asked, hub: ObservedGatewaySync | undefined): GatewaySyncStatus {
+  const follower = resourceOf({ from: 'hub', fromWritten: 5, ...asked });
+  return decideFor(follower, hub && { hub }).status;
+}
+
+const sourceIn = ({ conditions }: GatewaySyncStatus) => conditionOf(conditions, 'WebhookSource');
+const endIn = ({ target, lastRequest }: GatewaySyncStatus) => [target?.ref, lastRequest?.outcome];
+
+suite('a resource with spec.webhook.from', () => {
+  test('follows a request for its hub, and shows its own outcome', () => {
+    const hub = hubWith({ request: request(10) });
+    const status = followed({}, hub);
+    assert.deepEqual(status.target, { ref: 'v1', source: 'Request', requestId: '10' });
+    assert.deepEqual(status.lastRequest, { ...request(10), outcome: 'Applied' });
+    assert.deepEqual([sourceIn(status)?.status, sourceIn(status)?.reason], ['True', 'HubFound']);
+    assert.deepEqual(endIn(followed({ allowedRefs: ['v2'] }, hub)), ['main', 'Ignored']);
+    assert.deepEqual(endIn(followed({}, hubWith({ allowedRefs: ['v2'], request: request(10) }))), ['v1', 'Applied']);
+  });
+
+  test('handles a request once', () => {
+    const hub = hubWith({ request: request(10) });
+    const status = followed({}, hub);
+    const edited = followed({ status, ref: 'next', refWritten: 20 }, hub);
+    assert.deepEqual(endIn(edited), ['next', 'Superseded']);
+    assert.deepEqual(endIn(followed({ status: edited, ref: 'next', refWritten: 20 }, hub)), ['next', 'Superseded']);
+  });
+
+  test('uses its own range', () => {
+    const query = { kind: 'refs' as const, refs: new Map([['refs/tags/v1.4.0', 'e'.repeat(40)]]) };
+    const follower = resourceOf({ from: 'hub', fromWritten: 5, semver: '~1.4' });
+    const ends = ['v1.4.0', 'v2.0.0'].map((ref) => {
+      const { status } = decideFor(follower, { query, hub: hubWith({ request: request(10, ref) }) });
+      return endIn(status);
+    });
+    assert.deepEqual(ends, [
+      ['v1.4.0', 'Applied'],
+      ['v1.4.0', 'Ignored'],
+    ]);
+  });
+
+  test('ignores requests for itself, without an outcome', () => {
+    assert.deepEqual(endIn(followed({ request: request(10) }, hubWith())), ['main', undefined]);
+    assert.deepEqual(endIn(followed({ request: request(20, 'v2') }, hubWith({ request: request(10) }))), [
+      'v1',
+      'Applied',
+    ]);
+  });
+
+  test('ignores requests older than the edit that set it', () => {
+    assert.deepEqual(endIn(followed({ fromWritten: 11 }, hubWith({ request: request(10) }))), ['main', undefined]);
+    const { lastRequest } = followed({ fromWritten: 10 }, hubWith({ request: request(10) }));
+    assert.equal(lastRequest?.outcome, 'Applied', 'the API server stores whole seconds');
+  });
+
+  test('remembers the time of that edit, whatever its manager edits later', () => {
+    const status = followed({ fromWritten: 5 }, hubWith());
+    assert.deepEqual([status.observedWebhookFrom, status.observedWebhookFromTime], ['hub', at(5)]);
+    const later = followed({ status, fromWritten: 50 }, hubWith({ request: request(10) }));
+    assert.deepEqual([...endIn(later), later.observedWebhookFromTime], ['v1', 'Applied', at(5)]);
+  });
+
+  test('ignores older requests of the next hub, and of itself after it was removed', () => {
+    const status = followed({}, hubWith({ request: request(10) }));
+    const other = { ...hubWith({ request: request(15, 'v2') }), name: 'other' };
+    const moved = { from: 'other', fromWritten: 20, status };
+    assert.deepEqual(endIn(decideFor(resourceOf(moved), { hub: other }).status), ['v1', 'Applied']);
+    const removed = { ...resourceOf({ status, fromWritten: 20, request: request(15, 'v2') }) };
+    const after = decideFor(removed).status;
+    assert.deepEqual([...endIn(after), after.observedWebhookFrom], ['v1', 'Applied', undefined]);
+    assert.equal(sourceIn(after), undefined);
+    const own = { status: after, fromWritten: 20, request: request(25, 'v2') };
+    assert.deepEqual(endIn(decideFor(resourceOf(own)).status), ['v2', 'Applied']);
+  });
+
+  test('ignores annotations that were restored with the hub', () => {
+    const copy = hubWith({ request: request(10) }, { createdAt: second(20) });
+    assert.deepEqual(endIn(followed({}, copy)), ['main', undefined]);
+  });
+
+  test('ignores requests that its hub ignored while it followed another one', () => {
+    const hub = hubWith({ request: request(10), fromWritten: 15, status: { observedWebhookFrom: 'main' } });
+    assert.deepEqual(endIn(followed({}, hub)), ['main', undefined]);
+    const seen = { ...hub, status: { observedWebhookFromTime: at(15) } };
+    assert.deepEqual(endIn(followed({}, seen)), ['main', undefined]);
+  });
+
+  test('ignores requests of the time in which its hub followed another repository', () => {
+    const status = followed({}, hubWith({ repo: 'https://git.test/b.git' }));
+    const hub = hubWith({ request: request(10), repoWritten: 20 });
+    const after = followed({ status }, hub);
+    assert.deepEqual([endIn(after), sourceIn(after)?.reason], [['main', undefined], 'HubFound']);
+    assert.deepEqual(endIn(followed({ status: after }, hub)), ['main', undefined]);
+    assert.deepEqual(endIn(followed({ status: after }, hubWith({ request: request(20) }))), ['v1', 'Applied']);
+  });
+
+  test('handles requests for a paused hub', () => {
+    assert.deepEqual(endIn(followed({}, hubWith({ paused: true, request: request(10) }))), ['v1', 'Applied']);
+  });
+
+  test('accepts the repositories that the hub accepts', () => {
+    const mirrored = { ...request(10), repo: 'acme/site' };
+    const hub = (repositories: string[]) => hubWith({ repositories, request: mirrored });
+    assert.deepEqual(endIn(followed({}, hub(['acme/site']))), ['v1', 'Applied']);
+    assert.deepEqual(endIn(followed({ repositories: ['acme/site'] }, hub([]))), ['main', 'Ignored']);
+  });
+});
+
+suite('a follower keeps what it follows', () => {
+  const before = followed({}, hubWith({ request: request(10) }));
+  const next = { request: request(20, 'v2') };
+  const cases: [name: string, hub: ObservedGatewaySync | undefined, reason: string, asked?: Asked][] = [
+    ["if its hub doesn't exist", undefined, 'HubNotFound'],
+    ['if its hub has another name', { ...hubWith(next), name: 'other' }, 'HubNotFound'],
+    ['if its hub follows another one', hubWith({ ...next, from: 'main' }), 'HubFollowsAnother'],
+    ['if its hub has another repository', hubWith({ ...next, repo: 'https://git.test/b.git' }), 'OtherRepository'],
+    ['if it has another repository', hubWith(next), 'OtherRepository', { repo: 'https://git.test/b.git' }],
+  ];
+  for (const [name, hub, reason, asked = {}] of cases)
+    test(name, () => {
+      const status = followed({ status: before, ...asked }, hub);
+      const source = sourceIn(status);
+      assert.deepEqual([source?.status, source?.reason], ['False', reason]);
+      if (!asked.repo) assert.deepEqual(endIn(status), ['v1', 'Applied']);
+      else assert.deepEqual(endIn(status), ['main', 'Superseded']);
+    });
+
+  test('but not a request that waits for the git server', () => {
+    const pending = resourceOf({ from: 'hub', fromWritten: 5 });
+    const hub = hubWith({ request: request(10, 'v9') });
+    const { status } = decideFor(pending, { hub, now: second(11) });
+    assert.equal(status.lastRequest?.outcome, 'Pending');
+    const { lastRequest } = followed({ status }, undefined);
+    assert.deepEqual([lastRequest?.id, lastRequest?.outcome], ['10', 'Ignored']);
+  });
+
+  test('of which the repository is spelled in another way', () => {
+    const hub = hubWith({ repo: 'git@ssh.git.test:App', request: request(10) });
+    assert.deepEqual(endIn(followed({}, hub)), ['v1', 'Applied']);
+    const mirror = hubWith({ repo: 'https://git.test/acme/site', request: request(10) });
+    assert.deepEqual(endIn(followed({ repositories: ['acme/site'] }, mirror)), ['v1', 'Applied']);
+  });
+});
+
+test('followers end on the newest request since their edit, as if it were their own', () => {
+  const kind = fc.constantFrom('hub' as const, 'own' as const, 'edit' as const, 'switch' as const);
+  const step = fc.record({ kind, ref: fc.constantFrom('v1', 'v2', 'main', 'v9'), isSeen: fc.boolean() });
+  const property = (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
+    let hub: Asked = {};
+    let follower: Asked = { from: 'hub', fromWritten: 0 };
+    /** A resource with the same edits, and with only the requests that the follower handles. */
+    let twin: Asked = {};
+    const reconcile = (now: number) => {
+      follower.status = decideFor(resourceOf(follower), { hub: hubWith(hub), now: second(now) }).status;
+      twin.status = decideFor(resourceOf(twin), { now: second(now) }).status;
+    };
+    for (const [index, { kind, ref, isSeen }] of steps.entries()) {
+      const seconds = 100 * (index + 1);
+      const asked = { request: request(seconds, ref) };
+      const edit = { ref: ref === 'v2' ? 'next' : ref, refWritten: seconds };
+      // A request that the controller hasn't seen before the switch is older than it.
+      if (isSeen || kind === 'switch') reconcile(seconds - 1);
+      const { from, ...unset } = follower;
+      const counts = (from === undefined ? 'own' : 'hub') === kind;
+      if (kind === 'hub') hub = { ...hub, ...asked };
+      if (kind === 'own') follower = { ...follower, ...asked };
+      if (kind === 'edit') follower = { ...follower, ...edit };
+      if (kind === 'switch') follower = { ...unset, fromWritten: seconds, ...(from === undefined && { from: 'hub' }) };
+      if (counts || kind === 'edit') twin = { ...twin, ...(counts ? asked : edit) };
+      if (kind === 'switch') reconcile(seconds + 1);
+    }
+    reconcile(100_000);
+    const { status } = follower;
+    assert.deepEqual([status?.target, status?.lastRequest], [twin.status?.target, twin.status?.lastRequest]);
+    reconcile(200_000);
+    assert.deepEqual(follower.status, status, 'no work is left');
+  };
+  fc.assert(fc.property(fc.array(step, { maxLength: 10 }), property), { numRuns: 1_000 });
+});
