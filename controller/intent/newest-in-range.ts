@@ -35,6 +35,12 @@ export function isAfter(one: VersionTag, other: VersionTag): boolean {
   return order > 0 || (order === 0 && one.name > other.name);
 }
 
+/** Whether two tags are the same version. */
+export function isSameVersion(one = '', other = ''): boolean {
+  const version = parse(one);
+  return version !== null && parse(other)?.compare(version) === 0;
+}
+
 /** Returns the newest tag in a range. Other refs are skipped. */
 export function newestInRange(refs: Iterable<string>, range: Range): VersionTag | undefined {
   let newest: VersionTag | undefined;

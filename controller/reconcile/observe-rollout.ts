@@ -7,6 +7,7 @@ import type { Release } from '../../shared/domain/releases.ts';
 import { isRevision } from '../../shared/domain/sync-revision.ts';
 import { isAtLeast } from '../../shared/domain/version.ts';
 import { fittingWaves, planOf, rolloutKey } from '../../shared/domain/waves.ts';
+import { isSameVersion } from '../intent/newest-in-range.ts';
 import type { GatewayReport, RolloutGateway, RolloutInput } from '../rollout/rollout-input.ts';
 import { judgeWindows } from '../rollout/windows.ts';
 import type { ObservedGatewaySync, ObservedSpec } from '../watch/observed-gateway-sync.ts';
@@ -48,6 +49,7 @@ export function rolloutInput({ sync, observation, restOf, now }: StepFacts): Rol
         isResting: Boolean(restOf(pod.profile)),
       })),
     wanted: releaseOf(sync, revision),
+    isSameVersion: sync.target?.range !== undefined && isSameVersion(sync.lastSyncRef, before.rollout?.ref),
     inPlace: releaseOf(before, revision),
     storedRevisions,
     approved: orders.approve,

@@ -99,6 +99,8 @@ function messageOf(rollout: RolloutStatus, wait: Wait, context: Context): string
 
 function nextOf(rollout: RolloutStatus, { kind }: Wait, { input }: Context): string {
   const { nextCommit: commit = '' } = rollout;
+  if (kind === 'givenUp' && input.isSameVersion)
+    return `is the version that was rolled back, because its tag was moved; to roll it out, set sync.io/retry-rollout: ${commit}, or push a tag of a newer version`;
   if (kind === 'givenUp')
     return `failed or was rolled back; to retry it, set sync.io/retry-rollout: ${commit}, or push a new commit`;
   if (kind === 'window') return windowWait(rollout, input);

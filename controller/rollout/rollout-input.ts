@@ -46,6 +46,8 @@ export interface RolloutInput {
   gateways: readonly RolloutGateway[];
   /** The newest release; undefined if there is none. */
   wanted: Release | undefined;
+  /** Whether its tag, chosen for a range, is the same version as the release of the rollout. */
+  isSameVersion?: boolean;
   /** Release that the gateways have followed, if nothing was rolled out yet. */
   inPlace: Release | undefined;
   /** Revisions that gateways report and that are stored, besides the present one; only for the first state. */

@@ -5,7 +5,7 @@ import { ALL, NO_GATEWAY } from '../../shared/domain/waves.ts';
 import { currentWave, makeAdmission, noteGateways } from './admission.ts';
 import { duesOf, lateAt, noteFailures, noteTimes } from './failures.ts';
 import { continueRollback, giveUp, inPhase } from './give-up.ts';
-import { begin, givenUpName, iso, makeFirst, returnToStable } from './lifecycle.ts';
+import { begin, givenUpName, givenUpWith, iso, makeFirst, returnToStable } from './lifecycle.ts';
 import { describe } from './messages.ts';
 import { applyOrders } from './orders.ts';
 import { placesOf } from './places.ts';
@@ -90,12 +90,24 @@ function startNewest(state: RolloutState, input: RolloutInput): RolloutState {
   if (isSame(wanted, stableOf(rollout))) return returnToStable(state, input);
   // An abandoned release isn't newer: the current rollout continues.
   if (isGivenUp(rollout, wanted)) return withNext(state, isInProgress(rollout) ? undefined : wanted);
+  if (isOnlyMoved(rollout, wanted, input))
+    return withNext({ ...state, rollout: { ...rollout, givenUp: givenUpWith(rollout, wanted) } }, wanted);
   const waits = outdatedPods(input).length > 0 || waitBefore(0, wanted, input);
   return waits ? withNext(state, wanted) : begin(state, wanted, input);
 }
 
 const isGivenUp = ({ givenUp = [] }: RolloutStatus, release: Release): boolean =>
   givenUp.includes(givenUpName(release));
+
+/**
+ * Whether a wanted release is the version that was rolled back, and its tag was moved since then. It is abandoned once,
+ * so that it can be retried.
+ */
+const isOnlyMoved = (rollout: RolloutStatus, { commit, revision }: Release, { isSameVersion }: RolloutInput): boolean =>
+  isSameVersion === true &&
+  (rollout.phase === 'RollingBack' || rollout.phase === 'RolledBack') &&
+  revision === rollout.revision &&
+  commit !== rollout.nextCommit;
 
 function withNext({ rollout, history }: RolloutState, next: Release | undefined): RolloutState {
   return { history, rollout: { ...rollout, nextCommit: next?.commit } };

@@ -324,6 +324,44 @@ suite('a rollout in waves', { concurrency: 4 }, () => {
     assert.match(refused.status?.lastRequest?.message ?? '', /failed or was rolled back before; to retry it, set/);
   });
 
+  test('with a range, holds a rollback until there is a newer version, even if the tag is moved', async (t) => {
+    const { address, repository, first, commit, agents, untilPhase } = await arrange(t);
+    const annotate = (...annotations: string[]) =>
+      kubectl('annotate', 'gsync', 'app', '--namespace', address.namespace, '--overwrite', ...annotations);
+    const release = async (n: number, tag: string) => {
+      const released = await commit(n);
+      await repository.git('tag', '--force', tag, released);
+      await request(address, tag);
+      return released;
+    };
+    await repository.tag('v1.0.0');
+    await applyGatewaySync(address, { repo: repository.url, semver: '*' }, { rollout: { waves } });
+    const bad = await release(2, 'v1.1.0');
+    await untilPhase('Complete', bad);
+    await annotate('sync.io/rollback=previous');
+    await untilPhase('RolledBack', bad);
+    const moved = await release(3, 'v1.1.0');
+    const { status } = await untilGatewaySync(address, 'held', ({ status }) => status?.rollout?.nextCommit === moved);
+    assert.deepEqual(
+      [status?.rollout?.phase, status?.rollout?.stableCommit, status?.rollout?.waitsFor, status?.lastRequest?.outcome],
+      ['RolledBack', first, 'Retry', 'Failed'],
+    );
+    assert.match(
+      status?.rollout?.message ?? '',
+      /is the version that was rolled back, because its tag was moved; to roll it out, set sync\.io\/retry-rollout/,
+    );
+    await annotate(`sync.io/retry-rollout=${moved}`);
+    await untilPhase('Complete', moved);
+    await annotate('sync.io/rollback-');
+    await untilGatewaySync(address, 'no order', ({ status }) => !status?.rollout?.handled?.rollback);
+    await annotate('sync.io/rollback=previous');
+    await untilPhase('RolledBack', moved);
+    const newer = await release(4, 'v1.1.1');
+    await untilPhase('Complete', newer);
+    const names = { [first]: '1.0.0', [bad]: '1.1.0', [moved]: 'moved', [newer]: '1.1.1' };
+    assert.deepEqual(shortOf(agents, names).b, ['1.0.0', '1.1.0', '1.0.0', 'moved', '1.0.0', '1.1.1']);
+  });
+
   test('waits during a freeze, and continues at once after it, without a poll', async (t) => {
     const frozen = { waves, windows: [{ kind: 'Deny' }] };
     const { address, repository, first, commit, agents, untilPhase } = await arrange(t, frozen);

@@ -93,6 +93,15 @@ suite('spec.git.semver', () => {
     );
   });
 
+  test('stays outside a tag that is moved after an edit excluded it', () => {
+    const status = following(['v1.4.1', 'v1.4.2']);
+    const edited = { semver: '~1.4 <1.4.2' };
+    const back = reconcile({ ...edited, status }, tagsOf(['v1.4.1', 'v1.4.2'])).status;
+    assert.equal(back.target?.ref, 'v1.4.1');
+    const moved = new Map([...tagsOf(['v1.4.1', 'v1.4.2']), ['refs/tags/v1.4.2', 'b'.repeat(40)]]);
+    assert.equal(reconcile({ ...edited, status: back }, moved).status.lastSyncCommit, commitOf('v1.4.1'));
+  });
+
   test('keeps the tag while the git server is unavailable', () => {
     const status = following(['v1.4.1']);
     const error = new TransientError('down', { code: 'git.timeout', reason: 'GitTimeout' });

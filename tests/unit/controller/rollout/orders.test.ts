@@ -123,6 +123,42 @@ test('after a rollback and a newer commit, the previous one is the one that the 
   assert.equal(stateOf(rollBack(newer, 'previous')), 'RolledBack C S');
 });
 
+test('a version that was rolled back stays so if its tag is moved, until it is retried or there is a newer one', () => {
+  const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [] };
+  const look = (state: RolloutState | undefined, change: Partial<RolloutInput>) => {
+    let next = state;
+    for (let turn = 0; turn < 3; turn += 1) next = step(next, { ...input, ...change });
+    return next;
+  };
+  const phaseAfter = (...parameters: Parameters<typeof look>) => {
+    const { phase, commit, nextCommit, waitsFor } = look(...parameters)?.rollout ?? {};
+    return [phase, commit, nextCommit, waitsFor];
+  };
+  const tagged = (commit: string, ref: string, revision = 'r') => ({ commit, ref, revision });
+  const complete = look(look(undefined, { wanted: tagged('A', 'v1') }), { wanted: tagged('B', 'v2') });
+  const back = look(complete, { wanted: tagged('B', 'v2'), rollback: 'previous' });
+  const held = { wanted: tagged('C', 'v2'), isSameVersion: true, rollback: 'previous' };
+  const moved = look(back, held);
+  assert.deepEqual(phaseAfter(back, held), ['RolledBack', 'B', 'C', 'Retry']);
+  assert.deepEqual(phaseAfter(moved, held), ['RolledBack', 'B', 'C', 'Retry']);
+  assert.deepEqual(phaseAfter(moved, { ...held, wanted: tagged('D', 'v2') }), ['RolledBack', 'B', 'D', 'Retry']);
+  // A retry can wait for a window.
+  const window = { isOpen: false, message: '' };
+  const retried = look(moved, { ...held, retry: 'C', window });
+  assert.deepEqual(phaseAfter(retried, { ...held, retry: 'C', window }), ['RolledBack', 'B', 'C', 'Window']);
+  for (const [state, change] of [
+    [retried, { ...held, retry: 'C' }],
+    [moved, { ...held, isSameVersion: false, wanted: tagged('C2', 'v3') }],
+    // Without a range, moving the tag repairs it.
+    [back, { ...held, isSameVersion: false }],
+    // An edit of spec.sync is newer.
+    [back, { ...held, wanted: tagged('C', 'v2', 'edited') }],
+    // A version that wasn't rolled back follows its tag.
+    [complete, { ...held, rollback: undefined }],
+  ] as const)
+    assert.deepEqual(phaseAfter(state, change), ['Complete', change.wanted.commit, undefined, undefined]);
+});
+
 test('a commit that was rolled back stays so, however far later rollbacks go', () => {
   const releaseOf = (commit: string) => ({ commit, ref: 'main', revision: 'r' });
   const input = { ...inputOf(makeWorld(setup), { ...setup, fits: [] }), gateways: [], historyLength: 8 };
