@@ -1,5 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { TerminalError, TransientError } from '../../shared/errors.ts';
 import type { Git, GitLimits } from '../../shared/io/git/git.ts';
 import { credentialsOf, type GitAccess } from '../../shared/io/git/git-environment.ts';
@@ -14,6 +15,8 @@ const MIB = 1024 * 1024;
  */
 const LIMITS: GitLimits = { memoryBytes: 20 * MIB, fileBytes: 32 * MIB };
 const MAX_OUTPUT_BYTES = 4 * MIB;
+/** Lines that are read before other work gets its turn. */
+const LINES_AT_ONCE = 1_000;
 /** Time limit of git itself (ms), beyond the longest `spec.git.timeout`: the signal of the query ends it earlier. */
 const TIMEOUT_MS = 25 * 3_600_000;
 
@@ -43,7 +46,8 @@ export async function lsRemote(git: Git, remote: RemoteAccess, query: RefQuery):
         : error;
     });
   const wanted = new WantedRefs(query);
-  for (const line of output.toString('utf8').split('\n')) {
+  for (const [index, line] of output.toString('utf8').split('\n').entries()) {
+    if (index % LINES_AT_ONCE === 0) await setImmediate();
     const [oid, name] = line.split('\t');
     if (oid && name) wanted.add(name.replace(/\^\{\}$/, ''), oid);
   }

@@ -89,11 +89,12 @@ suite('the ref of a resource', { concurrency: 4 }, () => {
     const repository = await daemon.createRepository('plain');
     const commit = await repository.commit({ files: { 'config/a': '1' } });
     await repository.tag('v1', { annotated: true });
-    for (const ref of ['main', 'v1', commit]) {
+    await repository.tag('v1.4.0', { annotated: true });
+    for (const git of [{ ref: 'main' }, { ref: 'v1' }, { ref: commit }, { semver: '~1.4' }]) {
       const address = newAddress();
-      await applyGatewaySync(address, { repo: repository.url, ref });
+      await applyGatewaySync(address, { repo: repository.url, ...git });
       const { status } = await resolved(address.name, address.namespace);
-      assert.equal(status?.lastSyncCommit, commit, ref);
+      assert.equal(status?.lastSyncCommit, commit, JSON.stringify(git));
     }
   });
 
