@@ -84,11 +84,12 @@ function isSettled({ metadata, status }: GatewaySync): boolean {
 }
 
 /** Draws a delivery: a heading, a line for each step, and the missing data. */
-function drawTrace({ namespace, name, delivery, moments, missing }: TraceView, host: Host): string[] {
+function drawTrace({ namespace, name, delivery, followed, moments, missing }: TraceView, host: Host): string[] {
   const ink = inkFor(host.hasColours);
   const { columns } = host;
   const id = delivery.id ? `, request ${delivery.id}` : '';
-  const head = `${namespace}/${name}: ${delivery.ref} at ${delivery.at}${id}`;
+  const range = followed?.tag === delivery.ref ? ` (newest in ${followed.range})` : '';
+  const head = `${namespace}/${name}: ${delivery.ref}${range} at ${delivery.at}${id}`;
   const lines = (text: string) => (columns ? wrap(plain(text), columns) : [plain(text)]);
   const timeline = drawTimeline(
     moments.map(({ what, ms }) => ({ what, atMs: ms })),

@@ -15,6 +15,8 @@ export interface TraceView {
   delivery: Delivery;
   /** Its commit, if known. */
   commit?: string;
+  /** With spec.git.semver: the tag of the commit, and the range that it was chosen for. */
+  followed?: { tag: string; range: string };
   /** Steps, timed by the clocks of the programs; `ms` is the time since the delivery. */
   moments: { what: string; at: string; ms: number; gateway?: string }[];
   /** Pending steps and missing data. */
@@ -63,6 +65,8 @@ export function traceView(
   const delivery = found(gatewaySync, last, events) ?? last;
   const { metadata, status = {} } = gatewaySync;
   const { lastSyncCommit: commit, lastSyncTime = '', discoveredGateways = [], rollout } = status;
+  const followed = followedIn(status);
+  const what = followed ? `${followed.tag}, the newest tag in ${followed.range},` : delivery.ref;
   const start = Date.parse(delivery.at);
   const moments: TraceView['moments'] = [];
   const note = (what: string, at: string | undefined, gateway?: string) => {
@@ -86,7 +90,7 @@ export function traceView(
   const resolvedBy = !isOlder && Date.parse(first) < start ? delivery.at : first;
   note(beginningOf(delivery), delivery.at);
   if (delivery.kind !== 'poll') {
-    note(`the controller resolved ${delivery.ref}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
+    note(`the controller resolved ${what}${commit ? ` as ${shortCommit(commit)}` : ''}`, resolvedBy);
     const reason = `${delivery.kind}${delivery.outcome}`.toLowerCase();
     const handled = firstAfter((event) => event.reason.toLowerCase() === reason);
     note(`the controller handled it: ${delivery.outcome}`, handled);
@@ -102,6 +106,7 @@ export function traceView(
     name: metadata.name,
     delivery,
     ...(commit && { commit }),
+    ...(followed && { followed }),
     moments: moments.sort((a, b) => a.ms - b.ms || rankOf(a) - rankOf(b)),
     missing: [
       ...missingOf(delivery, { isOlder, events, status }),
@@ -133,7 +138,12 @@ function rankOf({ gateway, ms }: TraceView['moments'][number]): number {
 }
 
 const isResolved = ({ reason, message = '' }: ObservedEvent, commit = ''): boolean =>
-  reason === 'RefResolved' && message.includes(` is ${shortCommit(commit)}`);
+  (reason === 'RefResolved' && message.includes(` is ${shortCommit(commit)}`)) ||
+  (reason === 'TagMoved' && message.endsWith(` to ${commit}`));
+
+function followedIn({ target }: Status): TraceView['followed'] {
+  return target?.range === undefined ? undefined : { tag: target.ref, range: target.range };
+}
 
 const isRefused = ({ outcome }: Pick<Delivery, 'outcome'>): boolean => outcome !== undefined && outcome !== 'Applied';
 

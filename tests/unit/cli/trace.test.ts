@@ -52,6 +52,22 @@ suite('the output of kubectl gs trace', () => {
     assert.deepEqual(view?.missing, []);
   });
 
+  test('shows the tag and the range that a release or a moved tag was chosen for', () => {
+    const target = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
+    const chosen = 'the controller resolved v1.4.2, the newest tag in ~1.4, as c0ffee11';
+    const lastRequest = { ref: 'v1.5.0', at: at('10.100'), outcome: 'Ignored' as const, message: 'v1.4.2 is followed' };
+    const moved = { reason: 'TagMoved', message: `the tag v1.4.2 was moved from ${'0'.repeat(40)} to ${COMMIT}` };
+    for (const event of [resolved, { ...moved, eventTime: at('10.400000') }]) {
+      const view = traceView(gatewaySync({ target, lastRequest, lastSyncTime: at('10') }), [event]);
+      assert.deepEqual(view?.followed, { tag: 'v1.4.2', range: '~1.4' });
+      assert.deepEqual(
+        view?.moments.map(({ ms, what }) => `${ms} ${what}`),
+        ['0 the receiver accepted the webhook: v1.5.0', `300 ${chosen}`],
+      );
+      assert.deepEqual(view?.missing, ['it was not applied (Ignored): v1.4.2 is followed']);
+    }
+  });
+
   test("begins with the delivery, even if the receiver's clock is ahead", () => {
     const discoveredGateways = [gateway('a', { lastSyncTime: at('10.900'), lastSyncDuration: '450ms' })];
     const lastPush = { ...pushed.lastPush, at: at('10.600') };

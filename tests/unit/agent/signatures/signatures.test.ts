@@ -136,6 +136,23 @@ for (const [form, makeSigner, skip] of [
       );
     });
 
+    test("of a tag that is moved are checked again, and the files stay if it isn't signed", async (t) => {
+      const { repository, repo, sandbox } = await prepare(t);
+      const ann = await makeSigner(t);
+      await trust(sandbox, { ann: ann.publicKey });
+      const commit = await signedCommit(repository, ann);
+      await signedTag(repository, ann, 'v1');
+      const syncTo = (to: string, verify: 'head' | 'tag') => sandbox.sync({ repo, commit: to, ref: 'v1', verify });
+      for (const verify of ['head', 'tag'] as const) await syncTo(commit, verify);
+      const moved = await repository.commit({ files: { a: 'moved' } });
+      for (const annotated of [false, true]) {
+        await repository.tag('v1', { force: true, annotated });
+        for (const verify of ['head', 'tag'] as const)
+          await assert.rejects(syncTo(moved, verify), { name: 'TerminalError' }, `${verify} ${annotated}`);
+      }
+      assert.deepEqual(await sandbox.files(), { a: '0' });
+    });
+
     test('of a tag allow only the tag of that name', async (t) => {
       const { repository, repo, plain, sandbox } = await prepare(t);
       const ann = await makeSigner(t);

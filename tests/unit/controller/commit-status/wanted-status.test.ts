@@ -29,6 +29,13 @@ const rolling = (fields: Partial<RolloutStatus>, counts = { total: 12, synced: 1
 const waves = { rollout: { waves: [] } };
 
 suite('the desired commit status', () => {
+  test('names the tag that was chosen for a range', () => {
+    const target = { ref: 'v1.4.2', range: '~1.4', source: 'Spec' as const };
+    const status = statusOf({ total: 1, synced: 1 }, { target, lastSyncRef: 'v1.4.2', observedSemver: '~1.4' });
+    const wanted = wantedStatus(resource({ ref: undefined, semver: '~1.4' }), status);
+    assert.deepEqual([wanted?.commit, wanted?.state, wanted?.ref], [commit, 'success', 'v1.4.2']);
+  });
+
   for (const [what, status, expected] of [
     ['pending while gateways are on their way', statusOf({ total: 12, synced: 5 }), 'pending 5/12 gateways'],
     ['a success when all have it', statusOf({ total: 12, synced: 12 }), 'success 12/12 gateways'],
