@@ -23,7 +23,7 @@ import { ModuleStore } from './module-store.ts';
 import { type Pins, tagRef } from './pins.ts';
 import { LIMIT_FILTER, NO_FILES } from './promisor.ts';
 import { readAuthor, readTag, type Tag } from './read-commit.ts';
-import { diffTrees, hasFewEntries, listTree, type TreePair, type TreeRequest } from './read-tree.ts';
+import { diffTrees, hasFewEntries, listAbove, listTree, type TreePair, type TreeRequest } from './read-tree.ts';
 import { Repository, type RepositoryOptions } from './repository.ts';
 import { tidyClone } from './tidy-clone.ts';
 import type { TransferLimits } from './transfer.ts';
@@ -208,6 +208,11 @@ export class Clone {
   /** Lists the files of a commit below the sources; see {@link listTree}. */
   async list(request: Omit<TreeRequest, 'gitDir'>, onEntry: OnEntry): Promise<TreeEntry[]> {
     return await listTree(this.#git, { gitDir: this.repository.path, ...request }, onEntry);
+  }
+
+  /** Lists links and submodules above the sources; see {@link listAbove}. */
+  async listAbove(request: Omit<TreeRequest, 'gitDir'>): Promise<TreeEntry[]> {
+    return await listAbove(this.#git, { gitDir: this.repository.path, ...request }, () => {});
   }
 
   /** Lists the files below the sources that differ between two commits; undefined if the earlier commit is gone. */

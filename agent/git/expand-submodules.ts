@@ -23,8 +23,8 @@ export interface Expansion {
   isRefetch?: boolean | undefined;
   /** Called with each entry of a submodule, by its path in the repository of `spec.git.repo`. */
   onEntry: OnEntry;
-  /** Called with the path of each submodule that is followed. */
-  onModule: (path: string) => void;
+  /** Paths of the submodules that are followed, to which this adds more. */
+  modules: Set<string>;
 }
 
 /** The clone for submodules, and the credentials. */
@@ -62,8 +62,6 @@ export async function expandSubmodules(
 class Run {
   readonly #expansion: Expansion;
   readonly #tools: ExpansionTools;
-  /** Number of links, including several to the same commit. */
-  #followed = 0;
 
   constructor(expansion: Expansion, tools: ExpansionTools) {
     this.#expansion = expansion;
@@ -73,7 +71,8 @@ class Run {
   async expand(entries: TreeEntry[], holder: Holder): Promise<TreeEntry[]> {
     const links = entries.filter(({ kind, path }) => kind === 'submodule' && !this.#expansion.isExcluded(path));
     if (links.length === 0) return entries;
-    if (this.#followed + links.length > MAX_MODULES)
+    const { modules } = this.#expansion;
+    if (new Set([...modules, ...links.map(({ path }) => path)]).size > MAX_MODULES)
       throw refused(`the repository has more than ${MAX_MODULES} submodules`);
     const urls = await this.#urls(holder);
     const followed = new Set(links);
@@ -82,7 +81,6 @@ class Run {
       const module = await this.#provide(link, urls, holder).catch((error) => {
         throw named(link.path, error);
       });
-      this.#expansion.onModule(module.path);
       const below = await this.#list(module);
       const placed = below.map((entry) => ({ ...entry, path: joinPath(module.path, entry.path) }));
       for (const entry of await this.expand(placed, module)) expanded.push(entry);
@@ -123,7 +121,7 @@ class Run {
       accessFiles,
     } = this.#tools;
     const { intent, signal, isRefetch } = this.#expansion;
-    this.#followed += 1;
+    this.#expansion.modules.add(link.path);
     if (holder.depth >= MAX_DEPTH) throw refused(`submodules are nested more than ${MAX_DEPTH} levels deep`);
     const given = urls.get(holder.path === '' ? link.path : link.path.slice(holder.path.length + 1));
     if (given === undefined) throw refused('.gitmodules does not specify its URL');

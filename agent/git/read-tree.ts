@@ -36,13 +36,20 @@ export async function listTree(git: Git, request: TreeRequest, onEntry: OnEntry)
   // Includes directories, because git can traverse any number of them without finding a file.
   const more = request.withAttributes && paths.length > 0 ? attributesFilesAbove(paths) : [];
   const entries = await list(git, { ...request, args: ['-r', '-t'], paths: [...paths, ...more] }, onEntry);
-  const missing = paths.filter(
-    (path) => !entries.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`)),
-  );
-  const above = [...new Set(missing.flatMap(directoriesOf))];
-  if (above.length === 0) return entries;
-  const found = await list(git, { ...request, args: [], paths: above }, onEntry);
-  return [...entries, ...found.filter(({ kind }) => kind !== 'file')];
+  const missing = new Set(paths);
+  for (const { path } of entries) {
+    if (missing.size === 0) return entries;
+    for (const found of [path, ...directoriesOf(path)]) missing.delete(found);
+  }
+  return [...entries, ...(await listAbove(git, { ...request, sources: [...missing] }, onEntry))];
+}
+
+/** Lists links and submodules at the paths of the directories above the sources. */
+export async function listAbove(git: Git, request: TreeRequest, onEntry: OnEntry): Promise<TreeEntry[]> {
+  const paths = [...new Set(request.sources.flatMap(directoriesOf))];
+  if (paths.length === 0) return [];
+  const found = await list(git, { ...request, args: [], paths }, onEntry);
+  return found.filter(({ kind }) => kind !== 'file');
 }
 
 /** Checks whether the number of files and directories in a commit is small enough, and stops counting if it isn't. */
@@ -65,18 +72,37 @@ interface Listed extends TreeRequest {
   paths: string[];
 }
 
+/** Maximum length of the paths for one git (UTF-16 characters): Linux limits the size of all arguments. */
+const MAX_ARGUMENTS = 256 * 1024;
+
 async function list(git: Git, { gitDir, commit, signal, args, paths }: Listed, onEntry: OnEntry): Promise<TreeEntry[]> {
   // Without --format, which quotes some paths. The target of a tag can be a bare tree.
-  const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--', ...paths];
+  const command = ['ls-tree', '-z', '--full-tree', ...args, `${commit}^{commit}`, '--'];
   const entries: TreeEntry[] = [];
-  for await (const records of recordsFrom(git, gitDir, command, signal)) {
-    for (const record of records) {
-      const { mode, object, name } = parseRecord(record);
-      onEntry(name.toString('utf8'), mode === DIRECTORY ? 'directory' : 'file');
-      if (mode !== DIRECTORY) entries.push(entryOf(name, mode, object));
+  for (const batch of batchesOf(paths)) {
+    for await (const records of recordsFrom(git, gitDir, [...command, ...batch], signal)) {
+      for (const record of records) {
+        const { mode, object, name } = parseRecord(record);
+        onEntry(name.toString('utf8'), mode === DIRECTORY ? 'directory' : 'file');
+        if (mode !== DIRECTORY) entries.push(entryOf(name, mode, object));
+      }
     }
   }
   return entries;
+}
+
+function batchesOf(paths: string[]): string[][] {
+  const batches: string[][] = [[]];
+  let length = 0;
+  for (const path of paths) {
+    if (length > 0 && length + path.length > MAX_ARGUMENTS) {
+      batches.push([]);
+      length = 0;
+    }
+    batches.at(-1)?.push(path);
+    length += path.length + 1;
+  }
+  return batches;
 }
 
 const TAB = 0x09;

@@ -8,7 +8,7 @@ import {
 } from '../../shared/domain/relative-path.ts';
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { desiredFile, placeOf } from './layering.ts';
-import type { OwnedFile } from './manifest.ts';
+import { mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredTree, TreeEntry } from './plan-input.ts';
 
 export type DesiredTreeResult = { kind: 'tree'; tree: DesiredTree } | { kind: 'problems'; problems: string[] };
@@ -83,13 +83,14 @@ function layEntry(entry: TreeEntry, { mapping, input, tree }: Layer): string | u
   return undefined;
 }
 
-function layMissing(mapping: RenderedMapping, { entries, owned }: DesiredTreeInput, tree: DesiredTree): string[] {
+function layMissing(mapping: RenderedMapping, input: DesiredTreeInput, tree: DesiredTree): string[] {
+  const { entries, isExcluded, owned } = input;
   const { source } = mapping;
   const obstacle = entries.find(({ path, kind }) => kind !== 'file' && source.startsWith(`${path}/`));
-  if (obstacle) return [notAFile(obstacle)];
+  if (obstacle) return isExcluded(obstacle.path) ? [] : [notAFile(obstacle)];
   if (mapping.required) return [noSource(mapping)];
   for (const file of owned) {
-    if (!isWithin(file.source, source) || !isWithin(file.path, mapping.destination)) continue;
+    if (!isWithin(mappedPathOf(file), source) || !isWithin(file.path, mapping.destination)) continue;
     tree.retained.add(file.path);
     tree.files.delete(file.path);
   }
@@ -105,7 +106,7 @@ function noSource({ source, namedSource }: RenderedMapping): string {
 function notAFile({ path, kind }: TreeEntry): string {
   if (kind === 'unreadable') return `the name of ${path} in the repository isn't UTF-8: rename it, or exclude it`;
   return kind === 'link'
-    ? `${path} is a symbolic link in the repository, and links are never followed: exclude it, or commit the file itself`
+    ? `${path} is a symbolic link in the repository, and links is refuse: exclude it, commit the file itself, or set links to follow`
     : `${path} is a submodule, and spec.git.submodules isn't true: set it to true, exclude the path, or omit it from the mappings`;
 }
 

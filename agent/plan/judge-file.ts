@@ -122,18 +122,19 @@ function right(file: DesiredFile, live: LiveFile, { input, ...basis }: Basis & {
 
 /** Returns the same object if the record is unchanged. */
 function recordOf(file: DesiredFile, live: LiveFile, { record, content }: Basis): OwnedFile {
-  const { path, source, blob, executable } = file;
+  const { path, source, link, blob, executable } = file;
   const { sha256, fingerprint } = live;
   const isRecorded =
     record &&
     record === content &&
     record.source === source &&
+    record.link === link &&
     record.executable === executable &&
     record.fingerprint === fingerprint;
   if (isRecorded) return record;
   const { inputs, lfs } = content ?? {};
   const patches = file.patches?.hash;
   const { groupWrite, displaced } = record ?? {};
-  const optional = withoutUndefined({ inputs, patches, lfs, groupWrite: groupWrite || undefined, displaced });
+  const optional = withoutUndefined({ link, inputs, patches, lfs, groupWrite: groupWrite || undefined, displaced });
   return { path, source, blob, sha256, executable, fingerprint, ...optional };
 }

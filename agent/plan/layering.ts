@@ -26,8 +26,16 @@ function singleDestination({ source, destination, intoDirectory }: RenderedMappi
 
 /** Returns the desired file for an entry at its destination. */
 export function desiredFile(entry: TreeEntry, { mapping, inside, destination }: Place): DesiredFile {
-  const { path: source, blob, executable } = entry;
+  const { path, target, blob, executable } = entry;
   const patches = patchesFor(mapping.patches, inside);
-  const file = { path: destination, source, blob, executable, template: mapping.template };
-  return patches ? { ...file, patches } : file;
+  const file: DesiredFile = {
+    path: destination,
+    source: target ?? path,
+    blob,
+    executable,
+    template: mapping.template,
+  };
+  if (target !== undefined) file.link = path;
+  if (patches) file.patches = patches;
+  return file;
 }

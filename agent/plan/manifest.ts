@@ -31,6 +31,8 @@ export interface OwnedFile {
   path: string;
   /** Its path in the repository. */
   source: string;
+  /** The mapped path in the repository, if symbolic links lead from there to the source. */
+  link?: string | undefined;
   /** Git's ID of the content in the repository. */
   blob: string;
   /** For templates: the keys that the file uses, and a hash of their values. */
@@ -50,6 +52,9 @@ export interface OwnedFile {
   /** The file that was there before, to be restored. */
   displaced?: DisplacedFile | undefined;
 }
+
+/** Returns the path in the repository that a mapping selects. */
+export const mappedPathOf = ({ link, source }: Pick<OwnedFile, 'link' | 'source'>): string => link ?? source;
 
 /** Whether a gateway can start with the files of an earlier sync. */
 export type StartPolicy = 'requireSync' | 'useLastGood';

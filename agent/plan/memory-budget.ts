@@ -40,7 +40,7 @@ export class MemoryBudget {
     this.#mappings = mappings;
     this.#bytesLeft = heapBytes - PROGRAM;
     this.#others = manifest.files.size;
-    for (const { path, source } of manifest.files.values()) this.#pay(costOf('file', path, source));
+    for (const { path, source, link = '' } of manifest.files.values()) this.#pay(costOf('file', path, source, link));
     for (const path of manifest.directories) this.#pay(costOf('directory', path));
   }
 
@@ -54,12 +54,17 @@ export class MemoryBudget {
     else this.#directories += 1;
   };
 
+  /** Counts a text. Throws like {@link take}. */
+  takeText(text: string): void {
+    this.#pay(COST.directory.entry + 2 * text.length);
+  }
+
   #paidFor(path: string, kind: Kind): number {
     if (kind === 'directory') return this.#manifest.directories.has(path) ? costOf(kind, path) : 0;
     const file = this.#manifest.files.get(path);
     if (!file) return 0;
     this.#others -= 1;
-    return costOf(kind, path, file.source);
+    return costOf(kind, path, file.source, file.link ?? '');
   }
 
   #pay(bytes: number): void {

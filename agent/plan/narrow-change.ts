@@ -9,7 +9,7 @@ import {
 import type { RenderedMapping } from '../../shared/domain/render-mappings.ts';
 import { inputsHash, type TemplateValues } from '../../shared/domain/render-template.ts';
 import { desiredFile, type Place, placeOf } from './layering.ts';
-import type { Manifest, OwnedFile } from './manifest.ts';
+import { type Manifest, mappedPathOf, type OwnedFile } from './manifest.ts';
 import type { DesiredFile, PlanInput, TreeChange, TreeEntry } from './plan-input.ts';
 
 interface NarrowInput {
@@ -97,14 +97,14 @@ class Draft {
     }
     if (changes.every(({ after }) => after)) return true;
     const left = [...manifest.files.values()].filter(({ path }) => !this.gone.has(path));
-    return mappings.every(({ source }) => source === '' || left.some((file) => isWithin(file.source, source)));
+    return mappings.every(({ source }) => source === '' || left.some((file) => isWithin(mappedPathOf(file), source)));
   }
 
   #modify({ path, ...place }: MappedChange, after: TreeEntry): boolean {
     const owned = this.#input.manifest.files.get(place.destination);
     if (!owned) return false;
     // A file from another source is on top of this one.
-    if (owned.source === path) this.files.set(place.destination, desiredFile(after, place));
+    if (mappedPathOf(owned) === path) this.files.set(place.destination, desiredFile(after, place));
     return true;
   }
 
@@ -123,7 +123,7 @@ class Draft {
     const { manifest, mappings } = this.#input;
     const owned = manifest.files.get(destination);
     if (!owned) return false;
-    if (owned.source !== path) return true;
+    if (mappedPathOf(owned) !== path) return true;
     if (mappings.some((other) => other !== mapping && isWithin(destination, other.destination))) return false;
     this.gone.add(destination);
     return true;

@@ -13,6 +13,8 @@ export interface TreeEntry {
   /** Git's ID of the content. */
   blob: string;
   executable: boolean;
+  /** If symbolic links lead to the file: its own path. */
+  target?: string;
 }
 
 /** The difference of an entry between two commits; undefined on a side without it. */
@@ -26,6 +28,8 @@ export interface TreeChange {
 export interface DesiredFile {
   path: string;
   source: string;
+  /** The mapped path, if symbolic links lead from there to the source. */
+  link?: string;
   blob: string;
   executable: boolean;
   template: boolean;

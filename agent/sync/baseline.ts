@@ -25,8 +25,11 @@ export class Baseline {
     this.#cause = cause;
   }
 
-  /** Records that the manifest is the result of this recipe: all input except the commit and values in templates. */
-  onSynced(recipe: string, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
+  /**
+   * Records that the manifest is the result of this recipe: all input except the commit and values in templates. If it
+   * is undefined, the next sync plans everything.
+   */
+  onSynced(recipe: string | undefined, { drift, isPartial }: Plan, attributes: CommitAttributes): void {
     this.#recipe = recipe;
     this.#isBlank = false;
     this.#attributes = attributes;

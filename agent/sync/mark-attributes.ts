@@ -1,32 +1,28 @@
 import { isWithin } from '../../shared/domain/relative-path.ts';
-import type { GitAccess } from '../../shared/io/git/git-environment.ts';
-import { wholeOf } from '../git/blob-reader.ts';
 import type { AttributesRoot } from '../git/check-attributes.ts';
-import { withGitAccess } from '../git/git-access.ts';
 import { attributesIn, isAttributesFile, judgeAttributes } from '../plan/content-attributes.ts';
 import type { DesiredFile, TreeEntry } from '../plan/plan-input.ts';
+import { readBlobs } from './read-blobs.ts';
 import type { SyncAim } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
 /** Maximum size of a file that is read; for larger ones, all attributes are queried. */
 const MAX_READ_BYTES = 1024 * 1024;
+/** Text that sets every attribute. */
+const EVERY_ATTRIBUTE = 'eol=crlf ident filter= working-tree-encoding=';
 
 /** Finds the attributes of a commit that can change content. Fetches `.gitattributes` that aren't on disk. */
 export async function findAttributes(
-  { entries, roots }: { entries: TreeEntry[]; roots: string[] },
+  { entries, roots }: { entries: readonly TreeEntry[]; roots: string[] },
   aim: SyncAim,
   dependencies: SyncDependencies,
 ): Promise<AttributesRoot[]> {
   const files = entries.filter(({ kind, path }) => kind === 'file' && isAttributesFile(path));
   if (files.length === 0) return [];
-  const { clone, accessFiles } = dependencies;
-  const { intent, signal } = aim;
-  const missing = await clone.missing([...new Set(files.map(({ blob }) => blob))], signal);
-  if (missing.length > 0) {
-    const fetch = (access: GitAccess) => clone.fetchBlobs(intent, missing, { access, signal });
-    await withGitAccess({ ...intent, signal }, accessFiles, fetch);
-  }
-  const texts = await readTexts(files, dependencies);
+  const texts = new Map<string, string>();
+  const onContent = (blob: string, content: Buffer | undefined) =>
+    void texts.set(blob, content?.toString('latin1') ?? EVERY_ATTRIBUTE);
+  await readBlobs({ blobs: files.map(({ blob }) => blob), maxBytes: MAX_READ_BYTES, onContent }, aim, dependencies);
   const found: AttributesRoot[] = [];
   for (const [path, own] of byRoot(files, roots)) {
     const names = attributesIn(own.map(({ blob }) => texts.get(blob) ?? ''));
@@ -78,23 +74,4 @@ function byRoot<T extends { path: string }>(items: T[], roots: string[]): Map<st
     else groups.set(root, [item]);
   }
   return groups;
-}
-
-/** Returns contents by their blobs; a file that is too large is treated as if it set every attribute. */
-async function readTexts(files: TreeEntry[], { clone }: SyncDependencies): Promise<Map<string, string>> {
-  const blobs = [...new Set(files.map(({ blob }) => blob))];
-  await using reader = clone.blobs();
-  const texts = new Map<string, string>();
-  reader.announce(blobs);
-  for (const blob of blobs) {
-    const content = await reader.open(blob);
-    const isLarge = content.size > MAX_READ_BYTES;
-    texts.set(blob, isLarge ? await everything(content.chunks) : (await wholeOf(content)).toString('latin1'));
-  }
-  return texts;
-}
-
-async function everything(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
-  for await (const _ of chunks); // must be read to the end
-  return 'eol=crlf ident filter= working-tree-encoding=';
 }

@@ -38,8 +38,9 @@ function asDesired({ files }: Manifest): DesiredTree {
 }
 
 /** The steps of patches aren't needed, because a file that must be written isn't right. */
-function fileOf({ path, source, blob, executable, inputs, patches, lfs }: OwnedFile): DesiredFile {
+function fileOf({ path, source, link, blob, executable, inputs, patches, lfs }: OwnedFile): DesiredFile {
   const file: DesiredFile = { path, source, blob, executable, template: inputs !== undefined };
+  if (link !== undefined) file.link = link;
   if (patches !== undefined) file.patches = { steps: [], hash: patches };
   if (lfs) file.lfs = true;
   return file;

@@ -1,6 +1,5 @@
 import { previewContents } from '../content/deliver-content.ts';
 import { type CommitAttributes, NO_ATTRIBUTES } from '../git/check-attributes.ts';
-import { expandSubmodules } from '../git/expand-submodules.ts';
 import { attributesFilesAbove, isAttributesFile } from '../plan/content-attributes.ts';
 import { desiredTree } from '../plan/desired-tree.ts';
 import { excludeFilter } from '../plan/exclude-filter.ts';
@@ -10,61 +9,62 @@ import { narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredTree, PlanInput, TreeChange } from '../plan/plan-input.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
+import { listEntries } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
 import { recipeOf, type SyncAim, syncProblems } from './sync-aim.ts';
 import type { SyncDependencies } from './sync-dependencies.ts';
 
+/** A plan, and the facts about the commit that the next one depends on. */
+export interface Planned extends Omit<LaidOut, 'desired'> {
+  plan: Plan;
+}
+
 /**
  * Scans the data volume and plans with the same algorithm for a sync and a dry run. The input is narrowed to the
  * changes if this is certain to give the same result.
  */
-export async function planSync(
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<{ plan: Plan; attributes: CommitAttributes }> {
+export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Promise<Planned> {
   const narrowed = await narrowSync(aim, dependencies);
   const result = narrowed && (await planFor(narrowed, aim, dependencies));
-  if (narrowed && result?.kind === 'plan') return { plan: result.plan, attributes: narrowed.attributes };
-  const { result: whole, attributes } = await planEverything(aim, dependencies);
+  if (narrowed && result?.kind === 'plan') {
+    return { plan: result.plan, attributes: narrowed.attributes, hasLinks: false };
+  }
+  const { result: whole, ...facts } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
     // The conflict might be with files of another agent that has taken the volume.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
   dependencies.baseline.onCheck();
-  return { plan: whole.plan, attributes };
+  return { plan: whole.plan, ...facts };
 }
 
 /** Plans from a check of all files, and returns the conflicts. Records nothing. */
 export async function planEverything(
   aim: SyncAim,
   dependencies: SyncDependencies,
-): Promise<{ result: PlanResult; attributes: CommitAttributes }> {
-  const { desired, attributes } = await layOut(aim, dependencies);
-  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), attributes };
+): Promise<{ result: PlanResult } & Omit<LaidOut, 'desired'>> {
+  const { desired, ...facts } = await layOut(aim, dependencies);
+  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), ...facts };
 }
 
-async function layOut(
-  aim: SyncAim,
-  dependencies: SyncDependencies,
-): Promise<{ desired: DesiredTree; attributes: CommitAttributes }> {
-  const { intent, mappings, manifest, signal, isRefetch } = aim;
-  const sources = mappings.map(({ source }) => source);
-  const { commit } = intent;
-  const { clone, heapBytes } = dependencies;
-  const { take: onEntry } = new MemoryBudget(heapBytes, { manifest, mappings });
-  const tree = await clone.list({ commit, sources, signal, withAttributes: true }, onEntry);
+/** The files of a commit, and the facts about it that a later sync of another commit depends on. */
+interface LaidOut {
+  desired: DesiredTree;
+  attributes: CommitAttributes;
+  hasLinks: boolean;
+}
+
+async function layOut(aim: SyncAim, dependencies: SyncDependencies): Promise<LaidOut> {
+  const { intent, mappings, manifest } = aim;
   const isExcluded = excludeFilter(intent.profile.excludePatterns);
-  const roots = [''];
-  const onModule = (path: string) => void roots.push(path);
-  const expansion = { intent, sources, isExcluded, signal, onEntry, onModule, isRefetch };
-  const entries = intent.submodules ? await expandSubmodules(tree, expansion, dependencies) : tree;
+  const { entries, listed, roots, hasLinks } = await listEntries(isExcluded, aim, dependencies);
   const result = desiredTree({ mappings, entries, isExcluded, owned: manifest.files.values() });
   if (result.kind === 'problems') throw syncProblems('ProfileInvalid', result.problems);
-  const found = await findAttributes({ entries, roots }, aim, dependencies);
+  const found = await findAttributes({ entries: listed, roots }, aim, dependencies);
   const ignored = await markFiles(result.tree.files.values(), found, { aim, all: roots, dependencies });
-  return { desired: result.tree, attributes: { roots: found, ignored } };
+  return { desired: result.tree, attributes: { roots: found, ignored }, hasLinks };
 }
 
 /** The files that a plan covers: all files of the commit, or those that differ. */
@@ -117,13 +117,18 @@ async function narrowSync(
   const { baseline, clone, root, heapBytes } = dependencies;
   const { intent, mappings, manifest, values, signal } = aim;
   const { applied } = manifest;
-  // The difference between two commits doesn't include the files of submodules.
+  // The difference between two commits doesn't include the files of submodules, or those that links lead to.
   if (intent.submodules) return undefined;
   if (intent.profile.dryRun || !applied || !baseline.holds(recipeOf(aim, dependencies), manifest)) return undefined;
   const isSameCommit = applied.commit === intent.commit;
   const mapped = mappings.map(({ source }) => source);
   const sources = [...mapped, ...attributesFilesAbove(mapped)];
-  const changes = await clone.changes({ from: applied.commit, to: intent.commit, sources, signal });
+  const [changes, above] = await Promise.all([
+    clone.changes({ from: applied.commit, to: intent.commit, sources, signal }),
+    isSameCommit ? [] : clone.listAbove({ commit: intent.commit, sources: mapped, signal }),
+  ]);
+  // A link above a source isn't among the differences below it.
+  if (above.length > 0) return undefined;
   // Changed attributes can affect the content of any file.
   if (!changes || changes.some(({ path }) => isAttributesFile(path))) return undefined;
   // A new name can collide with an existing one, which only a full plan detects.

@@ -39,8 +39,9 @@ function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMappin
 
 /** Hash of all settings that determine the files, except for the commit and the values in templates. */
 export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
-  const { excludePatterns, onConflict, drift, prune, groupWrite } = intent.profile;
-  const settings = [excludePatterns, intent.submodules, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
+  const { excludePatterns, links, onConflict, drift, prune, groupWrite } = intent.profile;
+  const from = [excludePatterns, links, intent.submodules];
+  const settings = [...from, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
   return hash('sha256', JSON.stringify([mappings, settings, mounts]));
 }
 

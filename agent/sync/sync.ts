@@ -78,10 +78,10 @@ async function attempt(
   if (right) return await confirm(right, aim, dependencies);
   await provideCommit(aim, dependencies);
   const keys = await verifyCommit(aim, dependencies);
-  const { plan, attributes } = await planSync(aim, dependencies);
+  const { plan, attributes, hasLinks } = await planSync(aim, dependencies);
   if (!intent.profile.dryRun) {
     await bringAbout(plan, { ...aim, keys }, dependencies);
-    dependencies.baseline.onSynced(recipeOf(aim, dependencies), plan, attributes);
+    dependencies.baseline.onSynced(hasLinks ? undefined : recipeOf(aim, dependencies), plan, attributes);
   }
   await pinCommit(intent, dependencies);
   const outcome = await outcomeOf(plan, intent, dependencies);

@@ -21,6 +21,7 @@ const headerLine = v.object({ version: v.number() });
 const fileLine = v.object({
   path: ownPath,
   source: v.optional(v.string(), ''),
+  link: v.optional(v.string()),
   blob: v.string(),
   inputs: v.optional(v.object({ keys: v.array(v.string()), hash: v.string() })),
   patches: v.optional(v.string()),

@@ -103,9 +103,10 @@ function recordOf(
   const stats = fstatSync(descriptor);
   // The umask of the process might have removed bits.
   if ((stats.mode & 0o777) !== mode) setMode(descriptor, mode);
-  const { path, source, blob, executable, patches } = file;
+  const { path, source, link, blob, executable, patches } = file;
   const fingerprint = fingerprintOf(stats, stats.mtimeMs); // just written, regardless of the volume's clock
   const record: OwnedFile = { path, source, blob, inputs, patches: patches?.hash, sha256, executable, fingerprint };
+  if (link !== undefined) record.link = link;
   if (lfs !== undefined) record.lfs = lfs;
   if (groupWrite) record.groupWrite = true;
   return record;

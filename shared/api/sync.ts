@@ -75,6 +75,12 @@ const maxFailuresSchema = integer(
 const dryRunSchema = v.pipe(v.boolean(), v.description('Only report changes, without making them.'));
 const pausedSchema = v.pipe(v.boolean(), v.description('Stop changing files.'));
 
+const linksSchema = v.pipe(
+  v.picklist(['follow', 'refuse']),
+  v.description(
+    'Action for symbolic links in mapped paths. follow delivers the file or directory of the same commit that a link points to. refuse reports an error.',
+  ),
+);
 const onConflictSchema = v.pipe(
   v.picklist(['takeOver', 'refuse']),
   v.description(
@@ -123,6 +129,7 @@ export const defaultsSchema = v.pipe(
     maxFailures: v.optional(maxFailuresSchema, 0),
     dryRun: v.optional(dryRunSchema, false),
     paused: v.optional(pausedSchema, false),
+    links: v.optional(linksSchema, 'follow'),
     onConflict: v.optional(onConflictSchema, 'takeOver'),
     drift: v.optional(driftSchema, 'repair'),
     prune: v.optional(pruneSchema, true),
@@ -147,6 +154,7 @@ const profileSchema = v.pipe(
     designerSessionPolicy: v.optional(designerSessionPolicySchema),
     maxFailures: v.optional(maxFailuresSchema),
     paused: v.optional(pausedSchema),
+    links: v.optional(linksSchema),
     onConflict: v.optional(onConflictSchema),
     drift: v.optional(driftSchema),
     prune: v.optional(pruneSchema),

@@ -23,7 +23,7 @@ type Files = Record<string, string>;
 
 /** An example of a page. */
 interface Example {
-  repository: Record<string, string | { submodule: string } | { lfs: string }>;
+  repository: Record<string, string | { symlink: string } | { submodule: string } | { lfs: string }>;
   /** Repositories next to it, by name. */
   submodules?: Record<string, Files>;
   profile: Parameters<typeof resolveProfile>[0]['profiles'][string];
@@ -41,7 +41,17 @@ interface Example {
 
 /** The pages with examples, and the headings that have to have one. */
 const TOPICS = {
-  'reference/agent.md': ['Mappings', 'Templates', 'Patches', 'Excludes', 'Dry run', 'Drift', 'Submodules', 'Git LFS'],
+  'reference/agent.md': [
+    'Mappings',
+    'Symbolic links',
+    'Templates',
+    'Patches',
+    'Excludes',
+    'Dry run',
+    'Drift',
+    'Submodules',
+    'Git LFS',
+  ],
   'how-to/notify-gateways.md': ['Send HTTP requests'],
 };
 
@@ -60,7 +70,7 @@ async function commitExample(name: string, { repository, submodules = {} }: Exam
   const files: Record<string, FileChange> = {};
   let gitmodules = '';
   for (const [at, given] of Object.entries(repository)) {
-    if (typeof given === 'string') files[at] = given;
+    if (typeof given === 'string' || 'symlink' in given) files[at] = given;
     else if ('lfs' in given) files[at] = lfs.add(given.lfs);
     else {
       const module = await server.createRepository(`${name}/${given.submodule}`);

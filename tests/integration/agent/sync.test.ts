@@ -263,7 +263,7 @@ suite('a gateway is protected from', () => {
     await pod.untilSynced(commit);
   });
 
-  test('links in the repository, through which nothing outside is read', async (t) => {
+  test('links out of the repository, through which nothing outside is read', async (t) => {
     const repository = await server.createRepository('repository-links');
     const commit = await repository.commit({
       files: { 'config/a': '1', 'config/l': { symlink: '../../../etc/passwd' } },
@@ -273,13 +273,38 @@ suite('a gateway is protected from', () => {
     await pod.settle(commit);
     await pod.start();
     const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
-    assert.match(status?.message ?? '', /config\/l is a symbolic link in the repository/);
+    assert.match(status?.message ?? '', /config\/l -> .*passwd \(outside the repository\).*: \["\/config\/l"\]$/);
     assert.deepEqual(await pod.files(), {});
-    await pod.setSpec(repository.url, profile({ excludePatterns: ['l'] }));
+    await pod.setSpec(repository.url, profile({ excludePatterns: ['/config/l'] }));
     await pod.settle(commit);
     await pod.untilSynced(commit);
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
+});
+
+test('a gateway gets what links point to, also when only that changes, until links are refused', async (t) => {
+  const repository = await server.createRepository('followed-links');
+  const files = {
+    'config/a': { symlink: '../all/a' },
+    'config/d': { symlink: '../all/d' },
+    'all/a': '1',
+    'all/d/x': '1',
+  };
+  const first = await repository.commit({ files });
+  const pod = await createGatewayPod(t);
+  await pod.setSpec(repository.url);
+  await pod.settle(first);
+  await pod.start();
+  await pod.untilSynced(first);
+  assert.deepEqual(await pod.files(), { 'config/a': '1', 'config/d/x': '1' });
+  const second = await repository.commit({ files: { 'all/a': '2', 'all/d/y': '2', other: '2' } });
+  await pod.settle(second);
+  await pod.untilSynced(second);
+  assert.deepEqual(await pod.files(), { 'config/a': '2', 'config/d/x': '1', 'config/d/y': '2' });
+  await pod.setSpec(repository.url, profile({ links: 'refuse' }));
+  await pod.settle(second);
+  const { status } = await pod.untilReport('Error', (report) => report.status?.state === 'Error');
+  assert.match(status?.message ?? '', /config\/a is a symbolic link in the repository, and links is refuse/);
 });
 
 suite('a gateway whose git server is unavailable', () => {

@@ -434,6 +434,7 @@ suite('the API server', () => {
       startPolicy: 'requireSync',
       dryRun: false,
       paused: false,
+      links: 'follow',
       onConflict: 'takeOver',
       drift: 'repair',
       prune: true,

@@ -221,6 +221,7 @@ suite('a profile', () => {
     maxFailures: 0,
     dryRun: false,
     paused: false,
+    links: 'follow',
     onConflict: 'takeOver',
     drift: 'repair',
     prune: true,

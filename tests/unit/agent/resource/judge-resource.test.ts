@@ -224,6 +224,7 @@ test('a profile inherits the defaults key by key', () => {
     maxFailures: 0,
     dryRun: false,
     paused: false,
+    links: 'follow',
     onConflict: 'takeOver',
     drift: 'report',
     prune: false,

@@ -208,6 +208,7 @@ function intentOf(target: Target): Intent {
       maxFailures: 0,
       dryRun: false,
       paused: false,
+      links: 'follow',
       onConflict: 'takeOver',
       drift: 'repair',
       prune: true,

@@ -158,8 +158,8 @@ suite('a sync', () => {
   test("rejects a commit that can't be delivered, even soon after a check", async (t) => {
     const { repo, commit, sandbox } = await gitSandbox(t, 'sync', { server });
     await sandbox.sync({ repo, commit: await commit({ files: { a: '1', b: '1' } }) });
-    const second = await commit({ files: { b: '2', l: { symlink: 'a' } } });
-    await assert.rejects(sandbox.sync({ repo, commit: second }), /l is a symbolic link in the repository/);
+    const second = await commit({ files: { b: '2', l: { symlink: 'c' } } });
+    await assert.rejects(sandbox.sync({ repo, commit: second }), /l -> c \(no such file/);
     assert.deepEqual(await sandbox.files(), { a: '1', b: '1' });
     await sandbox.sync({ repo, commit: await commit({ files: { b: '3', l: null } }) });
     assert.deepEqual(await sandbox.files(), { a: '1', b: '3' });
@@ -316,13 +316,19 @@ suite('a sync is rejected without any change because of', () => {
     {
       name: 'a link in the repository',
       files: { a: '1', l: { symlink: '/etc/passwd' } },
-      message: /l is a symbolic link in the repository/,
+      message: /l -> \/etc\/passwd \(an absolute path\).* excludePatterns: \["\/l"\]$/,
+    },
+    {
+      name: 'a link in the repository, with links: refuse',
+      files: { a: '1', l: { symlink: 'a' } },
+      profile: { links: 'refuse' },
+      message: /l is a symbolic link in the repository, and links is refuse: /,
     },
     {
       name: 'a link on the way to a source',
       files: { a: '1', l: { symlink: '/etc' } },
       profile: { mappings: [mapping('a', 'a'), mapping('l/passwd', 'p')] },
-      message: /l is a symbolic link in the repository/,
+      message: /l -> \/etc \(an absolute path\)/,
     },
     {
       name: 'a missing source',

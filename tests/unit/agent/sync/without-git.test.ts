@@ -146,6 +146,7 @@ suite('a new pod needs the git server', () => {
     }),
     'for an exclude': () => ({ profile: { ...profile, excludePatterns: ['a'] } }),
     'for groupWrite': () => ({ profile: { ...profile, groupWrite: true } }),
+    'for links': () => ({ profile: { ...profile, links: 'refuse' } }),
     'for submodules': () => ({ submodules: true }),
     'for a value in a template': () => ({ ref: 'other' }),
     'for a signature': () => ({ verify: 'head' as const }),

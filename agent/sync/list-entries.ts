@@ -1,0 +1,126 @@
+import { directoriesOf, isWithin } from '../../shared/domain/relative-path.ts';
+import { expandSubmodules } from '../git/expand-submodules.ts';
+import { describeBrokenLinks } from '../plan/describe-broken-links.ts';
+import { type FollowInput, followLinks, type Unfollowed } from '../plan/follow-links.ts';
+import { LinkResolver } from '../plan/link-resolver.ts';
+import { type LinkText, linkText, MAX_LINK_BYTES } from '../plan/link-text.ts';
+import { MemoryBudget } from '../plan/memory-budget.ts';
+import { MAX_LEVELS } from '../plan/path-walk.ts';
+import type { TreeEntry } from '../plan/plan-input.ts';
+import { RepositoryTree } from '../plan/repository-tree.ts';
+import { readBlobs } from './read-blobs.ts';
+import { type SyncAim, syncProblems } from './sync-aim.ts';
+import type { SyncDependencies } from './sync-dependencies.ts';
+
+/** The entries of a commit. */
+export interface Listing {
+  /** Entries below the sources, with those that links lead to in the place of the links. */
+  entries: TreeEntry[];
+  /** Entries as they are in the commit, including those outside the sources that links lead to. */
+  listed: readonly TreeEntry[];
+  /** Paths of the repository and its submodules. */
+  roots: string[];
+  /** Whether there are links that aren't excluded: then changes outside the sources can change files. */
+  hasLinks: boolean;
+}
+
+/** Lists the mapped entries of the commit, including those of submodules, and follows links. */
+export async function listEntries(
+  isExcluded: (path: string) => boolean,
+  aim: SyncAim,
+  dependencies: SyncDependencies,
+): Promise<Listing> {
+  const { mappings, manifest, intent } = aim;
+  const sources = [...new Set(mappings.map(({ source }) => source))];
+  const budget = new MemoryBudget(dependencies.heapBytes, { manifest, mappings });
+  const lister = new Lister({ budget, aim, dependencies });
+  const entries = await lister.list(sources, isExcluded);
+  const roots = () => ['', ...lister.modules];
+  const isMapped = (path: string) => sources.some((source) => isWithin(path, source) || isWithin(source, path));
+  const hasLinks = entries.some(({ kind, path }) => kind === 'link' && isMapped(path) && !isExcluded(path));
+  if (!hasLinks || intent.profile.links === 'refuse') return { entries, listed: entries, roots: roots(), hasLinks };
+  const tree = new RepositoryTree(sources, entries);
+  return { ...(await follow({ tree, sources, isExcluded, lister })), roots: roots(), hasLinks };
+}
+
+interface ListerInput {
+  budget: MemoryBudget;
+  aim: SyncAim;
+  dependencies: SyncDependencies;
+}
+
+/** Lists paths of the commit, and reads the texts of links. */
+class Lister {
+  readonly input: ListerInput;
+  readonly modules = new Set<string>();
+  readonly texts = new Map<string, LinkText>();
+
+  constructor(input: ListerInput) {
+    this.input = input;
+  }
+
+  /** Lists the sources with everything below them. Submodules that are excluded remain entries. */
+  async list(sources: string[], isExcluded: (path: string) => boolean): Promise<TreeEntry[]> {
+    const { budget, aim, dependencies } = this.input;
+    const { intent, signal, isRefetch } = aim;
+    const { commit, submodules } = intent;
+    const request = { commit, sources, signal, withAttributes: true };
+    const entries = await dependencies.clone.list(request, budget.take);
+    if (!submodules) return entries;
+    const { modules } = this;
+    const expansion = { intent, sources, isExcluded, signal, onEntry: budget.take, modules, isRefetch };
+    return await expandSubmodules(entries, expansion, dependencies);
+  }
+
+  /** Lists paths that links lead to: with submodules on the way to them, but without those below. */
+  async listTargets(paths: string[]): Promise<TreeEntry[]> {
+    const needed = new Set(paths.flatMap((path) => [path, ...directoriesOf(path)]));
+    return await this.list(paths, (path) => !needed.has(path));
+  }
+
+  async readTexts(blobs: Iterable<string>): Promise<void> {
+    const { budget, aim, dependencies } = this.input;
+    const onContent = (blob: string, content: Buffer | undefined) => {
+      const text = linkText(content);
+      budget.takeText(text.text);
+      this.texts.set(blob, text);
+    };
+    await readBlobs({ blobs, maxBytes: MAX_LINK_BYTES, onContent }, aim, dependencies);
+  }
+}
+
+interface LinkScope extends Pick<FollowInput, 'sources' | 'isExcluded'> {
+  tree: RepositoryTree;
+  lister: Lister;
+}
+
+/** Follows links level by level, until everything that they lead to is known. */
+async function follow(scope: LinkScope): Promise<Pick<Listing, 'entries' | 'listed'>> {
+  const { tree, sources, isExcluded, lister } = scope;
+  const { submodules } = lister.input.aim.intent;
+  const { texts, modules } = lister;
+  const resolver = new LinkResolver({ tree, texts, modules, submodules });
+  const survey = (): Unfollowed => followLinks({ sources, isExcluded, resolver, onEntry: () => {}, onCopy: () => {} });
+  let unfollowed = survey();
+  let requests = resolver.takeRequests();
+  for (let level = 0; requests.texts.size > 0 || (requests.paths.size > 0 && level < MAX_LEVELS); ) {
+    if (requests.texts.size > 0) await lister.readTexts(requests.texts);
+    else {
+      tree.add(await lister.listTargets(outermost(requests.paths)), [...requests.paths]);
+      level += 1;
+    }
+    unfollowed = survey();
+    requests = resolver.takeRequests();
+  }
+  const broken = [...unfollowed.broken, ...unfollowed.pending];
+  if (broken.length > 0) throw syncProblems('ProfileInvalid', [describeBrokenLinks(broken, texts)]);
+  const entries: TreeEntry[] = [];
+  const onEntry = (entry: TreeEntry) => void entries.push(entry);
+  followLinks({ sources, isExcluded, resolver, onEntry, onCopy: lister.input.budget.take });
+  return { entries, listed: tree.entries };
+}
+
+/** Returns the paths that aren't below another one. */
+function outermost(paths: ReadonlySet<string>): string[] {
+  return [...paths].filter((path) => !directoriesOf(path).some((directory) => paths.has(directory)));
+}

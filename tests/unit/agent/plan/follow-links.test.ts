@@ -1,0 +1,373 @@
+import assert from 'node:assert/strict';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { excludePattern } from '../../../../agent/plan/describe-broken-links.ts';
+import { excludeFilter } from '../../../../agent/plan/exclude-filter.ts';
+import { MemoryBudget } from '../../../../agent/plan/memory-budget.ts';
+import { directoriesOf } from '../../../../shared/domain/relative-path.ts';
+import { processorMs } from '../../../support/processor-time.ts';
+import { followLinksIn, type Tree } from '../support/follow-links-in.ts';
+
+const link = (text: string | Buffer) => ({ link: text });
+
+suite('links are followed', () => {
+  const followed: {
+    name: string;
+    tree: Tree;
+    sources?: string[];
+    excludes?: string[];
+    files: Record<string, string>;
+  }[] = [
+    { name: 'to a file', tree: { 'd/l': link('../a'), a: 'file' }, sources: ['d'], files: { 'd/l': 'a' } },
+    {
+      name: 'to a directory, with everything below it',
+      tree: { 'd/l': link('../e'), 'e/a': 'file', 'e/f/b': 'file' },
+      sources: ['d'],
+      files: { 'd/l/a': 'e/a', 'd/l/f/b': 'e/f/b' },
+    },
+    {
+      name: 'within the source, with the target in its own place as well',
+      tree: { a: 'file', l: link('a'), e: link('./d//'), 'd/x': 'file' },
+      files: { a: 'a', l: 'a', 'd/x': 'd/x', 'e/x': 'd/x' },
+    },
+    {
+      name: 'to links, outside the source',
+      tree: { 'd/l': link('../x/one'), 'x/one': link('two'), 'x/two': link('../y/three'), 'y/three': 'file' },
+      sources: ['d'],
+      files: { 'd/l': 'y/three' },
+    },
+    {
+      name: 'through links',
+      tree: { 'd/l': link('../now/conf/a'), now: link('old/../v/2'), 'old/x': 'file', 'v/2/conf/a': 'file' },
+      sources: ['d'],
+      files: { 'd/l': 'v/2/conf/a' },
+    },
+    {
+      name: 'through a link to a directory, with .. after it as on Linux',
+      tree: { 'd/l': link('../now/../x'), now: link('v/2'), 'v/2/a': 'file', 'v/x': 'file', x: 'file' },
+      sources: ['d'],
+      files: { 'd/l': 'v/x' },
+    },
+    {
+      name: 'to directories that contain links',
+      tree: { 'd/l': link('../e'), 'e/m': link('../f'), 'e/a': 'file', 'f/n': link('../a'), a: 'file' },
+      sources: ['d'],
+      files: { 'd/l/a': 'e/a', 'd/l/m/n': 'a' },
+    },
+    { name: 'as a source', tree: { now: link('v/2'), 'v/2/a': 'file' }, sources: ['now'], files: { 'now/a': 'v/2/a' } },
+    { name: 'as a source that is a file', tree: { l: link('a'), a: 'file' }, sources: ['l'], files: { l: 'a' } },
+    {
+      name: 'above a source, without what is next to it',
+      tree: { now: link('v'), 'v/2/a': 'file', 'v/3/b': 'file', 'v/l': link('/etc') },
+      sources: ['now/2'],
+      files: { 'now/2/a': 'v/2/a' },
+    },
+    {
+      name: 'once, if sources are inside each other',
+      tree: { 'd/l': link('../a'), a: 'file', 'd/e/x': 'file' },
+      sources: ['d/l', 'd', 'd/e'],
+      files: { 'd/e/x': 'd/e/x', 'd/l': 'a' },
+    },
+    {
+      name: 'unless they are excluded by the path that leads to them',
+      tree: { 'd/l': link('/etc'), 'd/m': link('../e'), 'e/l': link('/etc'), 'e/a': 'file' },
+      sources: ['d'],
+      excludes: ['/d/l', '/d/m/l', '/e/'],
+      files: { 'd/m/a': 'e/a' },
+    },
+    {
+      name: 'unless they are excluded above a source',
+      tree: { now: link('nowhere'), a: 'file' },
+      sources: ['now/a', 'a'],
+      excludes: ['/now'],
+      files: { a: 'a' },
+    },
+    {
+      name: 'above sources that are missing',
+      tree: { now: link('v'), 'v/a': 'file', l: link('v/a') },
+      sources: ['now/none', 'l/none'],
+      files: {},
+    },
+  ];
+  for (const { name, tree, sources = [''], excludes = [], files } of followed) {
+    test(name, () => {
+      const result = followLinksIn(tree, { sources, excludes });
+      assert.deepEqual(result.broken, []);
+      assert.deepEqual(result.files, files);
+    });
+  }
+
+  test('with the mode of the target', () => {
+    const { entries } = followLinksIn({ 'd/l': link('../run'), run: 'executable' }, { sources: ['d'] });
+    assert.deepEqual(entries, [{ path: 'd/l', kind: 'file', blob: 'blob of run', executable: true, target: 'run' }]);
+  });
+
+  test('level by level, without other parts of the commit', () => {
+    const chain = Array.from({ length: 39 }, (_, n) => [`x/${n}`, link(`../x/${n + 1}`)] as const);
+    const tree: Tree = { 'd/l': link('../x/0'), ...Object.fromEntries(chain), 'x/39': 'file', 'other/a': 'file' };
+    const { files, levels } = followLinksIn(tree, { sources: ['d'] });
+    assert.deepEqual([files, levels], [{ 'd/l': 'x/39' }, 40]);
+  });
+});
+
+suite('links are errors', () => {
+  const DANGLING = 'no such file or directory in the commit';
+  const broken: { name: string; tree: Tree; sources?: string[]; reasons: string[] }[] = [
+    { name: 'with an absolute path', tree: { l: link('/etc/passwd') }, reasons: ['l: an absolute path'] },
+    { name: 'out of the repository', tree: { 'd/l': link('../../x') }, reasons: ['d/l: outside the repository'] },
+    {
+      name: 'out of the repository and back',
+      tree: { 'd/l': link('../../root/d/a'), 'd/a': 'file' },
+      reasons: ['d/l: outside the repository'],
+    },
+    { name: 'to nothing', tree: { l: link('none') }, reasons: [`l: ${DANGLING}`] },
+    { name: 'to something below a file', tree: { l: link('a/b'), a: 'file' }, reasons: [`l: ${DANGLING}`] },
+    { name: 'to a file as a directory', tree: { l: link('a/'), a: 'file' }, reasons: [`l: ${DANGLING}`] },
+    {
+      name: 'to nothing through a missing directory',
+      tree: { l: link('x/../a'), a: 'file' },
+      reasons: [`l: ${DANGLING}`],
+    },
+    { name: 'without a text', tree: { l: link('') }, reasons: ['l: its text is empty'] },
+    {
+      name: 'to a path that is too long',
+      tree: { l: link('a'.repeat(4_095)) },
+      reasons: ['l: a path that is too long'],
+    },
+    {
+      name: 'with a text that is too long',
+      tree: { l: link('./'.repeat(2_048)) },
+      reasons: ['l: its text has more than 4095 bytes'],
+    },
+    {
+      name: 'with a text that is no UTF-8',
+      tree: { l: link(Buffer.from([0xff])), '\ufffd': 'file' },
+      reasons: ["l: its text isn't UTF-8"],
+    },
+    { name: 'to themselves', tree: { l: link('l') }, reasons: ['l: a cycle'] },
+    { name: 'to each other', tree: { 'd/l': link('../m'), m: link('d/l') }, sources: ['d'], reasons: ['d/l: a cycle'] },
+    { name: 'to their own directory', tree: { 'd/l': link('.'), 'd/a': 'file' }, reasons: ['d/l: a cycle'] },
+    {
+      name: 'to a directory above',
+      tree: { 'd/e/l': link('..'), 'd/a': 'file' },
+      sources: ['d/e'],
+      reasons: ['d/e/l: a cycle'],
+    },
+    { name: 'to the root', tree: { 'd/l': link('..'), a: 'file' }, sources: ['d'], reasons: ['d/l: a cycle'] },
+    {
+      name: 'to directories that lead back',
+      tree: { 'd/l': link('../e'), 'e/m': link('../f'), 'f/n': link('../d') },
+      sources: ['d'],
+      reasons: ['d/l/m/n: a cycle'],
+    },
+    {
+      name: 'to themselves as a source',
+      tree: { 'd/l': link('.'), 'd/a': 'file' },
+      sources: ['d/l'],
+      reasons: ['d/l: a cycle'],
+    },
+    { name: 'above a source', tree: { l: link('/etc') }, sources: ['l/passwd'], reasons: ['l: an absolute path'] },
+    {
+      name: 'because of another link',
+      tree: { 'd/l': link('../m/x'), m: link('/etc') },
+      sources: ['d'],
+      reasons: ['d/l: m: an absolute path'],
+    },
+    {
+      name: 'if they lead through more than 40 others',
+      tree: {
+        ...Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`x/${n}`, link(`${n + 1}`)])),
+        'x/41': 'file',
+      },
+      sources: ['x/0'],
+      reasons: ['x/0: more than 40 links in a row'],
+    },
+    {
+      name: 'into a submodule that is not fetched',
+      tree: { l: link('lib/a'), lib: { submodule: true } },
+      sources: ['l'],
+      reasons: ['l: in submodule lib, which needs spec.git.submodules: true'],
+    },
+  ];
+  for (const { name, tree, sources = [''], reasons } of broken) {
+    test(name, () => assert.deepEqual(followLinksIn(tree, { sources }).broken, reasons));
+  }
+
+  test('out of their submodule, but into a submodule they are followed', () => {
+    const tree: Tree = { l: link('lib/in'), 'lib/in': 'file', 'lib/out': link('../a'), a: 'file' };
+    const { files, broken } = followLinksIn(tree, { submodules: true, modules: ['lib'] });
+    assert.deepEqual(files, { a: 'a', l: 'lib/in', 'lib/in': 'lib/in' });
+    assert.deepEqual(broken, ['lib/out: outside submodule lib']);
+  });
+
+  test('that name five of many, with the patterns that exclude them', () => {
+    const names = ['a [1]', 'b*', 'c{d,e}', 'f\\g ', 'h', 'i', 'j'];
+    const tree = Object.fromEntries(names.map((name) => [`d/${name}`, link('/none')]));
+    const { message } = followLinksIn(tree, { sources: ['d'] });
+    assert.match(message, /: d\/a \[1\] -> \/none \(an absolute path\), d\/b\* -> .*, and 2 more\. /);
+    const patterns = JSON.parse(message.replace(/^.*excludePatterns: /, '')) as string[];
+    assert.equal(patterns.length, 5);
+    assert.deepEqual(followLinksIn(tree, { sources: ['d'], excludes: [...patterns, '/d/[ij]'] }).broken, []);
+  });
+
+  test('whose exclude pattern excludes exactly the link', () => {
+    const name = fc.string({ minLength: 1, unit: 'grapheme' }).filter((text) => !/[/\0]|^\.{1,2}$/.test(text));
+    fc.assert(
+      fc.property(name, name, (one, other) => {
+        const isExcluded = excludeFilter([excludePattern(`d/${one}`)]);
+        assert.equal(isExcluded(`d/${one}`), true);
+        if (!/\s$/u.test(one)) assert.equal(isExcluded(`d/${other}`), one === other);
+      }),
+    );
+  });
+});
+
+suite('the copies of links', () => {
+  /** Each directory has two links to the next one, so each level doubles the number of files. */
+  const doubling = (levels: number): Tree => {
+    const tree: Tree = { [`d${levels}/a`]: 'file' };
+    for (let level = 0; level < levels; level += 1) {
+      for (const name of ['l', 'm']) tree[`d${level}/${name}`] = link(`../d${level + 1}`);
+    }
+    return tree;
+  };
+
+  test('are limited', () => {
+    const began = processorMs();
+    assert.throws(() => followLinksIn(doubling(39), { sources: ['d0'] }), {
+      code: 'sync.TooManyLinks',
+      message: /lead to more than 100000 files and directories/,
+    });
+    assert.ok(processorMs() - began < 5_000, `${processorMs() - began} ms`);
+    assert.equal(Object.keys(followLinksIn(doubling(14), { sources: ['d0'] }).files).length, 2 ** 14);
+  });
+
+  test('are counted as memory while they are laid out', () => {
+    const manifest = { files: new Map(), directories: new Set<string>() };
+    const take = (levels: number) => {
+      const { take: onCopy } = new MemoryBudget(20 * 1024 ** 2, { manifest });
+      return followLinksIn(doubling(levels), { sources: ['d0'], onCopy });
+    };
+    assert.throws(() => take(13), { code: 'sync.TooManyFiles' });
+    assert.equal(Object.keys(take(8).files).length, 2 ** 8);
+  });
+
+  test('include every directory once', () => {
+    const tree: Tree = { 'd/l': link('../e'), 'e/a': 'file', 'e/b/c/x': 'file', 'e/b/y': 'file', 'e/b.z/w': 'file' };
+    const seen: string[] = [];
+    followLinksIn(tree, { sources: ['d'], onCopy: (at, kind) => void (kind === 'directory' && seen.push(at)) });
+    assert.deepEqual(seen.sort(), ['d/l', 'd/l/b', 'd/l/b.z', 'd/l/b/c']);
+  });
+
+  test('need texts with few names', () => {
+    const text = `${'./'.repeat(2_000)}a`;
+    const tree: Tree = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`l${n}`, link(text)]));
+    assert.throws(() => followLinksIn({ ...tree, a: 'file' }), { code: 'sync.TooManyLinks' });
+  });
+});
+
+suite('any tree', () => {
+  const name = fc.constantFrom('a', 'b', 'c');
+  const at = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
+  const text = fc.oneof(
+    fc
+      .array(fc.constantFrom('a', 'b', 'c', '..', '..', '.', ''), { minLength: 1, maxLength: 5 })
+      .map((parts) => parts.join('/')),
+    fc.constantFrom('/a', '../../../..', 'a/../b'),
+  );
+  const trees = fc.dictionary(at, fc.oneof(fc.constant('file' as const), text.filter(Boolean).map(link)), {
+    maxKeys: 9,
+  });
+
+  test('leads to the same files as on Linux, and to errors if it leads nowhere, outside, or in circles', () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'links-'));
+    let delivered = 0;
+    let refused = 0;
+    try {
+      fc.assert(
+        fc.property(trees, fc.constantFrom('', 'a', 'a/b'), (given, source) => {
+          const tree = withoutOverlaps(given);
+          const root = path.join(directory, 'root');
+          write(root, tree);
+          const expected = readLinked(root, source);
+          rmSync(root, { recursive: true, force: true });
+          const { files, broken } = followLinksIn(tree, { sources: [source] });
+          assert.equal(broken.length > 0, expected === 'broken', JSON.stringify(broken));
+          if (expected !== 'broken') assert.deepEqual(sorted(files), sorted(expected));
+          if (expected === 'broken') refused += 1;
+          else if (Object.keys(files).length > 0) delivered += 1;
+        }),
+        { numRuns: 1_500 },
+      );
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+    assert.ok(delivered > 100 && refused > 100, `${delivered} delivered, ${refused} refused`);
+  });
+});
+
+const sorted = (files: Record<string, string>) => Object.entries(files).sort();
+
+/** Removes entries below files and links. */
+function withoutOverlaps(tree: Tree): Tree {
+  const paths = Object.keys(tree);
+  return Object.fromEntries(
+    Object.entries(tree).filter(([at]) => !paths.some((other) => other !== at && at.startsWith(`${other}/`))),
+  );
+}
+
+function write(root: string, tree: Tree): void {
+  mkdirSync(root);
+  for (const [name, entry] of Object.entries(tree)) {
+    const file = path.join(root, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    if (typeof entry === 'object' && 'link' in entry) symlinkSync(entry.link, file);
+    else writeFileSync(file, '');
+  }
+}
+
+/** Reads everything at a source of the directory through its links, as a program on Linux does. */
+function readLinked(root: string, source: string): Record<string, string> | 'broken' {
+  const files: Record<string, string> = {};
+  /** Adds the files at a path; `above` are the directories on the way to it. */
+  const take = (at: string, above: string[]): boolean => {
+    const real = realOf(root, at);
+    if (real === undefined || above.includes(real)) return false;
+    if (statSync(real).isDirectory()) {
+      return readdirSync(real).every((name) => take(at === '' ? name : `${at}/${name}`, [...above, real]));
+    }
+    files[at] = path.relative(root, real);
+    return true;
+  };
+  const above: string[] = [];
+  for (const parent of source === '' ? [] : ['', ...directoriesOf(source)]) {
+    const real = realOf(root, parent);
+    if (real === undefined) return 'broken';
+    above.push(real);
+    const [name = ''] = source.slice(parent === '' ? 0 : parent.length + 1).split('/');
+    if (!statSync(real).isDirectory() || !readdirSync(real).includes(name)) return {};
+  }
+  return take(source, above) ? files : 'broken';
+}
+
+/** Follows all links on a path; undefined if they lead nowhere or out of the root. */
+function realOf(root: string, at: string): string | undefined {
+  try {
+    const real = realpathSync(path.join(root, at));
+    return real === root || real.startsWith(`${root}/`) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}

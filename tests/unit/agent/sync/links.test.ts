@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { gitServerFor } from '../../../support/git-server-for.ts';
+import { createLfsHost } from '../../../support/lfs-host.ts';
+import { gitSandbox } from '../support/git-sandbox.ts';
+import { createSandbox } from '../support/sandbox.ts';
+
+const link = (symlink: string) => ({ symlink });
+const mapped = (...sources: string[]) => ({
+  mappings: sources.map((source) => ({ source, destination: source, required: true, template: false })),
+});
+
+suite('symbolic links in the repository', () => {
+  test('are delivered as the files and directories that they lead to', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const files = {
+      'sites-available/shop/nginx.conf': 'shop',
+      'sites-available/blog.conf': 'blog',
+      'sites-available/off.conf': 'off',
+      'sites-enabled/blog.conf': link('../sites-available/blog.conf'),
+      'sites-enabled/shop': link('../current/shop'),
+      'sites-enabled/chain': link('shop/nginx.conf'),
+      'sites-enabled/plain': 'plain',
+      current: link('./sites-available/../sites-available/'),
+    };
+    const target = { repo, commit: await commit({ files }), profile: mapped('sites-enabled') };
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), {
+      'sites-enabled/blog.conf': 'blog',
+      'sites-enabled/chain': 'shop',
+      'sites-enabled/plain': 'plain',
+      'sites-enabled/shop/nginx.conf': 'shop',
+    });
+    assert.deepEqual((await sandbox.sync(target)).plan.changes, []);
+  });
+
+  test('are sources as well, and on the way to a source', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const files = {
+      'releases/2/conf/a': 'a2',
+      'releases/2/run': { content: 'run', executable: true },
+      current: link('releases/2'),
+      run: link('current/run'),
+    };
+    const target = { repo, commit: await commit({ files }), profile: mapped('current/conf', 'run') };
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'current/conf/a': 'a2', run: 'run' });
+    assert.equal((await stat(path.join(sandbox.data, 'run'))).mode & 0o777, 0o755);
+    const next = await commit({
+      files: { 'releases/3/conf/b': 'b3', 'releases/3/run': '3', current: link('releases/3') },
+    });
+    await sandbox.sync({ ...target, commit: next });
+    assert.deepEqual(await sandbox.files(), { 'current/conf/b': 'b3', run: '3' });
+  });
+
+  test('are followed again when only a target outside the mapping changes', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const files = { 'on/a': link('../off/a'), 'on/d': link('../off/d'), 'on/b': '1', 'off/a': '1', 'off/d/x': '1' };
+    const profile = { ...mapped('on'), syncPeriod: 3600 };
+    await sandbox.sync({ repo, commit: await commit({ files }), profile });
+    await sandbox.sync({ repo, commit: await commit({ files: { 'off/a': '2' } }), profile });
+    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/x': '1' });
+    await sandbox.sync({ repo, commit: await commit({ files: { 'off/d/x': null, 'off/d/y': '3' } }), profile });
+    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
+    await sandbox.sync({ repo, commit: await commit({ files: { 'off/a': null } }), profile }).catch((error) => {
+      assert.match(error.message, /on\/a -> \.\.\/off\/a \(no such file or directory in the commit\)/);
+    });
+    assert.deepEqual(await sandbox.files(), { 'on/a': '2', 'on/b': '1', 'on/d/y': '3' });
+  });
+
+  test('appear above a source, or vanish, soon after a check', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const optional = { source: 'now/conf', destination: 'conf', required: false, template: false };
+    const profile = { mappings: [optional, ...mapped('b').mappings], syncPeriod: 3600 };
+    await sandbox.sync({ repo, commit: await commit({ files: { b: '1', 'v/1/conf/a': 'a1' } }), profile });
+    await sandbox.sync({ repo, commit: await commit({ files: { now: link('v/1') } }), profile });
+    assert.deepEqual(await sandbox.files(), { b: '1', 'conf/a': 'a1' });
+    await sandbox.sync({ repo, commit: await commit({ files: { now: null, 'v/1/conf/a': 'other' } }), profile });
+    assert.deepEqual(await sandbox.files(), { b: '1', 'conf/a': 'a1' }, 'an optional source that is missing');
+    await sandbox.sync({ repo, commit: await commit({ files: { 'now/conf/c': 'c' } }), profile });
+    assert.deepEqual(await sandbox.files(), { b: '1', 'conf/c': 'c' });
+  });
+
+  test('keep the path of the mapping for patches and excludes, and that of the target as the source', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const files = {
+      'on/a.json': link('../off/x.json'),
+      'on/d': link('../off'),
+      'off/x.json': '{"k":1}',
+      'off/y': '{{',
+    };
+    const patch = { file: 'a.json', set: { k: '2' } };
+    const mapping = { source: 'on', destination: 'conf', required: true, template: false, patches: [patch] };
+    const profile = { mappings: [mapping], excludePatterns: ['/on/d/y', 'off/'] };
+    const target = { repo, commit: await commit({ files }), profile };
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'conf/a.json': '{"k":2}', 'conf/d/x.json': '{"k":1}' });
+    await writeFile(path.join(sandbox.data, 'conf/d/x.json'), '{}');
+    const { changes } = await sandbox.inspect({ kind: 'drift' }, target);
+    assert.deepEqual(
+      changes.map(({ path: at, source, before, after }) => [at, source, before?.text, after?.text]),
+      [['conf/d/x.json', 'off/x.json', '{"k":1}', '{}']],
+    );
+    const next = await commit({ files: { 'off/x.json': '{"k":3,"m":1}' } });
+    const { changes: coming } = await sandbox.inspect({ kind: 'diff', ref: 'main', commit: next }, target);
+    assert.deepEqual(coming.map(({ path: at, source }) => [at, source]).sort(), [
+      ['conf/a.json', 'off/x.json'],
+      ['conf/d/x.json', 'off/x.json'],
+    ]);
+  });
+
+  test('need no git server for a restart', async (t) => {
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links');
+    const files = { 'on/a': link('../off/a'), 'off/a': '1' };
+    const target = { repo, commit: await commit({ files }), profile: mapped('on') };
+    await sandbox.sync(target);
+    await rm(sandbox.repo, { recursive: true });
+    await sandbox.restart();
+    const { plan, isWithoutGit } = await sandbox.sync({ ...target, repo: 'git://127.0.0.1:9/none' });
+    assert.deepEqual([plan.changes, plan.corrected, isWithoutGit], [[], [], true]);
+  });
+
+  test('are fetched in a few requests, and what they lead to as well', async (t) => {
+    const server = await gitServerFor(t);
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links', { server });
+    const names = Array.from({ length: 200 }, (_, n) => `${n}`);
+    const files = {
+      ...Object.fromEntries(names.map((name) => [`on/${name}`, link(`../off/${name}`)])),
+      ...Object.fromEntries(names.map((name) => [`off/${name}`, `content ${name}`])),
+      ...Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`other/${n}`, `other ${n}`])),
+    };
+    await sandbox.sync({ repo, commit: await commit({ files }), profile: mapped('on') });
+    assert.equal((await sandbox.files())['on/7'], 'content 7');
+    const fetches = server.requests.filter(({ command }) => command === 'fetch');
+    assert.ok(fetches.length <= 4, `${fetches.length} fetches`);
+  });
+
+  test('lead to files in Git LFS', async (t) => {
+    const server = await gitServerFor(t);
+    const lfs = createLfsHost(`${server.url}/any.git/info/lfs/objects`);
+    server.lfs = lfs.listener;
+    const { repo, commit, sandbox } = await gitSandbox(t, 'links', { server });
+    const files = {
+      'off/.gitattributes': '*.bin filter=lfs',
+      'off/a.bin': lfs.add('large'),
+      'on/b': link('../off/a.bin'),
+      'on/d': link('../off'),
+    };
+    const target = {
+      repo,
+      commit: await commit({ files }),
+      profile: { ...mapped('on'), excludePatterns: ['.gitattributes'] },
+    };
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'on/b': 'large', 'on/d/a.bin': 'large' });
+  });
+
+  test('lead into submodules, even excluded ones, but only to what is needed', async (t) => {
+    const server = await gitServerFor(t);
+    const [root, lib, deep] = await Promise.all(['root', 'lib', 'deep'].map(server.createRepository));
+    assert.ok(root && lib && deep);
+    const modules = (at: string, url: string) => `[submodule "${at}"]\n\tpath = ${at}\n\turl = ${url}\n`;
+    const inner = await deep.commit({ files: { d: 'deep' } });
+    const outer = await lib.commit({
+      files: {
+        '.gitmodules': modules('x/deep', '../deep.git'),
+        'x/deep': { submodule: inner },
+        'x/a': 'a',
+        up: link('../secret'),
+      },
+    });
+    const files = {
+      '.gitmodules': modules('lib', '../lib.git'),
+      lib: { submodule: outer },
+      secret: 'secret',
+      'on/a': link('../lib/x/a'),
+      'on/d': link('../lib/x/deep/d'),
+    };
+    const sandbox = await createSandbox(t);
+    const target = { repo: root.url, commit: await root.commit({ files }), submodules: true, profile: mapped('on') };
+    await assert.rejects(
+      sandbox.sync({ ...target, submodules: false }),
+      /on\/a -> \.\.\/lib\/x\/a \(in submodule lib, which needs/,
+    );
+    await sandbox.sync(target);
+    assert.deepEqual(await sandbox.files(), { 'on/a': 'a', 'on/d': 'deep' });
+    const excluding = { ...mapped('.'), excludePatterns: ['/lib', '/.gitmodules'] };
+    await sandbox.sync({ ...target, profile: excluding });
+    assert.deepEqual(await sandbox.files(), { 'on/a': 'a', 'on/d': 'deep', secret: 'secret' });
+    const next = await root.commit({ files: { 'on/a': link('../lib/x'), 'on/d': null } });
+    await sandbox.sync({ ...target, commit: next });
+    assert.deepEqual(await sandbox.files(), { 'on/a/a': 'a', 'on/a/deep/d': 'deep' });
+    const leaving = await root.commit({ files: { 'on/up': link('../lib/up') } });
+    await assert.rejects(
+      sandbox.sync({ ...target, commit: leaving }),
+      /on\/up -> \.\.\/lib\/up \(outside submodule lib\)/,
+    );
+  });
+});
