@@ -5,17 +5,22 @@ import { bundleOptions } from './images/bundle-options.ts';
 import { licencesOf } from './licences-of.ts';
 
 const root = join(import.meta.dirname, '..');
-/** The directory of each program, and the name of its bundle. */
-const BUNDLES = { receiver: 'receiver', controller: 'controller', agent: 'agent', cli: 'kubectl-stoker' };
+/** The bundles of each program's directory by name, with their entry points. */
+const BUNDLES = {
+  receiver: { receiver: 'main.ts' },
+  controller: { controller: 'main.ts' },
+  agent: { agent: 'main.ts', 'check-worker': 'content/check-worker.ts' },
+  cli: { 'kubectl-stoker': 'main.ts' },
+};
 
 /** All programs, or those whose directories are named on the command line. */
-const wanted = Object.entries(BUNDLES).filter(
-  ([directory]) => process.argv.length <= 2 || process.argv.includes(directory),
-);
+const wanted = Object.entries(BUNDLES)
+  .filter(([directory]) => process.argv.length <= 2 || process.argv.includes(directory))
+  .flatMap(([directory, bundles]) => Object.entries(bundles).map((bundle) => [directory, ...bundle] as const));
 
 await Promise.all(
-  wanted.map(async ([directory, name]) => {
-    const entryPoints = [join(root, directory, 'main.ts')];
+  wanted.map(async ([directory, name, entry]) => {
+    const entryPoints = [join(root, directory, entry)];
     const outfile = join(root, 'dist', `${name}.mjs`);
     const define = {
       ...bundleOptions.define,

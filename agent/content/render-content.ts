@@ -1,5 +1,5 @@
+import { firstInvalidByte } from '../../shared/domain/invalid-utf8.ts';
 import { renderTemplate, type TemplateValues } from '../../shared/domain/render-template.ts';
-import { firstInvalidByte } from '../plan/invalid-utf8.ts';
 
 /** Maximum size of a template in bytes, and of its output in characters: both are in memory. */
 export const MAX_RENDERED_BYTES = 8 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { firstInvalidByte } from '../../shared/domain/invalid-utf8.ts';
 import { isBoundedJson } from '../../shared/domain/is-bounded-json.ts';
 import { type EditTree, editTree, type JsonEdit, jsonOf } from '../../shared/domain/json-edits.ts';
 import type { RenderedPatch } from '../../shared/domain/render-patch.ts';
-import { messageOf } from '../../shared/errors.ts';
-import { firstInvalidByte } from './invalid-utf8.ts';
+import { jsonProblem } from '../../shared/domain/syntax/json-problem.ts';
 import { BRACKETS, endOfString, endOfValue, type Span, skipSeparator, skipSpace } from './json-scanner.ts';
 
 /** Patches for the content of one file. */
@@ -41,8 +41,8 @@ export function* applyPatches(given: Buffer, { steps }: FilePatches): Generator<
   if (invalid !== undefined) return problem(`isn't UTF-8 at byte ${invalid}`);
   if (!isBoundedJson(given, BOUNDS)) return problem(`contains more than ${BOUNDS.parts} keys and values`);
   yield;
-  const syntax = syntaxProblem(given.toString('utf8', startOf(given)));
-  if (syntax) return problem(`isn't JSON (RFC 8259): ${syntax}`);
+  const syntax = jsonProblem(given.toString('utf8', startOf(given)));
+  if (syntax) return problem(`isn't JSON (RFC 8259): see line ${syntax.line}, column ${syntax.column}`);
   let content = given;
   for (const edits of steps) {
     yield;
@@ -57,37 +57,6 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 const startOf = (content: Buffer): number =>
   content.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-
-/** Returns the position of a syntax error. V8's messages quote the text, which might contain a secret. */
-function syntaxProblem(text: string): string | undefined {
-  const message = parseErrorOf(text);
-  if (message === undefined) return undefined;
-  const given = / at position (\d+) \(line \d+ column \d+\)$/.exec(message)?.[1];
-  const end = message.startsWith('Unexpected end') ? text.length : Number(given ?? endOfParsed(text));
-  const lines = text.slice(0, end).split('\n');
-  return `see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
-}
-
-function parseErrorOf(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
-/** Finds an unexpected token, whose position V8 omits, by bisection: a text that ends earlier has another error. */
-function endOfParsed(text: string): number {
-  let parsed = 0;
-  let refused = text.length;
-  while (refused - parsed > 1) {
-    const middle = Math.floor((parsed + refused) / 2);
-    if (parseErrorOf(text.slice(0, middle))?.startsWith('Unexpected token')) refused = middle;
-    else parsed = middle;
-  }
-  return parsed;
-}
 
 /** Thrown by the edits and caught at the top: the target of a patch doesn't exist or has the wrong type. */
 class PlaceError extends Error {}

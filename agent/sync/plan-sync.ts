@@ -9,6 +9,7 @@ import { narrowChange } from '../plan/narrow-change.ts';
 import { filesToPreview, type Plan, type PlanResult, planChanges } from '../plan/plan-changes.ts';
 import type { DesiredTree, PlanInput, TreeChange } from '../plan/plan-input.ts';
 import { isUntouched, scanTree } from '../volume/scan-tree.ts';
+import { checkFiles } from './check-files.ts';
 import { listEntries } from './list-entries.ts';
 import { findAttributes, markFiles } from './mark-attributes.ts';
 import { openContents, provideFiles } from './provide-content.ts';
@@ -28,15 +29,17 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
   const narrowed = await narrowSync(aim, dependencies);
   const result = narrowed && (await planFor(narrowed, aim, dependencies));
   if (narrowed && result?.kind === 'plan') {
+    await checkFiles(result.plan, narrowed.desired, aim, dependencies);
     return { plan: result.plan, attributes: narrowed.attributes, hasLinks: false };
   }
-  const { result: whole, ...facts } = await planEverything(aim, dependencies);
+  const { result: whole, desired, ...facts } = await planEverything(aim, dependencies);
   if (whole.kind === 'refused') {
     // The conflict might be with files of another agent that has taken the volume.
     if (!aim.intent.profile.dryRun) dependencies.lock.check();
     throw syncProblems(whole.reason, whole.problems);
   }
   dependencies.baseline.onCheck();
+  await checkFiles(whole.plan, desired, aim, dependencies);
   return { plan: whole.plan, ...facts };
 }
 
@@ -44,9 +47,9 @@ export async function planSync(aim: SyncAim, dependencies: SyncDependencies): Pr
 export async function planEverything(
   aim: SyncAim,
   dependencies: SyncDependencies,
-): Promise<{ result: PlanResult } & Omit<LaidOut, 'desired'>> {
+): Promise<{ result: PlanResult } & LaidOut> {
   const { desired, ...facts } = await layOut(aim, dependencies);
-  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), ...facts };
+  return { result: await planFor({ desired, manifest: aim.manifest }, aim, dependencies), desired, ...facts };
 }
 
 /** The files of a commit, and the facts about it that a later sync of another commit depends on. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type RenderedMapping, renderMappings } from '../../shared/domain/render-mappings.ts';
 import type { TemplateValues } from '../../shared/domain/render-template.ts';
-import { excludeProblems } from '../../shared/domain/validate-profiles.ts';
+import { globProblems } from '../../shared/domain/validate-profiles.ts';
 import { TerminalError } from '../../shared/errors.ts';
 import { currentValues } from '../content/current-values.ts';
 import type { Manifest } from '../plan/manifest.ts';
@@ -32,21 +32,22 @@ export async function aimOf(intent: Intent, dependencies: SyncDependencies, sign
 
 function mappingsOf({ profile }: Intent, values: TemplateValues): RenderedMapping[] {
   const rendered = renderMappings(profile.mappings, values);
-  const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile)];
+  const problems = [...(rendered.kind === 'problems' ? rendered.problems : []), ...globProblems(profile)];
   if (rendered.kind === 'problems' || problems.length > 0) throw syncProblems('ProfileInvalid', problems);
   return rendered.mappings;
 }
 
 /** Hash of all settings that determine the files, except for the commit and the values in templates. */
 export function recipeOf({ intent, mappings }: SyncAim, { mounts }: Pick<SyncDependencies, 'mounts'>): string {
-  const { excludePatterns, links, onConflict, drift, prune, groupWrite } = intent.profile;
+  const { excludePatterns, links, checks, onConflict, drift, prune, groupWrite } = intent.profile;
   const from = [excludePatterns, links, intent.submodules];
   const settings = [...from, onConflict, drift, prune, groupWrite, intent.reload.touchFile];
-  return hash('sha256', JSON.stringify([mappings, settings, mounts]));
+  // Without checks, the hash is the same as that of an agent that has none.
+  return hash('sha256', JSON.stringify([mappings, [...settings, ...checks], mounts]));
 }
 
 /** Reasons for refusing a sync. */
-type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid';
+type ProblemReason = RefusalReason | 'ProfileInvalid' | 'SignatureInvalid' | 'CheckFailed';
 
 /** Combines all problems of a sync into one error, with the first few in the message. */
 export function syncProblems(reason: ProblemReason, problems: string[]): TerminalError {

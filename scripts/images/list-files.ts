@@ -8,11 +8,10 @@ export interface ImageFile {
 
 /** Lists all files that an image adds to its base image. */
 export function listFiles(program: Program): ImageFile[] {
-  const bundle = `${program}.mjs`;
+  const bundles = program === 'agent' ? ['agent.mjs', 'check-worker.mjs'] : [`${program}.mjs`];
+  const files = bundles.flatMap((bundle) => [bundle, `${bundle}.map`, `${bundle}.LEGAL.txt`]);
   return [
-    { from: `dist/${bundle}`, to: `/app/${bundle}` },
-    { from: `dist/${bundle}.map`, to: `/app/${bundle}.map` },
-    { from: `dist/${bundle}.LEGAL.txt`, to: `/app/${bundle}.LEGAL.txt` },
+    ...files.map((file) => ({ from: `dist/${file}`, to: `/app/${file}` })),
     { from: 'LICENSE', to: '/app/LICENSE' },
   ];
 }

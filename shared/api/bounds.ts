@@ -10,6 +10,8 @@ export const BOUNDS = {
   mappings: 64,
   /** Characters of a path, a pattern or a value. */
   text: 512,
+  /** Checks of one profile. */
+  checks: 16,
   /** Patches of one mapping. */
   patches: 16,
   /** Values set by one patch. */

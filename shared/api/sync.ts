@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BOUNDS } from './bounds.ts';
-import { boundedKeys, cel, destinationPath, integer, sourcePath, text } from './fields.ts';
+import { boundedKeys, cel, destinationPath, integer, name, sourcePath, text } from './fields.ts';
 
 const patchSchema = v.pipe(
   v.object({
@@ -45,6 +45,22 @@ const excludePatternsSchema = v.pipe(
   v.array(text('Pattern as in .gitignore, relative to the repository root. {a,b} is supported.')),
   v.maxLength(BOUNDS.list),
   v.description("Files that are never delivered. Matching files that the agent doesn't own are never touched."),
+);
+
+const checksSchema = v.pipe(
+  v.array(
+    v.pipe(
+      v.object({
+        files: name('Glob of paths on the data volume, such as **/*.json.', BOUNDS.text),
+        format: v.pipe(v.picklist(['json', 'yaml', 'toml']), v.description('Required format of the files.')),
+      }),
+      v.description('Files that must be valid JSON, YAML, or TOML.'),
+    ),
+  ),
+  v.maxLength(BOUNDS.checks),
+  v.description(
+    'Checks of files before they are delivered, after templates and patches. If a file fails, nothing is delivered.',
+  ),
 );
 
 const varsSchema = v.pipe(
@@ -114,6 +130,7 @@ const groupWriteSchema = v.pipe(
 export const defaultsSchema = v.pipe(
   v.object({
     excludePatterns: v.optional(excludePatternsSchema),
+    checks: v.optional(checksSchema),
     vars: v.optional(varsSchema),
     syncPeriod: v.optional(syncPeriodSchema, 30),
     designerSessionPolicy: v.optional(designerSessionPolicySchema, 'proceed'),
@@ -148,6 +165,7 @@ const profileSchema = v.pipe(
       v.description('Mappings of sources to destinations. A later mapping overrides an earlier one.'),
     ),
     excludePatterns: v.optional(excludePatternsSchema),
+    checks: v.optional(checksSchema),
     vars: v.optional(varsSchema),
     syncPeriod: v.optional(syncPeriodSchema),
     dryRun: v.optional(dryRunSchema),
@@ -185,6 +203,8 @@ export const syncSchema = v.pipe(
 
 export type Profile = v.InferOutput<typeof profileSchema>;
 export type Mapping = v.InferOutput<typeof mappingSchema>;
+export type Check = v.InferOutput<typeof checksSchema>[number];
+export type SyntaxFormat = Check['format'];
 /** A mapping before the defaults are set. */
 export type MappingInput = v.InferInput<typeof mappingSchema>;
 export type SyncDefaults = v.InferOutput<typeof defaultsSchema>;

@@ -1,11 +1,14 @@
 import * as v from 'valibot';
-import { defaultsSchema, type Profile, type SyncDefaults } from '../api/sync.ts';
+import { type Check, defaultsSchema, type Profile, type SyncDefaults } from '../api/sync.ts';
 import { withoutUndefined } from './objects.ts';
 
 /** A profile with all inherited values. */
-export interface ResolvedProfile extends Omit<SyncDefaults, 'excludePatterns' | 'vars'>, Pick<Profile, 'mappings'> {
+export interface ResolvedProfile
+  extends Omit<SyncDefaults, 'excludePatterns' | 'checks' | 'vars'>,
+    Pick<Profile, 'mappings'> {
   name: string;
   excludePatterns: string[];
+  checks: Check[];
   vars: Record<string, string>;
 }
 
@@ -15,7 +18,7 @@ export interface ProfileSource {
   profiles: Record<string, Profile>;
 }
 
-const BUILT_IN = { ...v.parse(defaultsSchema, {}), excludePatterns: [] };
+const BUILT_IN = { ...v.parse(defaultsSchema, {}), excludePatterns: [], checks: [] };
 
 /**
  * The profile of that name, or undefined if there is none. It inherits the defaults key by key. Its lists replace the

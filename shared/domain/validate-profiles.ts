@@ -18,7 +18,7 @@ export function validateProfiles(sync: ProfileSource, most: number = Number.POSI
     const profile = resolveProfile(sync, name);
     if (!profile) continue;
     const rendered = renderMappings(profile.mappings, valuesOf(profile.vars), budget);
-    const found = [...(rendered.kind === 'problems' ? rendered.problems : []), ...excludeProblems(profile, budget)];
+    const found = [...(rendered.kind === 'problems' ? rendered.problems : []), ...globProblems(profile, budget)];
     for (const problem of found) problems.push(`profiles.${name}.${problem}`);
     if (problems.length >= most || budget.isSpent) break;
   }
@@ -26,13 +26,17 @@ export function validateProfiles(sync: ProfileSource, most: number = Number.POSI
 }
 
 /** Lists problems of a profile's patterns. */
-export function excludeProblems(
-  { excludePatterns }: Pick<ResolvedProfile, 'excludePatterns'>,
+export function globProblems(
+  { excludePatterns, checks }: Pick<ResolvedProfile, 'excludePatterns' | 'checks'>,
   budget: WorkBudget = new WorkBudget(),
 ): string[] {
-  return excludePatterns.flatMap((pattern, index) => {
-    const problem = globProblem(pattern, budget);
-    return problem ? [`excludePatterns[${index}]: ${problem}`] : [];
+  const globs = [
+    ...excludePatterns.map((glob, index) => [`excludePatterns[${index}]`, glob] as const),
+    ...checks.map(({ files }, index) => [`checks[${index}].files`, files] as const),
+  ];
+  return globs.flatMap(([field, glob]) => {
+    const problem = globProblem(glob, budget);
+    return problem ? [`${field}: ${problem}`] : [];
   });
 }
 

@@ -120,6 +120,23 @@ suite('while changes go in waves', () => {
     assert.deepEqual(await pod.files(), { 'config/a': '1' });
   });
 
+  test('a canary whose files fail a check reports the failure, and changes nothing', async (t) => {
+    const { repository, pod, play, next } = await startRollout(t, 'checked');
+    const checks = [{ files: '**/*.yaml', format: 'yaml' }];
+    const commit = await repository.commit({ files: { 'config/a': '3', 'config/b.yaml': 'a: b: c' } });
+    const stable = await play.controllerRevision();
+    await pod.client.create(revisionsOf(pod), stable);
+    const { sync, ...rest } = specOf();
+    await pod.setSpec(repository.url, { ...rest, sync: { ...sync, defaults: { checks } } });
+    await play.label({ tier: 'canary' });
+    const candidate = { ...next, commit, revision: await play.revision() };
+    await play.roll({ ...candidate, admitted: { canary: ALL, rest: NO_GATEWAY } });
+    const { status } = await pod.untilReport('a failed check', ({ status }) => status?.hasFailed === true);
+    assert.equal(status?.state, 'Error');
+    assert.match(status?.message ?? '', /^config\/b\.yaml: line 1, column 4: nested mappings/);
+    assert.deepEqual(await pod.files(), { 'config/a': '1' });
+  });
+
   test("a commit that is rolled back during its fetch never gets to the disk, and the rollback doesn't wait for it", async (t) => {
     const host = await startGitServer();
     t.after(() => host.stop());

@@ -214,6 +214,7 @@ suite('a profile', () => {
     name: 'p',
     mappings,
     excludePatterns: [],
+    checks: [],
     vars: {},
     syncPeriod: 30,
     designerSessionPolicy: 'proceed',
@@ -243,6 +244,7 @@ suite('a profile', () => {
   };
   const own: Partial<ResolvedProfile> = {
     excludePatterns: [],
+    checks: [],
     syncPeriod: 30,
     designerSessionPolicy: 'fail',
     maxFailures: 0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { renderContent } from '../../../../agent/content/render-content.ts';
-import { firstInvalidByte } from '../../../../agent/plan/invalid-utf8.ts';
+import { firstInvalidByte } from '../../../../shared/domain/invalid-utf8.ts';
 
 const values = new Map([['GatewayName', 'edge']]);
 const NAME = 'name={{ .GatewayName }}\n';

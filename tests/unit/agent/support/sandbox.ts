@@ -201,6 +201,7 @@ function intentOf(target: Target): Intent {
       name: 'default',
       mappings,
       excludePatterns: [],
+      checks: [],
       vars: {},
       syncPeriod: 30,
       designerSessionPolicy: 'proceed',

@@ -1,0 +1,24 @@
+/** A syntax error, without text of the file. Lines and columns begin with 1. */
+export interface SyntaxProblem {
+  line?: number;
+  column?: number;
+  /** Description in lower case. */
+  what: string;
+}
+
+/** Limits of a file that is checked. */
+export const SYNTAX_BOUNDS = {
+  bytes: 8 * 1024 ** 2,
+  /** Levels of nested objects and arrays. */
+  depth: 64,
+  /** Keys and values of a JSON file, because V8 can't abort a parse when memory runs out. */
+  parts: 500_000,
+  /** Aliases in a YAML file. */
+  aliases: 100,
+};
+
+export const TOO_DEEP = `nested deeper than ${SYNTAX_BOUNDS.depth} levels`;
+
+/** Writes a problem for a message, such as `line 3, column 5: unexpected end of JSON`. */
+export const describeProblem = ({ line, column, what }: SyntaxProblem): string =>
+  line === undefined ? what : `line ${line}, column ${column}: ${what}`;

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import type { SyntaxFormat } from '../../../shared/api/sync.ts';
+import { checkSyntax } from '../../../shared/domain/syntax/check-syntax.ts';
+import { describeProblem } from '../../../shared/domain/syntax/syntax-problem.ts';
+
+function problemOf(content: string | Buffer, format: SyntaxFormat): string | undefined {
+  const problem = checkSyntax(Buffer.from(content), format);
+  return problem && describeProblem(problem);
+}
+
+const tooDeep = /nested deeper than 64 levels/;
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+const VALID: [SyntaxFormat, string, string][] = [
+  ['json', 'a repeated key, as in JSON.parse', '{"a": 1, "a": 2}'],
+  ['json', '64 levels', nested(64)],
+  ['yaml', 'nothing', ''],
+  ['yaml', 'several documents', 'a: 1\n---\n- b\n...\n'],
+  ['yaml', 'tags of other programs', 'a: !vault x\nb: !Ref {c: !!binary x}\n'],
+  ['yaml', 'a hundred aliases', `- &a 1\n${'- *a\n'.repeat(100)}`],
+  ['yaml', '64 levels', nested(64)],
+  ['yaml', 'a large map', Array.from({ length: 20_000 }, (_, key) => `key${key}: 1\n`).join('')],
+  ['toml', 'an integer of 64 bits', 'a = 9223372036854775807'],
+  ['toml', 'a table above another one', '[a.b]\nc = 1\n[a]\nd = 2'],
+  ['toml', 'a byte order mark', '\ufeffa = 1'],
+];
+
+const INVALID: [SyntaxFormat, string, string | Buffer, string | RegExp][] = [
+  ['json', 'nothing', '', 'line 1, column 1: unexpected end of JSON'],
+  ['json', 'a missing end', '{\n  "a": [1', /^line 2, column 10: expected ',' or '\]'/],
+  ['json', 'a trailing comma', '{\n  "a": 1,\n}', 'line 3, column 1: expected double-quoted property name in JSON'],
+  ['json', 'a comment', '{}\n// c', 'line 2, column 1: unexpected non-whitespace character after JSON'],
+  ['json', 'an unknown word', '{\n"a": secret}', 'line 2, column 6: unexpected character in JSON'],
+  ['json', 'a byte order mark', '\ufeff{}', 'line 1, column 1: unexpected character in JSON'],
+  ['json', 'text that is not UTF-8', Buffer.from('"K\xf6ln"', 'latin1'), "byte 2 isn't UTF-8"],
+  ['json', 'more than 64 levels', nested(65), tooDeep],
+  ['json', 'more than 500,000 values', `[1${',1'.repeat(500_001)}]`, /more than 500000 keys and values/],
+  ['yaml', 'a colon in a value', 'a: b: c', /^line 1, column 4: nested mappings are not allowed/],
+  ['yaml', 'a repeated key', 'a: 1\nb:\n  c: 1\n  c: 2\n', 'line 4, column 3: map keys must be unique'],
+  ['yaml', 'an open list in the second document', 'a: 1\n---\nb: [1,\n', /^line \d, column \d: flow sequence/],
+  ['yaml', 'a tab', 'a:\n\tb: 1\n', /^line 2, column 1: tabs are not allowed/],
+  ['yaml', 'an alias without an anchor', 'a: 1\nb: *secret\n', 'line 2, column 4: alias without an anchor before it'],
+  ['yaml', 'an alias of the value around it', '&a [*a]', 'line 1, column 5: alias without an anchor before it'],
+  [
+    'yaml',
+    'more than a hundred aliases',
+    `- &a 1\n${'- *a\n'.repeat(101)}`,
+    'line 102, column 3: more than 100 aliases',
+  ],
+  ['yaml', 'more than 64 levels', nested(65), tooDeep],
+  ['yaml', 'as many levels as fit', '['.repeat(200_000), tooDeep],
+  ['toml', 'a repeated key', 'a = 1\na = 2', /^line 2, column 1: trying to redefine/],
+  ['toml', 'an open string', 'a = 1\nb = "secret', 'line 2, column 5: unfinished string'],
+  ['toml', 'more than 64 levels', `a = ${nested(65)}`, tooDeep],
+];
+
+suite('the check of a file', () => {
+  for (const [format, what, content] of VALID) {
+    test(`accepts ${format} with ${what}`, () => assert.equal(problemOf(content, format), undefined));
+  }
+
+  for (const [format, what, content, words] of INVALID) {
+    test(`reports ${what} in ${format}`, () => {
+      const problem = problemOf(content, format) ?? '';
+      if (typeof words === 'string') assert.equal(problem, words);
+      else assert.match(problem, words);
+    });
+  }
+
+  test('reports a file over 8 MiB', () => {
+    assert.match(problemOf(Buffer.alloc(8 * 1024 ** 2 + 1, ' '), 'yaml') ?? '', /^larger than 8388608 bytes/);
+  });
+
+  test('never quotes the file, which might contain a secret', () => {
+    const pieces = [
+      'SECRET',
+      '{',
+      '}',
+      '[',
+      ']',
+      ':',
+      ': ',
+      ',',
+      '"',
+      "'",
+      '\n',
+      '\n  ',
+      '- ',
+      '&',
+      '*',
+      '!',
+      '%',
+      '|',
+      '#',
+    ];
+    const text = fc.array(fc.constantFrom(...pieces, '=', ' = ', '\\', '@', '? ', '---\n', '1'), { maxLength: 12 });
+    fc.assert(
+      fc.property(text, fc.constantFrom('json' as const, 'yaml' as const, 'toml' as const), (parts, format) => {
+        assert.doesNotMatch(problemOf(parts.join(''), format) ?? '', /SECRET/i);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
