@@ -1,3 +1,4 @@
+import type { Reason } from '../../shared/api/reasons.ts';
 import { isAcceptedRepository } from '../../shared/domain/delivered-repository.ts';
 import type { ObjectKey } from '../../shared/io/kubernetes/reflector.ts';
 import type { ObservedGatewaySync } from '../watch/observed-gateway-sync.ts';
@@ -7,7 +8,7 @@ export type FindGatewaySync = (key: ObjectKey) => ObservedGatewaySync | undefine
 /** The resource in `spec.webhook.from`, or why its requests aren't handled. */
 export type Hub =
   | { kind: 'found'; gatewaySync: ObservedGatewaySync }
-  | { kind: 'problem'; reason: string; message: string };
+  | { kind: 'problem'; reason: Reason; message: string };
 
 /** Returns the key of the resource in `spec.webhook.from`. */
 export function hubKeyOf({ namespace, spec }: ObservedGatewaySync): ObjectKey | undefined {
