@@ -26,12 +26,12 @@ before(async () => {
 });
 after(() => git.stop());
 
-const specOf = ({ signal, verify }: Server) => ({
+const specOf = ({ gateway: { reload, verify } }: Server) => ({
   sync: {
     profiles: { default: { mappings: [{ source: '.', destination: 'config', template: true }], syncPeriod: 5 } },
   },
   rollout: { waves: [{ name: 'canary', gateways: 1 }], onFailure: 'Rollback' },
-  gateway: { reload: { signal }, verify: { requests: verify, for: '3s', interval: '1s', failureThreshold: 3 } },
+  gateway: { reload, verify: { ...verify, for: '3s', interval: '1s', failureThreshold: 3 } },
 });
 
 /** Records which files ever contained a text. */

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { pbkdf2Sync } from 'node:crypto';
 import path from 'node:path';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { isExecutable } from '../../scripts/testbed/is-executable.ts';
+import { type DocumentedServer, documentedServer } from './documented-server.ts';
 import { logIn } from './mqtt.ts';
 
 /** Ports of one server; its configuration gets them from the labels of the pod. */
@@ -15,8 +17,8 @@ export interface Ports {
 /** A real server that reloads its configuration when it gets a signal. */
 export interface Server {
   name: string;
-  signal: { name: string; process: string };
-  verify: { path: string }[];
+  /** Settings of the gateway, as in the docs. */
+  gateway: DocumentedServer['gateway'];
   /** Message of a gateway whose configuration is damaged. */
   failure: RegExp;
   /** Returns the file of the configuration that contains the version, with templates. */
@@ -40,28 +42,22 @@ const PROGRAM_PATH = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/s
 export const programPath = (name: string): string | undefined =>
   PROGRAM_PATH.map((directory) => path.join(directory, name)).find(isExecutable);
 
-const nginxConfiguration = (version: string) => `
-pid nginx.pid;
-error_log stderr;
-events {}
-http {
-  access_log off;
-  server {
-    listen 127.0.0.1:{{ .Labels.port }};
-    location = /version { return 200 "${version}"; }
-    location = /healthz {
-      if ($http_x_sync_commit != "{{ .Commit }}") { return 503; }
-      return 204;
-    }
-  }
+/** Inserts text before another one, which must be there once. */
+function insertBefore(text: string, before: string, inserted: string): string {
+  assert.equal(text.split(before).length, 2, before);
+  return text.replace(before, () => `${inserted}\n${before}`);
 }
-`;
+
+const nginxDocs = documentedServer('nginx');
+const nginxConfiguration = (version: string) =>
+  insertBefore(nginxDocs.configuration, 'location / {', `location = /version { return 200 "${version}"; }`)
+    .replace('listen 8080', 'listen 127.0.0.1:{{ .Labels.port }}')
+    .replace('/tmp/nginx.pid', 'nginx.pid');
 
 const nginx: Server = {
+  ...nginxDocs,
   name: 'nginx',
-  signal: { name: 'SIGHUP', process: 'nginx' },
-  verify: [{ path: '/healthz' }],
-  failure: /responded with 503 to GET \/healthz/,
+  failure: /responded with 503 to GET \/sync/,
   file: 'nginx.conf',
   files: (version) => ({ 'nginx.conf': nginxConfiguration(version) }),
   damaged: (version) => ({ 'nginx.conf': `${nginxConfiguration(version)} }` }),
@@ -69,24 +65,17 @@ const nginx: Server = {
   answers: async (version, ports) => (await textOf(ports, '/version')) === version,
 };
 
-const haproxyConfiguration = (version: string) => `
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 5s
-  timeout server 5s
-frontend web
-  bind 127.0.0.1:{{ .Labels.port }}
-  http-request return status 200 content-type text/plain string "${version}" if { path /version }
-  http-request return status 204 if { path /healthz } { req.hdr(X-Sync-Commit) "{{ .Commit }}" }
-  http-request return status 503
-`;
+const haproxyDocs = documentedServer('HAProxy');
+const haproxyConfiguration = (version: string) => {
+  const answer = `  http-request return status 200 content-type text/plain string "${version}" if { path /version }`;
+  const withVersion = insertBefore(haproxyDocs.configuration, '  http-request return status 204', answer);
+  return withVersion.replace('bind :8080', 'bind 127.0.0.1:{{ .Labels.port }}');
+};
 
 const haproxy: Server = {
+  ...haproxyDocs,
   name: 'haproxy',
-  signal: { name: 'SIGUSR2', process: 'haproxy' },
-  verify: [{ path: '/healthz' }],
-  failure: /responded with 503 to GET \/healthz/,
+  failure: /responded with 503 to GET \/sync/,
   file: 'haproxy.cfg',
   files: (version) => ({ 'haproxy.cfg': haproxyConfiguration(version) }),
   damaged: (version) => ({ 'haproxy.cfg': `${haproxyConfiguration(version)}  no such keyword\n` }),
@@ -99,24 +88,21 @@ const SALT = Buffer.from('0123456789ab');
 /** A password in the format of mosquitto_passwd. */
 const HASH = `$7$101$${SALT.toString('base64')}$${pbkdf2Sync(PASSWORD, SALT, 101, 64, 'sha512').toString('base64')}`;
 
-const mosquittoConfiguration = (users: string) => ({
-  'mosquitto.conf': `
-user root
-listener {{ .Labels.other }} 127.0.0.1
-allow_anonymous false
-password_file config/passwords
-`,
-  passwords: users,
+const mosquittoDocs = documentedServer('Mosquitto');
+const mosquittoFiles = (passwords: string) => ({
+  'mosquitto.conf': mosquittoDocs.configuration
+    .replace('listener 1883', 'listener {{ .Labels.other }} 127.0.0.1')
+    .replace('/data/', ''),
+  passwords,
 });
 
 const mosquitto: Server = {
+  ...mosquittoDocs,
   name: 'mosquitto',
-  signal: { name: 'SIGHUP', process: 'mosquitto' },
-  verify: [{ path: '/healthz' }],
-  failure: /responded with 503 to GET \/healthz/,
+  failure: /responded with 503 to GET \/sync/,
   file: 'passwords',
-  files: (version) => mosquittoConfiguration(`{{ .Commit }}:${HASH}\n${version}:${HASH}\n`),
-  damaged: (version) => mosquittoConfiguration(`${version}\n`),
+  files: (version) => mosquittoFiles(`{{ .Commit }}:${HASH}\n${version}:${HASH}\n`),
+  damaged: (version) => mosquittoFiles(`${version}\n`),
   commands: async ({ port, other }) => [
     [programPath('mosquitto') ?? '', '-c', 'config/mosquitto.conf'],
     [process.execPath, path.join(import.meta.dirname, 'mqtt-health.ts'), `${port}`, `${other}`, PASSWORD],
@@ -124,20 +110,15 @@ const mosquitto: Server = {
   answers: (version, { other }) => logIn(other, { user: version, password: PASSWORD }),
 };
 
-const prometheusConfiguration = (version: string) => `
-global: {scrape_interval: 1s, external_labels: {version: "${version}"}}
-scrape_configs:
-  - {job_name: self, static_configs: [{targets: ["127.0.0.1:{{ .Labels.port }}"]}]}
-`;
-
-/** Fails while the last reload failed, because two series on the right then match the one on the left. */
-const FAILED = 'prometheus_config_last_reload_successful == 0';
-const QUERY = `vector(1) * on() (${FAILED} or label_replace(${FAILED}, "x", "x", "", ""))`;
+const prometheusDocs = documentedServer('Prometheus');
+const prometheusConfiguration = (version: string) =>
+  prometheusDocs.configuration
+    .replace('scrape_interval: 15s', `scrape_interval: 1s\n  external_labels: {version: ${version}}`)
+    .replace('localhost:9090', '127.0.0.1:{{ .Labels.port }}');
 
 const prometheus: Server = {
+  ...prometheusDocs,
   name: 'prometheus',
-  signal: { name: 'SIGHUP', process: 'prometheus' },
-  verify: [{ path: '/-/ready' }, { path: `/api/v1/query?query=${encodeURIComponent(QUERY)}` }],
   failure: /responded with 422 to GET \/api\/v1\/query/,
   file: 'prometheus.yml',
   files: (version) => ({ 'prometheus.yml': prometheusConfiguration(version) }),

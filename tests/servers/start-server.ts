@@ -40,7 +40,7 @@ export async function startServer(
   await until(() => callApi<SyncReport>({ path: syncReportPath(address.namespace, name) }), {
     describe: 'an agent that waits for the server',
     accept: ({ status: { state, message } = {} }) =>
-      state === 'Pending' && (message ?? '').includes(`no process named ${server.signal.process} runs`),
+      state === 'Pending' && (message ?? '').includes(`no process named ${server.gateway.reload.signal.process} runs`),
   });
   const log = path.join(data, '..', 'server.log');
   for (const argv of await server.commands(ports)) {
