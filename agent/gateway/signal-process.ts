@@ -38,7 +38,8 @@ export function signalProcess(signal: ReloadSignal, table: ProcessTable, isNew =
     table.kill(Number(oldest.pid), signal.name);
   } catch (error) {
     if (codeOf(error) === 'ESRCH') throw ended(oldest);
-    throw codeOf(error) === 'EPERM' ? notPermitted({ ...oldest, ...status }, table) : error;
+    if (!isDenied(error)) throw error;
+    throw status.uid === table.uid ? deniedByPolicy(oldest) : otherUser({ ...oldest, ...status }, table);
   }
 }
 
@@ -122,8 +123,14 @@ const notShared = () =>
     { code: 'gateway.notShared', reason: 'ReloadRequestInvalid' },
   );
 
-const notPermitted = (found: FoundProcess & ProcessStatus, { uid }: ProcessTable) =>
+const otherUser = (found: FoundProcess & ProcessStatus, { uid }: ProcessTable) =>
   new TerminalError(
     `the process ${shown(found)} runs as user ${found.uid} and the agent as user ${uid}, which isn't allowed to signal it: set securityContext.runAsUser of the gateway's container to ${found.uid}${found.uid === 0 ? ', which requires the chart value agent.allowRoot, or use an image that does not run as root' : ''}`,
     { code: 'gateway.otherUser', reason: 'ReloadRequestInvalid' },
+  );
+
+const deniedByPolicy = (found: FoundProcess) =>
+  new TerminalError(
+    `the node does not allow the agent to signal the process ${shown(found)} of the same user: check its AppArmor, SELinux, and seccomp profiles`,
+    { code: 'gateway.denied', reason: 'ReloadRequestInvalid' },
   );

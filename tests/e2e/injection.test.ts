@@ -4,10 +4,11 @@ import type { Readable } from 'node:stream';
 import { after, before } from 'node:test';
 import { findBinaries } from '../../scripts/testbed/find-binaries.ts';
 import { startGuarded } from '../../scripts/testbed/guarded-process.ts';
+import type { SyncReport } from '../../shared/api/sync-report.ts';
 import { until } from '../support/until.ts';
 import { apply, getJson, imageOf, kubectl } from './support/cluster.ts';
 import { gatewaySync } from './support/gateway.ts';
-import { startGitServer } from './support/git-server.ts';
+import { type GitServer, startGitServer } from './support/git-server.ts';
 import { untilInjectionWorks } from './support/injection.ts';
 import { newRelease } from './support/release.ts';
 import { createSteps } from './support/steps.ts';
@@ -17,7 +18,10 @@ const { namespace } = release;
 const site = `${release.name}-site`;
 /** A separate namespace, because the git server doesn't meet the restricted standard. */
 const source = `${release.name}-git`;
-const step = createSteps(namespace, site);
+/** A namespace whose gateway reloads with a signal. */
+const signalled = `${release.name}-signal`;
+const step = createSteps(namespace, site, signalled);
+let git: GitServer;
 
 interface ContainerStatus {
   name: string;
@@ -32,10 +36,10 @@ interface Pod {
 }
 
 before(async () => {
-  for (const name of [namespace, site, source]) await kubectl('create', 'namespace', name);
-  await kubectl('label', 'namespace', site, 'pod-security.kubernetes.io/enforce=restricted');
+  for (const name of [namespace, site, signalled, source]) await kubectl('create', 'namespace', name);
+  await kubectl('label', 'namespace', site, signalled, 'pod-security.kubernetes.io/enforce=restricted');
   await release.install();
-  const git = await startGitServer(source);
+  git = await startGitServer(source);
   await git.commit('config/motd', 'first');
   await apply(gatewaySync(site, git.url));
 });
@@ -43,7 +47,7 @@ before(async () => {
 after(async () => {
   await kubectl('uncordon', '--selector=kubernetes.io/os=linux');
   await release.uninstall();
-  await kubectl('delete', 'namespace', namespace, site, source, '--timeout=120s');
+  await kubectl('delete', 'namespace', namespace, site, signalled, source, '--timeout=120s');
 });
 
 /** A pod that keeps the restricted Pod Security Standard before and after injection, and runs a command. */
@@ -216,4 +220,37 @@ step('a pod that is created while the only controller restarts is delayed by a f
   // Twice the downtime, plus the delay until the node routes to the new controller.
   assert.ok(lateMs < 2 * downMs + 5_000, `${lateMs} ms`);
   await kubectl('delete', 'deployment', 'usual', 'late', '--namespace', site);
+});
+
+/** Has the same name as the agent's program. Its file contains a character for each SIGHUP. */
+const reloading = `
+  const { appendFileSync, writeFileSync } = require('node:fs');
+  writeFileSync('/tmp/reloads', '');
+  process.on('SIGHUP', () => appendFileSync('/tmp/reloads', '.'));
+  process.on('SIGTERM', () => process.exit(0));
+  setInterval(() => {}, 1_000);
+`;
+
+step('a signal reaches the gateway in a pod whose containers share their processes', async () => {
+  const signal = { name: 'SIGHUP', process: 'node' };
+  const resource = gatewaySync(signalled, git.url) as { spec: object };
+  await apply({ ...resource, spec: { ...resource.spec, gateway: { reload: { signal } } } });
+  const { metadata, spec } = template('signal', ['node', '-e', reloading], { shareProcessNamespace: true });
+  await apply({ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'signal', namespace: signalled }, spec });
+  await kubectl('wait', '--for=condition=Ready', 'pod/signal', '--namespace', signalled, '--timeout=120s');
+  const inGateway = ['exec', 'signal', '--container=gateway', '--namespace', signalled, '--', 'cat'];
+  const commit = await git.commit('config/motd', 'second');
+  await kubectl('annotate', 'gatewaysync/site', '--namespace', signalled, 'sync.io/requested-ref=main');
+  await until(() => getJson<SyncReport>('syncreport', 'signal', '--namespace', signalled), {
+    describe: `a report of ${commit}`,
+    interval: 500,
+    accept: ({ status }) => status?.state === 'Synced' && status.commit === commit,
+  });
+  assert.equal(await kubectl(...inGateway, '/data/config/motd'), 'second');
+  await until(() => kubectl(...inGateway, '/tmp/reloads'), {
+    describe: 'one signal',
+    timeout: 10_000,
+    interval: 500,
+    accept: (reloads) => reloads === '.',
+  });
 });

@@ -115,6 +115,14 @@ suite('the error says what to change if', () => {
     assert.deepEqual(table.signals, []);
   });
 
+  test('the node denies the signal to a process of the same user', () => {
+    for (const kill of ['EACCES', 'EPERM'])
+      assert.throws(() => signalsOf([[7, { comm: 'nginx', faults: { kill } }]]), {
+        name: 'TerminalError',
+        message: /process nginx \(7\) of the same user: check its AppArmor, SELinux, and seccomp profiles$/,
+      });
+  });
+
   test('the process has another user', () => {
     const runAs = (uid: number) => () => signalsOf([[7, { comm: 'nginx', uid, faults: { kill: 'EPERM' } }]]);
     assert.throws(runAs(1_000), {
