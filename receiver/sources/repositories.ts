@@ -48,21 +48,14 @@ export const repositoryOfBitbucket: NameRepository = (body) => {
   };
 };
 
-/** Path segment that only older URLs of the cloud service contain. */
-const COLLECTION =
-  /^(https:\/\/(?:[^/]+\.visualstudio\.com|(?:[^/@]*@)?dev\.azure\.com\/[^/]+))\/DefaultCollection(?=\/)/i;
-
-/**
- * Azure DevOps: the URL as it is, and as the portal shows it today. Older payloads leave out the project if its
- * repository has the same name.
- */
+/** Azure DevOps. A URL can omit the project if its repository has the same name, so both forms are recorded. */
 export const repositoryOfAzureDevOps: NameRepository = (body) => {
   const [url, name, project] = [['remoteUrl'], ['name'], ['project', 'name']].map((path) =>
     firstText(body, ['resource', 'repository', ...path]),
   );
-  const today = url?.replace(COLLECTION, '$1');
-  const isShort = today && name && name === project && !/\/([^/]+)\/_git\/\1\/?$/i.test(today);
-  return { url, fullName: isShort ? today.replace(/\/_git\/([^/]+)\/?$/, '/$1/_git/$1') : today };
+  if (name === undefined || name !== project) return { url };
+  const short = url?.replace(/\/([^/]+)\/_git\/\1\/?$/i, '/_git/$1');
+  return { fullName: short?.replace(/\/_git\/([^/]+)\/?$/, '/$1/_git/$1'), url: short };
 };
 
 /** The first of several fields with text. */

@@ -30,9 +30,15 @@ export function repositoryPath(text: string): string {
   const location = URL_FORM.exec(text) ?? SCP_FORM.exec(text);
   const [, host = '', pathOnHost = text] = location ?? [];
   const path = comparedPath(canonical(pathOnHost));
-  const [, organization] = /(?:^|@)([^.@:]+)\.visualstudio\.com(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
-  return organization === undefined || organization === 'vs-ssh' ? path : `${organization}/${path}`;
+  const [, label, domain] = AZURE_HOST.exec(host.toLowerCase()) ?? [];
+  if (label === undefined) return path;
+  const withOrganization = domain === 'visualstudio' && label !== 'vs-ssh' ? `${label}/${path}` : path;
+  // A part of older URLs, which on other servers is a name.
+  return withOrganization.replace('/defaultcollection/', '/');
 }
+
+/** Azure DevOps in the cloud. The first part of an older host is the organization. */
+const AZURE_HOST = /(?:^|@)([^.@:]+)\.(visualstudio|azure)\.com(?::\d+)?$/;
 
 /** Lower-cases and percent-decodes a path, except spaces, control characters, and percent signs. */
 function canonical(path: string): string {
@@ -52,9 +58,13 @@ function lowerCase(text: string): string {
     .replaceAll(/[^\0-\x7f]/gu, (character) => (/[\0-\x7f]/.test(lowered(character)) ? character : lowered(character)));
 }
 
-/** Removes parts that are specific to clone URLs: `_git` (Azure), `v3/` (Azure over SSH), `scm/` (Bitbucket Data Center). */
+/**
+ * Removes parts that are specific to clone URLs: `_git`, `_ssh`, `_git/_full`, and `_git/_optimized` (Azure), `v3/` (Azure
+ * over SSH), `scm/` (Bitbucket Data Center).
+ */
 function comparedPath(path: string): string {
-  const segments = path.split('/').filter((segment) => segment !== '' && segment !== '_git');
+  const named = `/${path}`.replaceAll('/_git/_full/', '/').replaceAll('/_git/_optimized/', '/');
+  const segments = named.split('/').filter((segment) => !['', '_git', '_ssh'].includes(segment));
   if (segments.length > 2 && segments.at(-3) === 'scm') segments.splice(0, segments.length - 2);
   if (segments.length > 2 && segments[0] === 'v3') segments.shift();
   return segments.join('/').replace(/\/?\.git$/, '');

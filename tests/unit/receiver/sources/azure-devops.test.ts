@@ -136,22 +136,31 @@ suite('the repository of a delivery from Azure DevOps', () => {
     }
   });
 
-  test('is also found by its long URL if the payload leaves out the project or names the collection', () => {
-    const long = 'https://dev.azure.com/org/Plant%20A/_git/Plant%20A';
-    for (const url of [
-      'https://org.visualstudio.com/DefaultCollection/_git/Plant A',
-      'https://org.visualstudio.com/_git/Plant%20A',
+  test('is found in each spelling, older or not, with a project of the same name or of another one', () => {
+    const namesakes = [
+      'https://org@dev.azure.com/org/Plant%20A/_git/Plant%20A',
       'https://dev.azure.com/org/_git/Plant%20A',
       'https://dev.azure.com/org/DefaultCollection/_git/Plant%20A/',
-      long,
-    ]) {
-      const recorded = recordedOf(named('Plant A', 'Plant A', url));
-      assert.ok(isOf(recorded, long), `${url}: ${recorded}`);
-      assert.ok(isOf(recorded, encodeURI(decodeURI(url))), `${url}: ${recorded}`);
-      assert.ok(!isOf(recorded, 'https://dev.azure.com/other/Plant%20A/_git/Plant%20A'));
-    }
-    const collection = named('a', 'b', 'https://org.visualstudio.com/DefaultCollection/a/_git/b');
-    assert.ok(isOf(recordedOf(collection), 'https://dev.azure.com/org/a/_git/b'));
+      'https://org.visualstudio.com/Plant%20A/_git/Plant%20A',
+      'https://org.visualstudio.com/DefaultCollection/Plant%20A/_git/Plant%20A',
+      'https://org.visualstudio.com/DefaultCollection/_git/Plant A',
+      'https://org.visualstudio.com/_git/Plant%20A',
+    ];
+    const others = SPELLINGS['org/project/repo'] ?? [];
+    for (const [urls, project, name] of [
+      [namesakes, 'Plant A', 'Plant A'],
+      [others.filter((url) => url.startsWith('https:')), 'project', 'repo'],
+    ] as const)
+      for (const url of urls) {
+        const recorded = recordedOf(named(project, name, url));
+        for (const repo of urls)
+          assert.ok(isOf(recorded, repo.replaceAll(' ', '%20')), `${url} in ${repo}: ${recorded}`);
+        assert.ok(!isOf(recorded, `https://dev.azure.com/other/${project}/_git/${name}`), recorded);
+        assert.ok(!isOf(recorded, `https://dev.azure.com/org/other/_git/${name}`), recorded);
+      }
+  });
+
+  test('keeps the collection of a server of your own', () => {
     const server = named('a', 'b', 'https://tfs.test/tfs/DefaultCollection/a/_git/b');
     assert.equal(recordedOf(server), 'tfs/defaultcollection/a/b');
   });
