@@ -8,7 +8,7 @@ const TODOS: Record<string, string> = {
   AmbiguousRef: 'write refs/heads/… or refs/tags/… in spec.git.ref',
   RefNotFound: 'check spec.git.ref: the repository has no such branch, tag or commit',
   NoMatchingTag: 'push a tag in the range, or change spec.git.semver',
-  InvalidRange: 'write a range such as ~1.4 in spec.git.semver',
+  InvalidRange: 'write a range such as ~1.4 in spec.git.semver; a prerelease needs three numbers, such as >=1.5.0-0',
   TagDeleted: 'push a newer tag, or edit spec.git.semver to choose another one',
   RepositoryNotFound: 'check spec.git.repo, and the token in spec.git.auth if it is private',
   AuthenticationFailed: 'check the Secret of spec.git.auth, or specify one there',

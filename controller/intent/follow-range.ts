@@ -34,7 +34,7 @@ function chooseTag({ gatewaySync, intents, text, range, refs }: RangeContext): F
 function invalidRange(text: string): Settled['problem'] {
   return {
     reason: 'InvalidRange',
-    message: `spec.git.semver "${text}" isn't a range of versions: use one such as ~1.4`,
+    message: `spec.git.semver "${text}" isn't a range of versions: use one such as ~1.4; a prerelease needs three numbers, such as >=1.5.0-0`,
   };
 }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CREDENTIALS } from '../domain/repository.ts';
+import { VERSION_RANGE } from '../domain/version-range.ts';
 import { BOUNDS } from './bounds.ts';
 import { cel, duration, gitRef, secretKeyRef, secretName } from './fields.ts';
 
@@ -182,19 +183,14 @@ const commitStatusSchema = v.pipe(
   v.description('Status that the controller posts on the commit, on the git server: the progress of its delivery.'),
 );
 
-/** A version of npm's `semver` with up to three numbers, in RE2. */
-const VERSION = 'v?([0-9]+|[xX*])([.]([0-9]+|[xX*])){0,2}(-[0-9A-Za-z.-]+)?([+][0-9A-Za-z.-]+)?';
-
-/** One alternative of a range: comparators next to each other, or two versions with a hyphen between them. */
-const RANGE_PART = `( *${VERSION} +- +${VERSION} *| *(~>?|\\\\^|[<>]?=?) *${VERSION}( +(~>?|\\\\^|[<>]?=?) *${VERSION})* *)`;
-
 const versionRangeSchema = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(BOUNDS.range),
   cel({
-    rule: `self.matches('^${RANGE_PART}([|][|]${RANGE_PART})*$')`,
-    message: 'must be a range of versions such as ~1.4, ">=1.4 <2", "1.2 - 1.4" or "1.x || 2.x", as npm reads it',
+    rule: `self.matches('${VERSION_RANGE.replaceAll('\\', '\\\\')}')`,
+    message:
+      'must be a range of versions as npm reads it, such as ~1.4, ">=1.4 <2", "1.2 - 1.4" or "1.x || 2.x", with spaces instead of commas; a prerelease needs three numbers, such as ">=1.5.0-0"',
   }),
   v.description(
     'Follow the newest tag in this range of versions, such as ~1.4, ">=1.4 <2" or "*", as npm reads it. Tags can begin with v. Prereleases count only if the range names one, such as ">=1.5.0-0".',

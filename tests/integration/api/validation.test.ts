@@ -4,6 +4,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import { API_VERSION } from '../../../shared/api/group.ts';
 import { gatewaySyncPath } from '../../../shared/io/kubernetes/resource-path.ts';
 import { apply, callApi, connectCluster, createNamespace } from '../../support/cluster.ts';
+import { RANGES, REFUSED_RANGES } from '../../support/version-ranges.ts';
 
 const valid = {
   git: { repo: 'https://git.test/app.git', ref: 'main' },
@@ -57,6 +58,11 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
   ['no git', { git: undefined }, /spec\.git: Required/],
   ['no repository', { 'git.repo': undefined }, /spec\.git\.repo: Required/],
   ['no ref', { 'git.ref': undefined }, /exactly one of ref and semver must be given/],
+  ...REFUSED_RANGES.map((semver): [string, Record<string, unknown>, RegExp] => [
+    `the range ${JSON.stringify(semver)}`,
+    { 'git.ref': undefined, 'git.semver': semver },
+    semver === '' ? /at least 1 chars/ : /a prerelease needs three numbers/,
+  ]),
   ['a local repository', { 'git.repo': 'file:///etc' }, /the scheme https, http, ssh, or git/],
   ['a command for a repository', { 'git.repo': 'ext::sh -c true' }, /the scheme https, http, ssh, or git/],
   ['a path for a repository', { 'git.repo': '/srv/app.git' }, /the scheme https, http, ssh, or git/],
@@ -282,6 +288,10 @@ const refused: [what: string, changes: Record<string, unknown>, words: RegExp][]
 
 const accepted: [what: string, changes: Record<string, unknown>][] = [
   ['the least', {}],
+  ...RANGES.map((semver): [string, Record<string, unknown>] => [
+    `the range ${JSON.stringify(semver)}`,
+    { 'git.ref': undefined, 'git.semver': semver },
+  ]),
   ['an ssh URL', { 'git.repo': 'ssh://git@git.test:2222/app.git', 'git.auth': sshKey }],
   ['an escape in the path', { 'git.repo': 'ssh://git@git.test/a%20b@c.git', 'git.auth': sshKey }],
   ['a host in its ASCII form', { 'git.repo': 'https://xn--grte-loa.test/Fähre.git' }],
