@@ -1,3 +1,4 @@
+import { parse } from 'semver';
 import type { NothingReason, Reading } from './delivery.ts';
 import { asksFor, nothing } from './read-event.ts';
 
@@ -9,15 +10,30 @@ export interface Candidate {
 
 /**
  * Combines several refs into at most one request, for the newest tag, and one push, for the newest branch. If times are
- * equal, the first one is used. No sync is lost, because the controller queries the tracked ref after a push to any
- * branch. Invalid ref names are skipped if another one is valid. Without a ref, the reason of the first change applies.
+ * equal, the tag with the highest version is used, and otherwise the first one. No sync is lost, because the controller
+ * queries the tracked ref after a push to any branch. Invalid ref names are skipped if another one is valid. Without a
+ * ref, the reason of the first change applies.
  */
 export function newest(changes: readonly (Candidate | NothingReason)[]): Reading {
-  const candidates = changes.filter((each) => typeof each !== 'string');
-  const readings = candidates.sort((a, b) => b.time - a.time).map(({ ref }) => asksFor(ref));
+  const candidates = changes.filter((each) => typeof each !== 'string').map(withVersion);
+  const readings = candidates.sort(newestFirst).map(({ ref }) => asksFor(ref));
   const request = readings.find((each) => each.kind === 'request');
   const push = readings.find((each) => each.kind === 'push');
   if (request && push) return { ...request, pushedRef: push.ref };
   const reason = changes.find((each) => typeof each === 'string');
   return request ?? push ?? readings[0] ?? nothing(reason ?? 'NoRef');
+}
+
+const withVersion = (candidate: Candidate) => ({
+  ...candidate,
+  version: parse(candidate.ref.replace(/^refs\/tags\//, '')),
+});
+
+type Versioned = ReturnType<typeof withVersion>;
+
+/** Tags that aren't versions come after the others. */
+function newestFirst(one: Versioned, other: Versioned): number {
+  if (one.time !== other.time) return other.time - one.time;
+  if (one.version && other.version) return other.version.compare(one.version);
+  return Number(other.version !== null) - Number(one.version !== null);
 }

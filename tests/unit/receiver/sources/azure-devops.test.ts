@@ -61,6 +61,11 @@ const cases: [string, JsonObject, Delivery][] = [
     push('refs/heads/main'),
   ],
   ['the first of several tags', pushOf([updated('refs/tags/a'), updated('refs/tags/b')]), request('refs/tags/a')],
+  [
+    'the highest version of several tags',
+    pushOf(['b', 'v1.0.0', 'v1.10.0', 'a', 'v1.9.0', 'v1.10.0-rc.1'].map((tag) => updated(`refs/tags/${tag}`))),
+    request('refs/tags/v1.10.0'),
+  ],
   ['the ref of a pull request', pushOf([updated('refs/pull/1/merge')]), ignored('NotABranchOrTag')],
   ['a note', pushOf([updated('refs/notes/commits')]), ignored('NotABranchOrTag')],
   ['a push without refs', pushOf([]), ignored('NoRef')],

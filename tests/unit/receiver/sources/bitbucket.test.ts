@@ -68,6 +68,12 @@ const cases: [string, string, JsonObject, Delivery][] = [
     request('refs/tags/a'),
   ],
   [
+    'the highest version of several tags of one commit',
+    'repo:push',
+    cloud(changed('tag', 'v1.0.0'), changed('tag', 'v2.0.0'), changed('tag', 'v3.0.0', older)),
+    request('refs/tags/v2.0.0'),
+  ],
+  [
     'the newest of several branches',
     'repo:push',
     cloud(changed('branch', 'x', older), changed('branch', 'y', newer)),
