@@ -22,7 +22,8 @@ interface Edit {
 
 /** Creates a resource. */
 export function createResource(spec: object): GatewaySync {
-  const owned = [['spec', 'git', 'ref']];
+  const { git, ...rest } = gatewaySpecOf(spec);
+  const owned = [['spec', 'git', git.semver === undefined ? 'ref' : 'semver']];
   return {
     apiVersion: API_VERSION,
     kind: GATEWAY_SYNC.kind,
@@ -35,7 +36,7 @@ export function createResource(spec: object): GatewaySync {
       creationTimestamp: secondsOf(CREATED),
       managedFields: [entryOf('people', owned, CREATED)],
     },
-    spec: gatewaySpecOf(spec),
+    spec: { git, ...rest },
   } as GatewaySync;
 }
 
@@ -51,7 +52,8 @@ export function edited(before: GatewaySync, edit: Edit, { manager, now }: { mana
   );
   const isEdited = edit.spec !== undefined && !isDeepStrictEqual(edit.spec, spec);
   const paths = changed.map(([key]) => ['metadata', 'annotations', key]);
-  if (isEdited && edit.spec?.git.ref !== spec.git.ref) paths.push(['spec', 'git', 'ref']);
+  for (const field of ['ref', 'semver'] as const)
+    if (isEdited && edit.spec?.git[field] !== spec.git[field]) paths.push(['spec', 'git', field]);
   if (paths.length === 0 && !isEdited) return before;
   return {
     ...before,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { edited, FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS, type Parts } from './parts.ts';
@@ -129,6 +130,22 @@ const broken: Broken[] = [
     },
     { agents: 2, controller: 'at once', agent: 'at once', spec: byWaves, budget: { deliveries: [v1] } },
     /which it was never let have/,
+  ],
+  [
+    'an older tag is followed in place of one that vanished',
+    {
+      decide: ({ gatewaySync, ...rest }, now) => {
+        const status = rest.query?.kind === 'refs' ? omit(gatewaySync.status, 'target') : gatewaySync.status;
+        return PARTS.decide({ ...rest, gatewaySync: { ...gatewaySync, status } }, now);
+      },
+    },
+    {
+      ...quick,
+      spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
+      refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v1.4.1': commit('2') },
+      budget: { pushes: [['refs/tags/v1.4.1']] },
+    },
+    /v1\.4\.0 after v1\.4\.1/,
   ],
   [
     'a report contains another commit than the one on disk',

@@ -1,5 +1,7 @@
 import { eventOf, neededRefs, readIntents } from '../../../controller/intent/intents.ts';
 import type { PendingQuery, QueryResult } from '../../../controller/intent/resolution.ts';
+import type { AdvertisedRefs } from '../../../controller/intent/resolve-ref.ts';
+import { WantedRefs } from '../../../controller/polling/ref-query.ts';
 import { mergePatchOf } from '../../../controller/reconcile/merge-patch.ts';
 import type { MemoryUpdate } from '../../../controller/reconcile/status-memory.ts';
 import type { ObservedPod } from '../../../controller/watch/observed-pod.ts';
@@ -89,13 +91,21 @@ export function ask(world: World, index: number): World {
   const down = new TransientError('the host cannot be reached', { code: 'git.unreachable', reason: 'GitUnreachable' });
   const value: QueryResult = isDown
     ? { kind: 'error', error: down, lastGood, retryAfterMs: 1000 }
-    : { kind: 'refs', refs: new Map(Object.entries(refs)) };
+    : { kind: 'refs', refs: refsFor(question, refs) };
   return withController(world, index, {
     ...controller,
     isAwake: true,
     answer: { question, value, shown: shownBy(world) },
     lastGood: value.kind === 'refs' ? value.refs : lastGood,
   });
+}
+
+/** With a range, the query keeps only the tags that are needed. */
+function refsFor({ prefixes, range }: Question, refs: World['host']['refs']): AdvertisedRefs {
+  if (range === undefined) return new Map(Object.entries(refs));
+  const wanted = new WantedRefs({ prefixes, ranges: [range] });
+  for (const [name, commit] of Object.entries(refs)) wanted.add(name, commit);
+  return wanted.refs;
 }
 
 /** Starts a reconcile: observes the resource, and queries the git server. */
@@ -111,7 +121,8 @@ export function observe(world: World, index: number, { parts }: Setup): World {
   const isDue = controller.nextQueryAt !== undefined && controller.nextQueryAt <= world.now;
   const looks = controller.looks + (isDue ? 1 : 0);
   const event = eventOf(seen, intents);
-  const question = { event: event && `${event}${looks}`, prefixes: neededRefs(intents).prefixes };
+  const { prefixes, range } = neededRefs(intents);
+  const question = { event: event && `${event}${looks}`, prefixes, range };
   const answer = serves(controller, question) ? controller.answer?.value : undefined;
   const nextQueryAt = isDue ? undefined : controller.nextQueryAt;
   return withController(world, index, {
@@ -131,9 +142,11 @@ export function isOwed(world: World, index: number): boolean {
   return !serves(controller, controller.question) || controller.answer?.shown !== shownBy(world);
 }
 
-function serves({ answer }: Controller, { event, prefixes }: Question): boolean {
+function serves({ answer }: Controller, { event, prefixes, range }: Question): boolean {
   if (!answer || (event !== undefined && answer.question.event !== event)) return false;
-  return prefixes.every((prefix) => answer.question.prefixes.includes(prefix));
+  const { question, value } = answer;
+  const isChosen = (tag: string) => range !== undefined && value.kind === 'refs' && value.refs.has(tag);
+  return question.range === range && prefixes.every((name) => question.prefixes.includes(name) || isChosen(name));
 }
 
 /** Decides, and sends the patch of the status if it differs. */

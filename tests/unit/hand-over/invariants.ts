@@ -4,6 +4,7 @@ import type { GatewaySync } from '../../../shared/api/gateway-sync.ts';
 import type { GatewaySyncStatus } from '../../../shared/api/gateway-sync-status.ts';
 import type { SyncReportStatus } from '../../../shared/api/sync-report.ts';
 import { specRef } from '../../../shared/domain/spec-ref.ts';
+import { checkRangeRest, checkRangeStep } from '../controller/support/range-rules.ts';
 import { CREATED, FOREIGN } from './api-server.ts';
 import { type Delivery, liveOf, type Setup, type Truth, type Waiter, type World } from './world.ts';
 
@@ -34,9 +35,9 @@ export function timeOfTarget(
   { asked, edits }: Pick<Truth, 'asked' | 'edits'>,
   { status }: Pick<GatewaySync, 'status'>,
 ): number {
-  const { ref = '', source, requestId = '' } = status?.target ?? {};
+  const { ref = '', range = ref, source, requestId = '' } = status?.target ?? {};
   if (source === 'Request') return asked[requestId] ?? CREATED;
-  return (source === 'Spec' ? edits[ref] : Date.parse(status?.targetTime ?? '')) || CREATED;
+  return (source === 'Spec' ? edits[range] : Date.parse(status?.targetTime ?? '')) || CREATED;
 }
 
 /** Checks each status that the controller stored. */
@@ -48,7 +49,9 @@ export function checkStatus(world: World, before: GatewaySync, setup: Setup): vo
     const time = timeOfTarget(world.truth, live);
     assert.ok(time >= world.truth.followedAt, `${target.ref} is followed again in place of what is newer`);
   }
-  const isRequested = target?.source === 'Request' && target.ref === lastRequest?.ref;
+  checkRangeStep(before.status ?? {}, status);
+  const isChosen = target?.source === 'Request' || target?.range !== undefined;
+  const isRequested = isChosen && target.ref === lastRequest?.ref;
   assert.ok(
     lastRequest?.outcome !== 'Applied' || isRequested,
     `${lastRequest?.ref} is said to be followed, and is not`,
@@ -106,6 +109,29 @@ export function checkRest(world: World, setup: Setup): void {
   const { target, lastRequest, lastPush, lastSyncCommit, conditions = [] } = status;
   const { host, truth } = world;
   assert.equal(status.observedGeneration, metadata.generation, 'the last edit is not seen');
+  assert.equal(lastRequest?.ref, metadata.annotations?.['sync.io/requested-ref'], 'the last request is not handled');
+  assert.equal(lastPush?.ref, metadata.annotations?.['sync.io/pushed-ref'], 'the last push is not handled');
+  for (const outcome of [lastRequest?.outcome, lastPush?.outcome]) assert.notEqual(outcome, 'Pending');
+  for (const [kind, at] of Object.entries(truth.accepted))
+    assert.ok((truth.stored[kind as 'push'] ?? 0) + TOLERANCE_MS >= at, `a ${kind} was answered 202 and is lost`);
+  if (spec.git.semver === undefined) checkFollowed(world, setup);
+  else {
+    const tags = new Map(Object.entries(host.refs).map(([name, commit]) => [name.replace('refs/tags/', ''), commit]));
+    checkRangeRest({ status, tags, range: spec.git.semver });
+    if (target?.range !== spec.git.semver) return;
+  }
+  for (const [index, { disk }] of world.agents.entries())
+    assert.equal(disk?.commit, lastSyncCommit, `gateway ${index} does not have the commit`);
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  assert.equal(ready?.status, 'True', `not ready at rest: ${ready?.message}`);
+}
+
+/** Checks that the newest wish is followed. */
+function checkFollowed(world: World, setup: Setup): void {
+  const live = liveOf(world);
+  const { status = {}, metadata, spec } = live;
+  const { target, lastRequest, lastPush, lastSyncCommit } = status;
+  const { host, truth } = world;
   const isFollowable = (ref: string) => host.refs[ref] !== undefined || host.refs[`refs/tags/${ref}`] !== undefined;
   const annotations = metadata.annotations ?? {};
   const request = annotations['sync.io/requested-ref'];
@@ -124,20 +150,11 @@ export function checkRest(world: World, setup: Setup): void {
     open.push(Date.parse(annotations['sync.io/pushed-at'] ?? ''));
   const newest = Math.max(...open, CREATED);
   assert.equal(timeOfTarget(truth, live), newest, `${target?.ref} is followed, and not what is newest`);
-  for (const [kind, at] of Object.entries(truth.accepted))
-    assert.ok((truth.stored[kind as 'push'] ?? 0) + TOLERANCE_MS >= at, `a ${kind} was answered 202 and is lost`);
-  assert.equal(lastRequest?.ref, request, 'the last request is not handled');
-  assert.equal(lastPush?.ref, push, 'the last push is not handled');
-  for (const outcome of [lastRequest?.outcome, lastPush?.outcome]) assert.notEqual(outcome, 'Pending');
   const isRequested = target?.source === 'Request' && target.ref === request;
   assert.equal(lastRequest?.outcome === 'Applied', request !== undefined && isRequested, 'the outcome of the request');
   const ref = target?.ref ?? '';
   const at = host.refs[`refs/tags/${ref}`] ?? host.refs[`refs/heads/${ref}`] ?? host.refs[ref];
   assert.equal(lastSyncCommit, at, 'the commit is not what the host shows');
-  for (const [index, { disk }] of world.agents.entries())
-    assert.equal(disk?.commit, lastSyncCommit, `gateway ${index} does not have the commit`);
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  assert.equal(ready?.status, 'True', `not ready at rest: ${ready?.message}`);
 }
 
 /** Whether a webhook can request a ref: any tag, and branches in `allowedRefs`. */

@@ -24,6 +24,28 @@ const pushes = [
   ['refs/tags/v9', commit('9')],
 ] as const;
 
+const ranged = {
+  spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
+  refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v2.0.0': commit('2') },
+};
+/** Tags that appear and move. */
+const releases = [
+  ['refs/tags/v1.4.1', commit('3')],
+  ['refs/tags/v1.4.1', commit('4')],
+  ['refs/tags/v1.3.9', commit('5')],
+] as const;
+/**
+ * Tags that also vanish. They aren't combined with lost responses or a moving Lease. In both cases, a write can arrive
+ * that the controller takes for a foreign one and undoes, even if it was about a newer tag that has vanished since.
+ */
+const vanishing = [...releases, ['refs/tags/v1.4.1'], ['refs/tags/v1.4.0'], ['refs/tags/v1.4.2', commit('6')]] as const;
+const released = [
+  { kind: 'request', ref: 'v1.4.1' },
+  { kind: 'request', ref: 'v1.3.9' },
+  { kind: 'request', ref: 'v1.4.2' },
+  { kind: 'push', ref: 'refs/heads/main' },
+] as const;
+
 const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
   ['requests, pushes, and lost patches and responses', { budget: { lose: 2, killReceiver: 2, killAgent: 1 } }],
   ['a moving Lease and slow reconciles', { controller: 'slow', budget: { lease: 2, lose: 1 } }],
@@ -38,6 +60,17 @@ const worlds: [title: string, setup: Omit<Setup, 'parts'>][] = [
   [
     'waves, edits, pauses, and a moving Lease',
     { agents: 2, controller: 'slow', spec: { rollout }, budget: { mappings: ['b'], lease: 2, lose: 1, pause: 2 } },
+  ],
+  [
+    'a range, a moving Lease, and lost patches',
+    { ...ranged, controller: 'slow', budget: { pushes: releases, deliveries: released, edits: [], lease: 2, lose: 2 } },
+  ],
+  [
+    'a range, edits, a wiped status, and an unavailable git server',
+    {
+      ...ranged,
+      budget: { pushes: vanishing, deliveries: released, edits: ['*', '~1.4'], wipe: 1, host: 2, minute: 2 },
+    },
   ],
 ];
 

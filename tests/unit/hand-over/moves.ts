@@ -1,5 +1,6 @@
 import { NOTHING_REPORTED } from '../../../agent/report/announcement-of.ts';
 import { UNKNOWN } from '../../../agent/resource/judge-resource.ts';
+import { omit } from '../../../shared/domain/objects.ts';
 import { specRef } from '../../../shared/domain/spec-ref.ts';
 import * as agents from './agents.ts';
 import { CREATED, createResource, edited, withStatus } from './api-server.ts';
@@ -148,7 +149,7 @@ function outsideMoves(world: World, setup: Setup): Move[] {
     );
   const live = liveOf(world);
   const [ref, ...edits] = left.edits ?? [];
-  if (ref) to(`spec.git.ref becomes ${ref}`, { edits }, (later) => editRef(later, ref, setup));
+  if (ref) to(`spec.git becomes ${ref}`, { edits }, (later) => editRef(later, ref, setup));
   const [mapping, ...mappings] = left.mappings ?? [];
   const byPeople = (later: World, spec: object) =>
     store(
@@ -164,8 +165,9 @@ function outsideMoves(world: World, setup: Setup): Move[] {
   if (left.wipe && live.status) to('the status is wiped', { wipe: left.wipe - 1 }, (later) => wipe(later, setup));
   const [push, ...pushes] = left.pushes ?? [];
   if (push) {
-    const refs = { ...world.host.refs, [push[0]]: push[1] };
-    to(`${push[0]} moves`, { pushes }, (later) => ({ ...later, host: { ...world.host, refs } }));
+    const [name, moved] = push;
+    const refs = { ...omit(world.host.refs, name), ...(moved && { [name]: moved }) };
+    to(`${name} ${moved ? 'moves' : 'vanishes'}`, { pushes }, (later) => ({ ...later, host: { ...world.host, refs } }));
   }
   const isDown = !world.host.isDown;
   if (left.host)
@@ -228,7 +230,8 @@ export function wakeByTime(world: World): World {
 
 function editRef(world: World, ref: string, setup: Setup): World {
   const live = liveOf(world);
-  const spec = { ...live.spec, git: { ...live.spec.git, ref } };
+  const git = { ...live.spec.git, ...(live.spec.git.semver === undefined ? { ref } : { semver: ref }) };
+  const spec = { ...live.spec, git };
   const after = edited(live, { spec }, { manager: 'people', now: world.now });
   const truth = { ...world.truth, edits: { ...world.truth.edits, [ref]: world.now } };
   return store({ ...world, truth }, after, setup, 'people');

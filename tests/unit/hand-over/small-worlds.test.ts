@@ -2,7 +2,7 @@ import { suite, test } from 'node:test';
 import { FOREIGN } from './api-server.ts';
 import { explore } from './explore.ts';
 import { PARTS as parts } from './parts.ts';
-import type { Setup } from './world.ts';
+import { commit, type Setup } from './world.ts';
 
 type Case = [title: string, setup: Omit<Setup, 'parts'>];
 
@@ -17,6 +17,16 @@ const foreign = { kind: 'request', ref: 'v2', repository: FOREIGN } as const;
 const push = { kind: 'push', ref: 'refs/heads/dev' } as const;
 const allowed = { webhook: { allowedRefs: ['v*', 'dev'] } };
 const byWaves = { rollout: { waves: [{ name: 'one', gateways: 1 }] } };
+
+/** A range, and a tag that appears and vanishes. */
+const ranged = {
+  agents: 0,
+  spec: { git: { repo: 'https://git.test/app.git', semver: '~1.4' } },
+  refs: { 'refs/tags/v1.4.0': commit('1'), 'refs/tags/v2.0.0': commit('2') },
+};
+const released = ['refs/tags/v1.4.1', commit('3')] as const;
+const vanished = ['refs/tags/v1.4.1'] as const;
+const release = { kind: 'request', ref: 'v1.4.1' } as const;
 
 /** About twenty thousand states in total. */
 const small: Case[] = [
@@ -46,6 +56,14 @@ const small: Case[] = [
     'a request in waves and two gateways',
     { agents: 2, controller: 'at once', agent: 'at once', spec: byWaves, budget: { deliveries: [v1] } },
   ],
+  [
+    'a range, a request for a tag that appears and vanishes, and a wiped status',
+    {
+      ...ranged,
+      controller: 'at once',
+      budget: { deliveries: [release], pushes: [released, vanished], wipe: 1, minute: 1 },
+    },
+  ],
 ];
 
 /** About 240,000 states in total, which take a few minutes: HAND_OVER_TEST=all. */
@@ -63,6 +81,14 @@ const large: Case[] = [
   [
     'edited mappings, an edited ref, and a delayed gateway',
     { controller: 'at once', budget: { mappings: ['b'], edits: ['next'] } },
+  ],
+  [
+    'a range, a tag that vanishes, an edit, and slow reconciles',
+    {
+      ...ranged,
+      controller: 'slow',
+      budget: { pushes: [released, vanished], edits: ['<1.4.1'] },
+    },
   ],
 ];
 

@@ -40,6 +40,7 @@ export interface Receiver {
 export interface Question {
   event: string | undefined;
   prefixes: readonly string[];
+  range: string | undefined;
 }
 
 export interface Controller {
@@ -84,7 +85,7 @@ export interface Agent {
 export interface Truth {
   /** Times of stored requests, by id. */
   asked: Readonly<Record<string, number>>;
-  /** Times at which `spec.git.ref` was edited, by ref. */
+  /** Times at which `spec.git` was edited, by ref or range. */
   edits: Readonly<Record<string, number>>;
   /** Times of the newest deliveries with response 202, by kind. */
   accepted: Readonly<Partial<Record<Part, number>>>;
@@ -106,12 +107,12 @@ export interface Truth {
 export interface Budget {
   /** In any order. */
   deliveries?: readonly Delivery[];
-  /** Refs that `spec.git.ref` is edited to, in this order. */
+  /** Refs or ranges that `spec.git` is edited to, in this order. */
   edits?: readonly string[];
   /** Mappings that `spec.sync` is edited to. */
   mappings?: readonly string[];
-  /** Moves of refs on the git server, as ref and new commit, in this order. */
-  pushes?: readonly (readonly [string, string])[];
+  /** Moves of refs on the git server, as ref and new commit, in this order; without a commit, the ref is deleted. */
+  pushes?: readonly (readonly [string, string?])[];
   /** The git server becomes unavailable, or available. */
   host?: number;
   pause?: number;
